@@ -16,7 +16,7 @@ import { processEnv } from '../process/system/process-env.ts'
 import { stopTraced, traceProcess } from '../process/traced-process.ts'
 import { serveClientTools } from '../tool-server/serve-client-tools.ts'
 import type { TurnParts, TurnPlan } from '../turn/connection.ts'
-import { type BegunTurn, createHarness, type HarnessAgent, type NewTurn } from '../turn/create-harness.ts'
+import { type BegunTurn, createHarness, type NewTurn } from '../turn/create-harness.ts'
 import { type AgentLaunch, type AgentLease, KeptAgents } from '../turn/kept-agents.ts'
 import { checkDirectory } from '../turn/start-failure.ts'
 import { type EndedAgent, toldPlan } from '../turn/told-turn.ts'
@@ -59,7 +59,7 @@ export function acpHarness({ spec, meta, capabilities, options = {} }: AcpHarnes
     pool: new KeptAgents<AcpAgent>({ agent, keepMemory }),
   }
   const { pool } = context
-  const described: HarnessAgent = {
+  return createHarness({
     meta,
     models: [],
     capabilities,
@@ -84,8 +84,7 @@ export function acpHarness({ spec, meta, capabilities, options = {} }: AcpHarnes
       }))
     },
     unheldRules: unheldRules(meta.name),
-  }
-  return createHarness(described)
+  })
 }
 
 async function installStatus({ spec, meta, environment }: Context): Promise<HarnessInstallStatus> {
@@ -269,7 +268,7 @@ function turnPlan({ session, turnId, query, opts }: NewTurn, context: Context): 
           ownServer,
         },
         unheard: [...unheard, ...early],
-        interruptGraceMs: config.stop?.interruptGraceMs ?? INTERRUPT_GRACE_MS,
+        interruptGraceMs: config.stop?.interruptGraceMs ?? 5_000,
       })
       hear = turn.hear
       return turn
@@ -277,7 +276,6 @@ function turnPlan({ session, turnId, query, opts }: NewTurn, context: Context): 
   }
 }
 
-const INTERRUPT_GRACE_MS = 5_000
 /** Instructions stay in the conversation, so they are sent when they change. */
 function newInstructions(
   { instructions }: AcpAgent,
