@@ -37,8 +37,17 @@ const routes = [
   createRoute({ getParentRoute: () => root, path: '/settings/$section', component: settings }),
 ] as const
 
+const routeTree = root.addChildren(routes)
+if (import.meta.env.DEV) {
+  const component = lazyRouteComponent(() => import('../dev/ComponentsPage.tsx'))
+  root.addChildren([
+    ...routes,
+    createRoute({ getParentRoute: () => root, path: '/dev/components', component }),
+  ])
+}
+
 export const router = createRouter({
-  routeTree: root.addChildren(routes),
+  routeTree,
   defaultPreload: false,
   defaultErrorComponent: PageFault,
 })

@@ -132,6 +132,8 @@ const ICONS = {
 
 export type IconName = keyof typeof ICONS
 
+export const ICON_NAMES = Object.keys(ICONS) as IconName[]
+
 export function Icon({ name, size = 15 }: { name: IconName; size?: number }) {
   const Drawn = ICONS[name]
   return <Drawn className="icon" size={size} strokeWidth={size > 16 ? 1.5 : 1.75} aria-hidden="true" />
