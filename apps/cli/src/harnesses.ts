@@ -37,11 +37,17 @@ export class RunHarnesses extends HarnessRegistry<SessionHarness> {
     this.#options = options
   }
 
-  static async open(onLog: HarnessOptions['onLog']): Promise<RunHarnesses> {
+  /** Agents that are kept between turns can ask while they work; a command of one turn needs none. */
+  static async open(onLog: HarnessOptions['onLog'], keepAlive = false): Promise<RunHarnesses> {
     const places = { environment: agentEnvironment(), dataFolder: userDataFolder() }
     const harnesses = new RunHarnesses({ onLog, ...places, prices: () => readPrices() })
-    await registerKeepers(harnesses, harnesses.#options)
+    await registerKeepers(harnesses, { ...harnesses.#options, keepAlive })
     return harnesses
+  }
+
+  /** For work that may name any of them. */
+  async loadAll(): Promise<void> {
+    for (const { meta } of HARNESSES) await this.load(meta.id)
   }
 
   /** Throws a HarnessError when there is no such harness. */
@@ -73,8 +79,7 @@ async function registerKeepers(
 ): Promise<void> {
   for (const { meta, create } of HARNESSES) {
     if (meta.nativeSessions !== meta.id) continue
-    // The command ends after one turn, so no agent is kept.
-    const harness = await create({ ...options, keepAlive: false })
+    const harness = await create({ keepAlive: false, ...options })
     if (isKeeper(harness)) harnesses.register(harness)
   }
 }

@@ -56,6 +56,18 @@ ${choices(PERMISSION_WORDS)}
       --env NAME,…           Variables that it gets, by name
       --title TEXT           Its name in the dashboard
   agents remove NAME       Forget it. Its sessions stay
+  loop run LIST            Work through a Markdown task list, each task in a worktree of its own: see docs/loops.md
+      --parallel N           So many tasks at once (default: 1)
+      --budget USD           Most that it may spend; --tokens N the same in tokens
+      --max-iterations N     Most times that an agent is asked
+      --until TIME           Stop by then: 06:30, or a date and time
+      --allow-dirty          Start although files are not committed; agents do not see those
+      --project DIR  --json
+  loop status [ID]         What became of the tasks; of all loops of the project without an ID
+  loop resume [ID]         Go on with the last loop, or this one; --task T --note "…" puts a parked or failed task back
+  loop stop [ID]           Stop it in the process that runs it
+  loop report [ID]         One page: proved, parked, failed, cost, and what to look at
+  loop verify RECEIPT      Run the checks of a task again, on its commit
   doctor                   What is installed, what is logged in, what to do
       --project DIR  --json
   sessions list            Sessions of a project, newest first. An id may be shortened wherever it is unique

@@ -10,6 +10,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   link: async () => (await import('./commands/link.ts')).link,
   run: async () => (await import('./commands/run.ts')).run,
   agents: async () => (await import('./commands/agents.ts')).agents,
+  loop: async () => (await import('./commands/loop.ts')).loop,
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
   sessions: async () => (await import('./commands/sessions.ts')).sessions,
   replay: async () => (await import('./commands/replay.ts')).replay,

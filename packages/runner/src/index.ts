@@ -77,7 +77,7 @@ export {
   sendSignal,
   stillRunning,
 } from './process/system/process-table.ts'
-export { isEnclosing } from './process/system/run-group.ts'
+export { enclose, isEnclosing } from './process/system/run-group.ts'
 export { stopByMarker, stopTraced, traceProcess } from './process/traced-process.ts'
 export { HarnessRegistry } from './registry.ts'
 export { type ProbeOptions, probeToolServer, type ServerProbe } from './tool-server/probe-server.ts'

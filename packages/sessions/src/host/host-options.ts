@@ -40,8 +40,12 @@ export interface NewSession {
   maxTurns?: number
   /** The maximum number of tokens that models may read and write in all its turns together. */
   budgetTokens?: number
-  /** Its agent works in a worktree of its own, from `base` or what is checked out. Default: in the project's folder. */
-  worktree?: { base?: string | undefined }
+  /** Its agent works in a worktree of its own, from `base` or what is checked out, or in the
+   * one with this id. Default: in the project's folder.
+   */
+  worktree?: { base?: string | undefined } | { id: string }
+  /** An id of the caller's, by which it finds the session again after a crash. */
+  id?: string
   /** The maximum duration of all its turns together, without the time they wait for a person. */
   budgetMinutes?: number
 }

@@ -109,8 +109,12 @@ export class SessionHost {
     // Checked now, and not only by the first turn.
     await choosePersona({ persona, projectRoot: project.projectRoot }, this.consent)
     const root = project.projectRoot
-    const created = { title, harness, model, settings }
+    const created = { id: options.id, title, harness, model, settings }
     if (options.worktree === undefined) return this.store.create(root, persona, mode, created)
+    if ('id' in options.worktree) {
+      const { id } = await this.worktrees.get(options.worktree.id)
+      return this.store.create(root, persona, mode, { ...created, worktree: id })
+    }
     const { base } = options.worktree
     const { worktree } = await this.worktrees.make({ projectRoot: root, title: title ?? '', base })
     try {

@@ -30,6 +30,8 @@ export interface SessionStoreOptions {
 }
 
 export interface CreateOptions {
+  /** A new UUID. Default: a random one. */
+  id?: string
   title?: string
   harness?: HarnessId
   model?: string
@@ -91,7 +93,8 @@ export class SessionStore {
   ): Promise<StoredSession> {
     const root = realProjectRoot(projectRoot)
     const createdAt = this.#now().toISOString()
-    const session = newSession({ id: randomUUID(), projectRoot: root, persona, mode, createdAt, ...options })
+    const id = requireSessionId(options.id ?? randomUUID())
+    const session = newSession({ ...options, id, projectRoot: root, persona, mode, createdAt })
     await this.#add(session)
     return session
   }

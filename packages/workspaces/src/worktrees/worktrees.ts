@@ -16,6 +16,8 @@ export interface NewWorktree {
   title: string
   /** A branch, tag or commit. Default: what is checked out in the project. */
   base?: string | undefined
+  /** An id of the caller's, by which it finds the worktree again after a crash. */
+  id?: string | undefined
 }
 
 export interface MadeWorktree {
@@ -50,10 +52,10 @@ export class Worktrees {
     this.#records = new WorktreeRecords(folder)
   }
 
-  async make({ projectRoot, title, base: from }: NewWorktree): Promise<MadeWorktree> {
+  async make({ projectRoot, title, base: from, id: given }: NewWorktree): Promise<MadeWorktree> {
     const base = await checkBase(projectRoot, from)
     const slug = slugOf(title)
-    const id = `${slug}-${randomBytes(3).toString('hex')}`
+    const id = given ?? `${slug}-${randomBytes(3).toString('hex')}`
     const repository = marked(base.repository, id)
     const worktree: Worktree = {
       id,

@@ -1,0 +1,260 @@
+import path from 'node:path'
+import { formatDuration, usdText } from '@chirality/core'
+import {
+  isOver,
+  type Loop,
+  LoopBook,
+  type LoopSettings,
+  type LoopState,
+  type Stamped,
+  spentOf,
+  verifyReceipt,
+} from '@chirality/loops'
+import { hideEnvironment } from '@chirality/runner'
+import { findProjectOwner, SessionHost } from '@chirality/sessions'
+import { EXIT, type ExitCode, UsageError } from '../exit-code.ts'
+import { RunHarnesses } from '../harnesses.ts'
+import { chooseAction, oneArgument, projectFolder, readOptions, wholeNumber } from '../options.ts'
+import { type Output, tell } from '../output.ts'
+import { plain } from '../render/style.ts'
+
+/** Works through a task list, and shows what became of it. */
+export async function loop(args: string[], output: Output): Promise<number> {
+  const { values, positionals } = readOptions(args, OPTIONS)
+  const { run, rest } = chooseAction('loop', positionals, ACTIONS)
+  return run(rest, values, output)
+}
+
+const ACTIONS = { run: runList, status, resume, stop, report, verify }
+
+const OPTIONS = {
+  project: { type: 'string' },
+  parallel: { type: 'string' },
+  budget: { type: 'string' },
+  tokens: { type: 'string' },
+  'max-iterations': { type: 'string' },
+  until: { type: 'string' },
+  task: { type: 'string' },
+  note: { type: 'string' },
+  'allow-dirty': { type: 'boolean' },
+  json: { type: 'boolean' },
+} as const
+
+type Values = ReturnType<typeof readOptions<typeof OPTIONS>>['values']
+
+async function runList(rest: string[], values: Values, output: Output): Promise<number> {
+  const list = path.resolve(oneArgument(rest, 'the task list'))
+  const book = new LoopBook(await projectFolder(values.project))
+  return withHost(host => {
+    const settings = settingsOf(values)
+    const until = untilOf(values.until)
+    return book.start(host, list, {
+      ...{ settings, onEntry: entry => show(entry, values, output) },
+      ...(values['allow-dirty'] ? { allowDirty: true } : {}),
+      ...(until === undefined ? {} : { until }),
+    })
+  }, output)
+}
+
+async function resume(rest: string[], values: Values, output: Output): Promise<number> {
+  const book = new LoopBook(await projectFolder(values.project))
+  const { task, note = '' } = values
+  if (task === undefined && note !== '') throw new UsageError('--note is for a task: name it with --task.')
+  const { loopId } = book.get(rest[0])
+  return withHost(host => {
+    const until = untilOf(values.until)
+    return book.resume(host, loopId, {
+      ...{ settings: settingsOf(values), onEntry: entry => show(entry, values, output) },
+      ...(task === undefined ? {} : { again: { task, note } }),
+      ...(until === undefined ? {} : { until }),
+    })
+  }, output)
+}
+
+async function status([id]: string[], values: Values, output: Output): Promise<number> {
+  const projectRoot = await projectFolder(values.project)
+  const book = new LoopBook(projectRoot)
+  const loops = id === undefined ? book.list() : [book.get(id)]
+  const owner = await findProjectOwner(projectRoot)
+  for (const state of loops) {
+    const isRunning = owner?.pid === state.pid && state.end === undefined
+    if (values.json) await output.write(`${JSON.stringify(summaryOf(book, state, isRunning))}\n`)
+    else await output.write(statusText(book, state, isRunning))
+  }
+  if (loops.length === 0) await tell('This project has no loop. Start one: chirality loop run TASKS.md\n')
+  return EXIT.done
+}
+
+async function stop([id]: string[], values: Values): Promise<number> {
+  const projectRoot = await projectFolder(values.project)
+  const book = new LoopBook(projectRoot)
+  const state = book.get(id)
+  const owner = await findProjectOwner(projectRoot)
+  if (state.end !== undefined || owner?.pid !== state.pid) {
+    await tell(`The loop ${state.loopId} does not run.\n`)
+    return EXIT.done
+  }
+  book.requestStop(state.loopId)
+  await tell(`The loop ${state.loopId} stops. Go on later: chirality loop resume ${state.loopId}\n`)
+  return EXIT.done
+}
+
+async function report([id]: string[], values: Values, output: Output): Promise<number> {
+  const book = new LoopBook(await projectFolder(values.project))
+  await output.write(plain(book.report(book.get(id))))
+  return EXIT.done
+}
+
+async function verify(rest: string[], values: Values, output: Output): Promise<number> {
+  const file = path.resolve(oneArgument(rest, 'the receipt'))
+  const projectRoot = await projectFolder(values.project)
+  const { receipt, problems, results } = await verifyReceipt(file, { projectRoot })
+  if (values.json) {
+    await output.write(
+      `${JSON.stringify({ task: receipt.task, commit: receipt.commit, problems, results })}\n`,
+    )
+  } else {
+    for (const { command, exitCode, ms } of results)
+      await output.write(`${exitCode === 0 ? '✓' : '✗'} ${plain(command)} · ${formatDuration(ms)}\n`)
+    for (const problem of problems) await output.write(`✗ ${plain(problem)}\n`)
+    const verdict = problems.length === 0 ? 'holds' : 'does not hold'
+    await output.write(
+      `The receipt of "${plain(receipt.task.title)}" ${verdict} at ${receipt.commit.slice(0, 10)}.\n`,
+    )
+  }
+  return problems.length === 0 ? EXIT.done : EXIT.failed
+}
+
+/** Runs a loop in this process. The first interrupt lets it end what it does in order. */
+async function withHost(open: (host: SessionHost) => Promise<Loop>, output: Output): Promise<ExitCode> {
+  hideEnvironment()
+  let host: SessionHost | undefined
+  const harnesses = await RunHarnesses.open(entry => host?.log(entry), true)
+  await harnesses.loadAll()
+  host = new SessionHost({ harnesses, address: 'chirality loop' })
+  let loop: Loop | undefined
+  const onSignal = () => loop?.stop()
+  for (const signal of SIGNALS) process.on(signal, onSignal)
+  try {
+    await host.worktrees.recover()
+    loop = await open(host)
+    const unlisten = output.onLost(onSignal)
+    const end = await loop.run()
+    unlisten()
+    return exitCodeOf(end.reason)
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, onSignal)
+    await host.close()
+  }
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+function exitCodeOf(reason: NonNullable<LoopState['end']>['reason']): ExitCode {
+  if (reason === 'done') return EXIT.done
+  if (reason === 'limit' || reason === 'rate-limit') return EXIT.limit
+  return reason === 'stopped' ? EXIT.interrupted : EXIT.failed
+}
+
+function settingsOf(values: Values): Partial<LoopSettings> {
+  const parallel = wholeNumber('parallel', values.parallel, { min: 1, max: 16 })
+  const max_iterations = wholeNumber('max-iterations', values['max-iterations'], { min: 1, max: 1_000_000 })
+  const budget_tokens = wholeNumber('tokens', values.tokens, { min: 1, max: Number.MAX_SAFE_INTEGER })
+  const budget_usd = values.budget === undefined ? undefined : Number(values.budget)
+  if (budget_usd !== undefined && !(budget_usd > 0 && Number.isFinite(budget_usd)))
+    throw new UsageError(`--budget must be dollars above 0, not "${values.budget}".`)
+  return Object.fromEntries(
+    Object.entries({ parallel, max_iterations, budget_tokens, budget_usd }).filter(
+      ([, value]) => value !== undefined,
+    ),
+  )
+}
+
+/** `06:30` is the next time that a clock shows it; otherwise a date and time. */
+function untilOf(given: string | undefined): Date | undefined {
+  if (given === undefined) return undefined
+  const clock = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(given)
+  const time = clock === null ? new Date(given) : new Date()
+  if (clock !== null) time.setHours(Number(clock[1]), Number(clock[2]), 0, 0)
+  if (clock !== null && time.getTime() <= Date.now()) time.setDate(time.getDate() + 1)
+  if (Number.isNaN(time.getTime()) || time.getTime() <= Date.now())
+    throw new UsageError(`--until must be a time to come, such as 06:30 or 2030-01-31T06:30, not "${given}".`)
+  return time
+}
+
+function show(entry: Stamped, { json }: Values, output: Output): void {
+  if (json) {
+    void output.write(`${JSON.stringify(entry)}\n`)
+    return
+  }
+  const line = lineOf(entry)
+  if (line !== undefined) void output.write(`${plain(line)}\n`)
+}
+
+function lineOf(entry: Stamped): string | undefined {
+  switch (entry.type) {
+    case 'task:start':
+      return `▸ ${entry.task.title} · session ${entry.sessionId}`
+    case 'iteration:start':
+      return `  iteration ${entry.n}`
+    case 'checks:end': {
+      const { diff, results, failure } = entry
+      const marks = results.map(({ command, exitCode }) => `${exitCode === 0 ? '✓' : '✗'} ${command}`)
+      const reason = failure === undefined ? '' : ` · ${failure.split('\n')[0]}`
+      return [
+        `  +${diff.insertions} −${diff.deletions} in ${diff.files} files${reason}`,
+        ...marks.map(mark => `    ${mark}`),
+      ].join('\n')
+    }
+    case 'task:merged':
+      return `✓ ${entry.task} · ${entry.commit.slice(0, 10)}`
+    case 'task:parked':
+      return `? ${entry.task} needs you (${entry.kind}): ${entry.why.split('\n')[0]}`
+    case 'task:failed':
+      return `✗ ${entry.task} failed: ${entry.why.split('\n')[0]}`
+    case 'list:changed':
+      return `  the list changed: ${[...entry.added, ...entry.changed, ...entry.removed].join(', ')}`
+    case 'loop:wait':
+      return `  waits until ${entry.until}: ${entry.why}`
+    case 'loop:end':
+      return entry.why
+    default:
+      return undefined
+  }
+}
+
+function summaryOf(book: LoopBook, state: LoopState, isRunning: boolean) {
+  const tasks = [...state.tasks.values()].map(task => ({
+    ...{ id: task.task.id, title: task.task.title, status: task.status, iterations: task.iterations },
+    ...{ sessionId: task.sessionId, worktree: task.worktreeId, commit: task.commit ?? null },
+    ...{ merged: task.merged ?? null, parked: task.parked ?? null, why: task.why ?? null },
+  }))
+  const { loopId, list, startedAt, iterations, end = null, worktreeId } = state
+  const toGo = (book.tasks(state) ?? []).filter(({ id, ticked }) => !ticked && !state.tasks.has(id)).length
+  return {
+    loopId,
+    list,
+    startedAt,
+    isRunning,
+    isOver: isOver(state),
+    iterations,
+    worktree: worktreeId,
+    spent: spentOf(state),
+    end,
+    toGo,
+    tasks,
+  }
+}
+
+function statusText(book: LoopBook, state: LoopState, isRunning: boolean): string {
+  const { tasks, toGo, spent } = summaryOf(book, state, isRunning)
+  const cost = spent.usd === null ? '' : ` · ${spent.isEstimate ? '≈ ' : ''}${usdText(spent.usd)}`
+  const now = isRunning ? 'runs' : (state.end?.why ?? 'was cut off; resume it')
+  const lines = tasks.map(
+    ({ title, status: word, why }) =>
+      `  ${word.padEnd(8)} ${title}${why === null ? '' : `: ${why.split('\n')[0]}`}`,
+  )
+  return plain(
+    `${state.loopId} · ${now} · ${state.iterations} iterations${cost} · ${toGo} to go\n${lines.map(line => `${line}\n`).join('')}`,
+  )
+}

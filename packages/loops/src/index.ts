@@ -1,0 +1,27 @@
+// A task list worked through unattended. Done is what the checks prove.
+
+export { type CheckOptions, type CheckRecord, type CheckResult, runCheck } from './checks.ts'
+export type { Flag, FlagKind } from './flags.ts'
+export {
+  type DiffStat,
+  type JournalEntry,
+  type LoopEndReason,
+  type ParkKind,
+  readJournal,
+  type Spent,
+  type Stamped,
+} from './journal.ts'
+export type { Loop } from './loop.ts'
+export { isOver, LoopBook, type ResumeOptions, type StartOptions } from './loop-book.ts'
+export type { LoopErrorCode } from './loop-error.ts'
+export type { LoopSettings } from './loop-settings.ts'
+export {
+  foldJournal,
+  type LoopState,
+  spentOf,
+  type TaskStage,
+  type TaskState,
+  type TaskStatus,
+} from './loop-state.ts'
+export { type Receipt, readReceipt, type Verification, verifyReceipt } from './receipt.ts'
+export { parseTaskList, type Task, type TaskList, tickTasks } from './task-list.ts'

@@ -1,0 +1,158 @@
+import { closeSync, constants, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
+import path from 'node:path'
+import type { CheckRecord } from './checks.ts'
+import { isNodeError } from './files.ts'
+import type { LoopSettings } from './loop-settings.ts'
+import type { Task } from './task-list.ts'
+
+export interface DiffStat {
+  files: number
+  insertions: number
+  deletions: number
+}
+
+export type ParkKind =
+  | 'question'
+  | 'plan'
+  | 'permission'
+  | 'conflict'
+  | 'merge-checks'
+  | 'budget'
+  | 'harness'
+  | 'interrupted'
+  | 'error'
+
+export type LoopEndReason =
+  /** Every task is proved. */
+  | 'done'
+  /** What is left is parked, has failed, or depends on such a task. */
+  | 'blocked'
+  | 'stopped'
+  | 'limit'
+  | 'rate-limit'
+  | 'list-missing'
+  | 'failed'
+
+/** One fact. What is in the journal has happened; what is only begun is in it before it is done. */
+export type JournalEntry =
+  | {
+      type: 'loop:start'
+      loopId: string
+      /** Absolute. */
+      list: string
+      projectRoot: string
+      /** The commit that the loop's branch began at. */
+      base: string
+      baseBranch: string | null
+      /** The worktree in which proved tasks are merged. */
+      worktreeId: string
+      settings: LoopSettings
+    }
+  /** A process took the loop over. What an earlier one left open is its to finish. */
+  | { type: 'run:start'; run: string; pid: number; settings?: LoopSettings }
+  | { type: 'loop:setup' }
+  | { type: 'list:changed'; added: string[]; changed: string[]; removed: string[] }
+  | { type: 'task:start'; task: Task; sessionId: string; worktreeId: string; base: string }
+  | { type: 'task:setup'; task: string }
+  | { type: 'iteration:start'; task: string; n: number; fromSeq: number }
+  | { type: 'iteration:end'; task: string; n: number; reason: string; spent: Spent; pattern?: string[] }
+  | { type: 'checks:start'; task: string; n: number; marker: string }
+  | {
+      type: 'checks:end'
+      task: string
+      n: number
+      tree: string
+      diff: DiffStat
+      results: CheckRecord[]
+      failure?: string
+    }
+  | { type: 'task:proved'; task: string; commit: string }
+  | { type: 'merge:start'; task: string; onto: string }
+  | { type: 'task:merged'; task: string; commit: string }
+  | { type: 'task:parked'; task: string; kind: ParkKind; why: string }
+  | { type: 'task:failed'; task: string; why: string }
+  /** A person puts it back, with words for the agent. */
+  | { type: 'task:again'; task: string; note: string }
+  | { type: 'loop:wait'; until: string; why: string }
+  | { type: 'loop:end'; reason: LoopEndReason; why: string }
+
+export interface Spent {
+  usd: number | null
+  isEstimate: boolean
+  tokens: number
+}
+
+export type Stamped<E = JournalEntry> = E & { at: string }
+
+/** `journal.ndjson`: one fact a line, only ever appended, and on the disk before the next thing is done. */
+export class Journal {
+  readonly file: string
+  readonly #fd: number
+  readonly #listeners = new Set<(entry: Stamped) => void>()
+
+  constructor(folder: string) {
+    this.file = path.join(folder, 'journal.ndjson')
+    cutTornLine(this.file)
+    const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants
+    this.#fd = openSync(this.file, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600)
+  }
+
+  add(entry: JournalEntry): Stamped {
+    const stamped = { at: new Date().toISOString(), ...entry }
+    writeSync(this.#fd, `${JSON.stringify(stamped)}\n`)
+    fsyncSync(this.#fd)
+    for (const listener of this.#listeners) listener(stamped)
+    return stamped
+  }
+
+  onEntry(listener: (entry: Stamped) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  close(): void {
+    closeSync(this.#fd)
+  }
+}
+
+/** Reads a journal, also one that another process is writing. A damaged line is left out, and counted. */
+export function readJournal(folder: string): { entries: Stamped[]; damaged: number } {
+  let text: string
+  try {
+    text = readFileSync(path.join(folder, 'journal.ndjson'), 'utf8')
+  } catch (error) {
+    if (isNodeError(error, 'ENOENT')) return { entries: [], damaged: 0 }
+    throw error
+  }
+  const entries: Stamped[] = []
+  let damaged = 0
+  // What follows the last line break was not finished.
+  for (const line of text.split('\n').slice(0, -1)) {
+    try {
+      const entry: unknown = JSON.parse(line)
+      if (typeof entry === 'object' && entry !== null && 'type' in entry) entries.push(entry as Stamped)
+      else damaged += 1
+    } catch {
+      damaged += 1
+    }
+  }
+  return { entries, damaged }
+}
+
+/** A line that a killed process did not finish says nothing, and must not be joined with the next one. */
+function cutTornLine(file: string): void {
+  let fd: number
+  try {
+    fd = openSync(file, constants.O_RDWR | constants.O_NOFOLLOW)
+  } catch (error) {
+    if (isNodeError(error, 'ENOENT')) return
+    throw error
+  }
+  try {
+    const bytes = readFileSync(fd)
+    const end = bytes.lastIndexOf(0x0a) + 1
+    if (end < bytes.length) ftruncateSync(fd, end)
+  } finally {
+    closeSync(fd)
+  }
+}

@@ -1,0 +1,127 @@
+import { didYouMean } from '@chirality/core'
+import { isMap, isScalar, LineCounter, parseDocument } from 'yaml'
+import { z } from 'zod'
+import { loopError } from './loop-error.ts'
+
+const COMMANDS = z.union([
+  z
+    .string()
+    .min(1)
+    .transform(one => [one]),
+  z.array(z.string().min(1)),
+])
+const MINUTES = z
+  .number()
+  .positive()
+  .max(60 * 24 * 30)
+
+const SETTINGS = z.strictObject({
+  /** For every task, before its own. */
+  checks: COMMANDS.default([]),
+  /** Run once in each new worktree, before the agent. */
+  setup: COMMANDS.default([]),
+  persona: z.string().min(1).optional(),
+  harness: z.string().min(1).optional(),
+  model: z.string().min(1).optional(),
+  /** How many tasks at once, each in a worktree of its own. */
+  parallel: z.int().min(1).max(16).default(1),
+  /** How often an agent is asked, for all tasks together. */
+  max_iterations: z.int().min(1).optional(),
+  /** How often it is asked for one task. */
+  max_attempts: z.int().min(1).max(100).default(5),
+  /** After so many tasks in a row that could not be proved. */
+  max_failures: z.int().min(1).default(3),
+  budget_usd: z.number().positive().optional(),
+  budget_tokens: z.int().positive().optional(),
+  /** Of the whole loop, by the clock, since its first start. */
+  max_minutes: MINUTES.optional(),
+  iteration_minutes: MINUTES.default(30),
+  check_minutes: MINUTES.default(10),
+  /** How long a question may wait before its task is parked. */
+  answer_minutes: z
+    .number()
+    .min(0)
+    .max(60 * 24)
+    .default(0),
+  /** How many times the loop may wait for a limit of the plan to be reset, and then go on spending. */
+  wait_for_limits: z.int().min(0).max(50).default(0),
+})
+
+/** What the front matter of a list says, with the defaults. */
+export type LoopSettings = z.infer<typeof SETTINGS>
+
+/** Of these sections of a Symphony `WORKFLOW.md` the part is used that means the same here. */
+const SYMPHONY = ['tracker', 'polling', 'workspace', 'hooks', 'agent']
+
+export interface ReadSettings {
+  settings: LoopSettings
+  notices: string[]
+  /** The index of the first line after the front matter. */
+  firstLine: number
+}
+
+export function readSettings(text: string, name: string): ReadSettings {
+  const { yaml, firstLine } = splitFrontMatter(text, name)
+  if (yaml === undefined) return { settings: SETTINGS.parse({}), notices: [], firstLine }
+  const lineCounter = new LineCounter()
+  const document = parseDocument(yaml, { lineCounter, prettyErrors: false, uniqueKeys: true })
+  const lineAt = (offset: number) => lineCounter.linePos(offset).line + 1
+  const [error] = document.errors
+  if (error !== undefined) throw bad(name, lineAt(error.pos[0]), error.message)
+  const lines = new Map<string, number>()
+  if (isMap(document.contents))
+    for (const { key } of document.contents.items)
+      if (isScalar(key)) lines.set(String(key.value), lineAt(key.range?.[0] ?? 0))
+  const given: unknown = document.toJS({ maxAliasCount: 10 }) ?? {}
+  if (typeof given !== 'object' || Array.isArray(given))
+    throw bad(name, 2, 'The front matter is a list of "key: value" lines.')
+  const { own, notices } = withoutSymphony(given as Record<string, unknown>)
+  const parsed = SETTINGS.safeParse(own)
+  if (parsed.success) return { settings: parsed.data, notices, firstLine }
+  const [issue] = parsed.error.issues
+  const key = issue?.code === 'unrecognized_keys' ? issue.keys[0] : String(issue?.path[0] ?? '')
+  const line = lines.get(key ?? '') ?? 2
+  if (issue?.code !== 'unrecognized_keys')
+    throw bad(name, line, `"${key}": ${issue?.message ?? 'is not valid'}.`)
+  const known = Object.keys(SETTINGS.shape)
+  const near = didYouMean(key ?? '', known)
+  throw bad(
+    name,
+    line,
+    `Unknown key "${key}".${near ? ` Did you mean "${near}"?` : ` Known are ${known.join(', ')}.`}`,
+  )
+}
+
+function withoutSymphony(given: Record<string, unknown>): {
+  own: Record<string, unknown>
+  notices: string[]
+} {
+  if (!SYMPHONY.some(name => Object.hasOwn(given, name))) return { own: given, notices: [] }
+  // It also has a section for each agent that it can start.
+  const isSection = (name: string) => typeof given[name] === 'object' && !Object.hasOwn(SETTINGS.shape, name)
+  const sections = Object.keys(given).filter(isSection)
+  const own = Object.fromEntries(Object.entries(given).filter(([name]) => !isSection(name)))
+  const section = (name: string) => {
+    const value = given[name]
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  }
+  const { after_create } = section('hooks')
+  const { max_concurrent_agents, max_turns } = section('agent')
+  if (typeof after_create === 'string') own.setup ??= after_create
+  if (Number.isInteger(max_concurrent_agents)) own.parallel ??= max_concurrent_agents
+  if (Number.isInteger(max_turns)) own.max_attempts ??= max_turns
+  const used = 'hooks.after_create, agent.max_concurrent_agents and agent.max_turns'
+  return { own, notices: [`Of ${sections.join(', ')} only ${used} are used.`] }
+}
+
+function splitFrontMatter(text: string, name: string): { yaml: string | undefined; firstLine: number } {
+  const lines = text.split('\n')
+  if ((lines[0] ?? '').replace(/^\uFEFF/, '').trimEnd() !== '---') return { yaml: undefined, firstLine: 0 }
+  const end = lines.findIndex((line, at) => at > 0 && line.trimEnd() === '---')
+  if (end < 0) throw bad(name, 1, 'The front matter has no end: a line of three dashes is missing.')
+  return { yaml: lines.slice(1, end).join('\n'), firstLine: end + 1 }
+}
+
+function bad(name: string, line: number, message: string) {
+  return loopError('bad-list', `${name}:${line}: ${message}`)
+}

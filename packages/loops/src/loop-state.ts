@@ -1,0 +1,269 @@
+import path from 'node:path'
+import type { SessionHost } from '@chirality/sessions'
+import type { CheckRecord } from './checks.ts'
+import { replaceFile } from './files.ts'
+import type { DiffStat, JournalEntry, LoopEndReason, ParkKind, Spent, Stamped } from './journal.ts'
+import type { LoopSettings } from './loop-settings.ts'
+import type { Task } from './task-list.ts'
+
+/** `working` is one that was begun and is not over; a loop that does not run may have such tasks, too. */
+export type TaskStatus = 'working' | 'merged' | 'parked' | 'failed'
+
+/** What is begun and not over, in the words of the journal. */
+export type TaskStage =
+  | { at: 'rest' }
+  | { at: 'turn'; fromSeq: number; since: string }
+  | { at: 'ended'; reason: string }
+  | { at: 'checks'; marker: string; reason: string }
+  | { at: 'proved'; commit: string }
+  | { at: 'merging'; commit: string; onto: string }
+
+/** A task that was begun. */
+export interface TaskState {
+  task: Task
+  status: TaskStatus
+  stage: TaskStage
+  sessionId: string
+  worktreeId: string
+  base: string
+  isSetUp: boolean
+  iterations: number
+  /** Since a person put it back. */
+  attempts: number
+  spent: Spent
+  startedAt: string
+  endedAt?: string
+  /** The last checks. */
+  tree?: string
+  diff?: DiffStat
+  results: CheckRecord[]
+  failure?: string
+  /** Of the iteration before, to see whether anything changes. */
+  before?: { tree: string; failure: string }
+  parked?: ParkKind
+  why?: string
+  notes: string[]
+  commit?: string
+  merged?: string
+}
+
+/** A loop as its journal tells it. */
+export interface LoopState {
+  loopId: string
+  list: string
+  projectRoot: string
+  base: string
+  baseBranch: string | null
+  worktreeId: string
+  isSetUp: boolean
+  settings: LoopSettings
+  startedAt: string
+  runs: number
+  pid: number
+  tasks: Map<string, TaskState>
+  iterations: number
+  /** Tasks in a row that were not proved. */
+  failures: number
+  waits: number
+  waitUntil?: string
+  patterns: string[]
+  changes: { added: string[]; changed: string[]; removed: string[] }
+  end?: { reason: LoopEndReason; why: string; at: string }
+}
+
+/** The state after all entries. Undefined for a journal without its first entry. */
+export function foldJournal(entries: readonly Stamped[]): LoopState | undefined {
+  let state: LoopState | undefined
+  for (const entry of entries) {
+    if (entry.type === 'loop:start') state ??= initial(entry)
+    else if (state !== undefined) applyEntry(state, entry)
+  }
+  return state
+}
+
+function initial(entry: Extract<Stamped, { type: 'loop:start' }>): LoopState {
+  const { loopId, list, projectRoot, base, baseBranch, worktreeId, settings, at } = entry
+  return {
+    ...{ loopId, list, projectRoot, base, baseBranch, worktreeId, settings, startedAt: at },
+    ...{ isSetUp: false, runs: 0, pid: 0, tasks: new Map(), iterations: 0, failures: 0, waits: 0 },
+    ...{ patterns: [], changes: { added: [], changed: [], removed: [] } },
+  }
+}
+
+/** Changes the state in place: a loop has thousands of entries. */
+export function applyEntry(state: LoopState, entry: Stamped): void {
+  switch (entry.type) {
+    case 'run:start':
+      state.runs += 1
+      state.pid = entry.pid
+      if (entry.settings !== undefined) state.settings = entry.settings
+      state.failures = 0
+      delete state.end
+      return
+    case 'loop:setup':
+      state.isSetUp = true
+      return
+    case 'list:changed':
+      for (const key of ['added', 'changed', 'removed'] as const)
+        state.changes[key] = [...new Set([...state.changes[key], ...entry[key]])]
+      return
+    case 'task:start': {
+      const { task, sessionId, worktreeId, base, at } = entry
+      state.tasks.set(task.id, {
+        ...{ task, status: 'working', stage: { at: 'rest' }, sessionId, worktreeId, base, isSetUp: false },
+        ...{ iterations: 0, attempts: 0, spent: { usd: null, isEstimate: false, tokens: 0 }, startedAt: at },
+        ...{ results: [], notes: [] },
+      })
+      return
+    }
+    case 'loop:wait':
+      state.waits += 1
+      state.waitUntil = entry.until
+      return
+    case 'loop:end':
+      state.end = { reason: entry.reason, why: entry.why, at: entry.at }
+      return
+    case 'loop:start':
+      return
+    default: {
+      const task = state.tasks.get(entry.task)
+      if (task !== undefined) applyToTask(state, task, entry)
+    }
+  }
+}
+
+type TaskEntry = Extract<Stamped, { task: string }>
+
+function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void {
+  switch (entry.type) {
+    case 'task:setup':
+      task.isSetUp = true
+      return
+    case 'iteration:start':
+      state.iterations += 1
+      task.iterations = entry.n
+      task.attempts += 1
+      task.stage = { at: 'turn', fromSeq: entry.fromSeq, since: entry.at }
+      return
+    case 'iteration:end':
+      task.spent = entry.spent
+      task.stage = { at: 'ended', reason: entry.reason }
+      state.patterns = [...new Set([...state.patterns, ...(entry.pattern ?? [])])].slice(-MAX_PATTERNS)
+      return
+    case 'checks:start':
+      task.stage = {
+        ...{ at: 'checks', marker: entry.marker },
+        reason: task.stage.at === 'ended' || task.stage.at === 'checks' ? task.stage.reason : 'completed',
+      }
+      return
+    case 'checks:end':
+      if (task.tree !== undefined && task.failure !== undefined)
+        task.before = { tree: task.tree, failure: task.failure }
+      task.tree = entry.tree
+      task.diff = entry.diff
+      task.results = entry.results
+      delete task.failure
+      if (entry.failure !== undefined) task.failure = entry.failure
+      task.stage = { at: 'rest' }
+      return
+    case 'task:proved':
+      task.commit = entry.commit
+      task.stage = { at: 'proved', commit: entry.commit }
+      return
+    case 'merge:start':
+      task.stage = { at: 'merging', commit: task.commit ?? '', onto: entry.onto }
+      return
+    case 'task:merged':
+      close(task, 'merged', entry.at)
+      task.merged = entry.commit
+      state.failures = 0
+      return
+    case 'task:parked':
+      close(task, 'parked', entry.at)
+      task.parked = entry.kind
+      task.why = entry.why
+      return
+    case 'task:failed':
+      close(task, 'failed', entry.at)
+      task.why = entry.why
+      state.failures += 1
+      return
+    case 'task:again':
+      task.status = 'working'
+      task.stage = { at: 'rest' }
+      task.attempts = 0
+      if (entry.note !== '') task.notes.push(entry.note)
+      delete task.before
+      delete task.parked
+      delete task.why
+      delete task.endedAt
+  }
+}
+
+function close(task: TaskState, status: TaskStatus, at: string): void {
+  task.status = status
+  task.stage = { at: 'rest' }
+  task.endedAt = at
+}
+
+const MAX_PATTERNS = 20
+
+/** The sum of what the tasks have spent. `usd` is null if no agent said. */
+export function spentOf(state: LoopState, live?: (sessionId: string) => Spent | undefined): Spent {
+  const sum: Spent = { usd: null, isEstimate: false, tokens: 0 }
+  for (const task of state.tasks.values()) {
+    const spent = (task.status === 'working' ? live?.(task.sessionId) : undefined) ?? task.spent
+    if (spent.usd !== null) sum.usd = (sum.usd ?? 0) + spent.usd
+    sum.isEstimate ||= spent.isEstimate
+    sum.tokens += spent.tokens
+  }
+  return sum
+}
+
+/** `budget.json` of the loop, in the form of spec 001 §10. */
+export function writeBudget(state: LoopState, folder: string): void {
+  const { max_iterations = null, budget_usd = null } = state.settings
+  const { usd } = spentOf(state)
+  const budget = {
+    total_cost_usd: usd ?? 0,
+    max_cost_usd: budget_usd,
+    iterations: state.iterations,
+    max_iterations,
+  }
+  replaceFile(path.join(folder, 'budget.json'), `${JSON.stringify(budget, null, 2)}\n`)
+}
+
+/** `progress.md`: one line for each task that is proved, for the prompts of those after it. */
+export function writeProgress(state: LoopState, folder: string): void {
+  const lines = [...state.tasks.values()].flatMap(({ status, task: { title }, commit }) =>
+    status === 'merged' ? [`- ${title} (${commit?.slice(0, 10)})`] : [],
+  )
+  replaceFile(path.join(folder, 'progress.md'), `${lines.slice(-MAX_PROGRESS).join('\n')}\n`)
+}
+
+const MAX_PROGRESS = 200
+
+/** What a task needs of its loop. */
+export interface LoopContext {
+  readonly host: SessionHost
+  readonly state: LoopState
+  readonly folder: string
+  readonly signal: AbortSignal
+  record(entry: JournalEntry): void
+  /** What the loop may still spend. */
+  rest(): { usd?: number; tokens?: number }
+  /** One merge at a time. */
+  merging<T>(work: () => Promise<T>): Promise<T>
+  /** The list has no such task any more, or it is proved. */
+  ticked(id: string): void
+}
+
+export type TaskOutcome = 'over' | 'stopped' | 'limit' | { rateLimit: string | undefined }
+
+export function isUsedUp(rest: { usd?: number; tokens?: number; iterations?: number | undefined }): boolean {
+  return Object.values(rest).some(amount => amount !== undefined && amount <= 0)
+}
+
+export function iterationsLeft({ iterations, settings }: LoopState): number | undefined {
+  return settings.max_iterations === undefined ? undefined : settings.max_iterations - iterations
+}

@@ -1,0 +1,312 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isCodedError } from '@chirality/core'
+import type { SessionHost } from '@chirality/sessions'
+import { endMarked } from './checks.ts'
+import { readIfThere, replaceFile } from './files.ts'
+import { Journal, type JournalEntry, type LoopEndReason, type Stamped } from './journal.ts'
+import type { LoopSettings } from './loop-settings.ts'
+import {
+  applyEntry,
+  type LoopContext,
+  type LoopState,
+  spentOf,
+  type TaskOutcome,
+  type TaskState,
+} from './loop-state.ts'
+import { reportText } from './report.ts'
+import { parseTaskList, type Task, tickTasks } from './task-list.ts'
+import { TaskRun } from './task-run.ts'
+import { TaskTree } from './task-tree.ts'
+
+export interface LoopOptions {
+  host: SessionHost
+  /** `.chirality/loops/<id>` of the project. */
+  folder: string
+  state: LoopState
+  /** In the place of those that the loop has had so far. */
+  settings?: LoopSettings
+  /** Ends the loop by this time. */
+  until?: Date
+  onEntry?: (entry: Stamped) => void
+}
+
+/** A loop that this process runs. */
+export class Loop {
+  readonly state: LoopState
+  readonly #options: LoopOptions
+  readonly #journal: Journal
+  readonly #stop = new AbortController()
+  #merging: Promise<unknown> = Promise.resolve()
+  #hasEnded = false
+
+  constructor(options: LoopOptions) {
+    this.#options = options
+    this.state = options.state
+    this.#journal = new Journal(options.folder)
+  }
+
+  stop(): void {
+    this.#stop.abort()
+  }
+
+  record(entry: JournalEntry): void {
+    const stamped = this.#journal.add(entry)
+    applyEntry(this.state, stamped)
+    this.#options.onEntry?.(stamped)
+  }
+
+  /** Works until nothing is left that could be worked on, a limit is reached, or it is stopped. */
+  async run(): Promise<NonNullable<LoopState['end']>> {
+    const { folder, settings } = this.#options
+    for (const name of ['prompts', 'outputs', 'receipts'])
+      mkdirSync(path.join(folder, name), { recursive: true, mode: 0o700 })
+    const stopFile = path.join(folder, 'stop')
+    rmSync(stopFile, { force: true })
+    this.record({ type: 'run:start', run: randomUUID(), pid: process.pid, ...(settings ? { settings } : {}) })
+    const watch = setInterval(() => existsSync(stopFile) && this.stop(), STOP_POLL_MS)
+    const limit = this.#deadline()
+    const timer =
+      limit === undefined ? undefined : setTimeout(() => this.stop(), Math.max(0, limit - Date.now()))
+    try {
+      await this.#integrate()
+      const end = await this.#work()
+      this.record({ type: 'loop:end', ...end })
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      this.record({ type: 'loop:end', reason: 'failed', why })
+      if (!isCodedError(error)) throw error
+    } finally {
+      clearInterval(watch)
+      clearTimeout(timer)
+      rmSync(stopFile, { force: true })
+      this.#hasEnded = true
+      replaceFile(path.join(folder, 'report.md'), reportText(this.state, this.#tasks(), folder))
+      this.#journal.close()
+    }
+    return this.state.end ?? { reason: 'failed', why: '', at: '' }
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded
+  }
+
+  /** The worktree with the loop's branch, made if a killed process did not get to it. */
+  async #integrate(): Promise<void> {
+    const { host } = this.#options
+    const { worktreeId: id, projectRoot, base, list, tasks } = this.state
+    if ((await host.worktrees.find(id)) === undefined)
+      await host.worktrees.make({
+        projectRoot,
+        title: `loop ${path.basename(list, path.extname(list))}`,
+        base,
+        id,
+      })
+    await host.worktrees.require(id)
+    await endMarked(id)
+    // A merge that was cut off is done again by its task.
+    const merging = [...tasks.values()].find(({ stage }) => stage.at === 'merging')
+    if (merging?.stage.at === 'merging') {
+      const { folder, prefix } = await host.worktrees.get(id)
+      await (await TaskTree.open(path.join(folder, prefix))).resetTo(merging.stage.onto)
+    }
+    for (const { status, task, worktreeId } of tasks.values()) {
+      if (status !== 'merged') continue
+      this.#tick(task.id)
+      if ((await host.worktrees.find(worktreeId))?.state === 'ready') await host.worktrees.remove(worktreeId)
+    }
+  }
+
+  async #work(): Promise<{ reason: LoopEndReason; why: string }> {
+    const running = new Map<string, Promise<void>>()
+    let ending: { reason: LoopEndReason; why: string } | undefined
+    for (;;) {
+      const tasks = this.#tasks()
+      if (tasks === undefined)
+        ending ??= {
+          reason: 'list-missing',
+          why: `${this.state.list} is gone or cannot be read. Put it back, then resume.`,
+        }
+      ending ??= this.#reached()
+      while (ending === undefined && running.size < this.state.settings.parallel) {
+        const next = this.#next(tasks ?? [], running)
+        if (next === undefined) break
+        const done = new TaskRun(this.#context(), next).run().then(async outcome => {
+          running.delete(next.task.id)
+          ending ??= await this.#after(outcome)
+        })
+        running.set(next.task.id, done)
+      }
+      if (running.size === 0) return ending ?? this.#left(tasks ?? [])
+      await Promise.race(running.values())
+    }
+  }
+
+  async #after(outcome: TaskOutcome): Promise<{ reason: LoopEndReason; why: string } | undefined> {
+    if (outcome === 'over') return undefined
+    if (outcome === 'stopped') return this.#reached() ?? { reason: 'stopped', why: 'It was stopped.' }
+    if (outcome === 'limit')
+      return this.#reached() ?? { reason: 'limit', why: 'A limit of the loop is reached.' }
+    const { rateLimit: until } = outcome
+    const { waits, settings } = this.state
+    const why = `The limit of the plan is reached${until === undefined ? '' : `, until ${until}`}.`
+    if (until === undefined || waits >= settings.wait_for_limits) return { reason: 'rate-limit', why }
+    this.record({ type: 'loop:wait', until, why })
+    await this.#waitUntil(until)
+    return undefined
+  }
+
+  async #waitUntil(until: string): Promise<void> {
+    const { signal } = this.#stop
+    while (!signal.aborted && Date.now() < Date.parse(until)) {
+      const ms = Math.min(Date.parse(until) - Date.now(), 60_000)
+      await sleep(Math.max(ms, 1), undefined, { signal }).catch(() => {})
+    }
+  }
+
+  /** Begun ones first, then the first of the list whose dependencies are proved. */
+  #next(tasks: readonly Task[], running: ReadonlyMap<string, unknown>): TaskState | undefined {
+    const known = this.state.tasks
+    for (const task of known.values())
+      if (task.status === 'working' && !running.has(task.task.id)) return task
+    const isProved = (id: string) =>
+      known.get(id)?.status === 'merged' || tasks.find(task => task.id === id)?.ticked === true
+    const task = tasks.find(one => !one.ticked && !known.has(one.id) && one.dependsOn.every(isProved))
+    if (task === undefined) return undefined
+    const { loopId } = this.state
+    const worktreeId = `${loopId}-${task.id}`.slice(0, 55).replace(/-+$/, '')
+    this.record({
+      ...{ type: 'task:start', task, sessionId: randomUUID(), base: this.#head ?? this.state.base },
+      worktreeId: `${worktreeId}-${randomUUID().slice(0, 6)}`,
+    })
+    return known.get(task.id)
+  }
+
+  /** The commit that the next task begins at: the last merge. */
+  get #head(): string | undefined {
+    const merged = [...this.state.tasks.values()].filter(({ merged: commit }) => commit !== undefined)
+    return merged.sort((a, b) => ((a.endedAt ?? '') < (b.endedAt ?? '') ? -1 : 1)).at(-1)?.merged
+  }
+
+  /** The tasks of the file as it is now. What changed since the last look is named. Undefined if it cannot be read. */
+  #tasks(): Task[] | undefined {
+    const { list } = this.state
+    const text = readIfThere(list)
+    if (text === undefined) return undefined
+    if (text === this.#lastText) return this.#lastTasks
+    try {
+      const { tasks } = parseTaskList(text, path.basename(list))
+      this.#nameChanges(tasks)
+      this.#lastText = text
+      this.#lastTasks = tasks
+    } catch (error) {
+      if (!isCodedError(error)) throw error
+      // In the middle of an edit, perhaps: what was read before counts until it can be read again.
+    }
+    return this.#lastTasks
+  }
+  #lastText: string | undefined
+  #lastTasks: Task[] | undefined
+
+  #nameChanges(tasks: readonly Task[]): void {
+    const before = this.#lastTasks
+    if (before === undefined || this.#hasEnded) return
+    const words = ({ line: _line, ticked: _ticked, ...rest }: Task) => JSON.stringify(rest)
+    const was = new Map(before.map(task => [task.id, words(task)]))
+    const now = new Set(tasks.map(({ id }) => id))
+    const added = tasks.filter(({ id }) => !was.has(id)).map(({ id }) => id)
+    const changed = tasks
+      .filter(task => was.has(task.id) && was.get(task.id) !== words(task))
+      .map(({ id }) => id)
+    const removed = before.filter(({ id }) => !now.has(id)).map(({ id }) => id)
+    if (added.length + changed.length + removed.length > 0)
+      this.record({ type: 'list:changed', added, changed, removed })
+  }
+
+  #tick(id: string): void {
+    const { list } = this.state
+    const text = readIfThere(list)
+    if (text === undefined) return
+    try {
+      const ticked = tickTasks(text, new Set([id]), path.basename(list))
+      if (ticked !== text) replaceFile(list, ticked, statSync(list).mode & 0o777)
+    } catch (error) {
+      if (!isCodedError(error)) throw error
+    }
+  }
+
+  #reached(): { reason: LoopEndReason; why: string } | undefined {
+    const { settings, iterations, failures } = this.state
+    const deadline = this.#deadline()
+    if (deadline !== undefined && Date.now() >= deadline)
+      return { reason: 'limit', why: 'The time of the loop is over.' }
+    if (this.#stop.signal.aborted) return { reason: 'stopped', why: 'It was stopped.' }
+    const { usd, tokens } = this.#rest()
+    if (usd !== undefined && usd <= 0)
+      return { reason: 'limit', why: `The budget of $${settings.budget_usd} is used up.` }
+    if (tokens !== undefined && tokens <= 0)
+      return { reason: 'limit', why: `The budget of ${settings.budget_tokens} tokens is used up.` }
+    if (settings.max_iterations !== undefined && iterations >= settings.max_iterations && !this.#isProving())
+      return { reason: 'limit', why: `${iterations} iterations are made, and no more are allowed.` }
+    if (failures >= settings.max_failures)
+      return { reason: 'limit', why: `${failures} tasks in a row could not be proved.` }
+    return undefined
+  }
+
+  /** A task that is past its last turn may still be proved and merged. */
+  #isProving(): boolean {
+    return [...this.state.tasks.values()].some(
+      ({ status, stage }) => status === 'working' && stage.at !== 'rest',
+    )
+  }
+
+  #deadline(): number | undefined {
+    const { max_minutes } = this.state.settings
+    const ends = [
+      ...(max_minutes === undefined ? [] : [Date.parse(this.state.startedAt) + max_minutes * 60_000]),
+      ...(this.#options.until === undefined ? [] : [this.#options.until.getTime()]),
+    ]
+    return ends.length === 0 ? undefined : Math.min(...ends)
+  }
+
+  #rest(): { usd?: number; tokens?: number } {
+    const { budget_usd, budget_tokens } = this.state.settings
+    const spent = spentOf(this.state, id => {
+      const status = this.#options.host.openSession(id)?.status
+      return status && { usd: status.costUsd, isEstimate: status.costIsEstimate, tokens: status.tokens }
+    })
+    return {
+      ...(budget_usd === undefined ? {} : { usd: budget_usd - (spent.usd ?? 0) }),
+      ...(budget_tokens === undefined ? {} : { tokens: budget_tokens - spent.tokens }),
+    }
+  }
+
+  #left(tasks: readonly Task[]): { reason: LoopEndReason; why: string } {
+    const open = tasks.filter(({ id, ticked }) => !ticked && this.state.tasks.get(id)?.status !== 'merged')
+    if (open.length === 0) return { reason: 'done', why: 'Every task is proved.' }
+    return { reason: 'blocked', why: `${open.length} of ${tasks.length} tasks are not proved.` }
+  }
+
+  #context(): LoopContext {
+    return {
+      ...{
+        host: this.#options.host,
+        state: this.state,
+        folder: this.#options.folder,
+        signal: this.#stop.signal,
+      },
+      record: entry => this.record(entry),
+      rest: () => this.#rest(),
+      merging: work => {
+        const next = this.#merging.then(work, work)
+        this.#merging = next.catch(() => {})
+        return next
+      },
+      ticked: id => this.#tick(id),
+    }
+  }
+}
+
+const STOP_POLL_MS = 200

@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { formatDuration, usdText } from '@chirality/core'
+import { z } from 'zod'
+import { type CheckResult, hasPassed, runCheck } from './checks.ts'
+import { readIfThere, replaceFile } from './files.ts'
+import type { Flag } from './flags.ts'
+import { loopError } from './loop-error.ts'
+import type { LoopState, TaskState } from './loop-state.ts'
+import { TaskTree } from './task-tree.ts'
+
+const COMMIT = z.string().regex(/^[0-9a-f]{40,64}$/)
+const RECEIPT = z.object({
+  version: z.literal(1),
+  loop: z.string(),
+  projectRoot: z.string(),
+  task: z.object({
+    id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,79}$/),
+    title: z.string(),
+    expect: z.enum(['diff', 'none']),
+  }),
+  persona: z.string().nullable(),
+  harness: z.string().nullable(),
+  model: z.string().nullable(),
+  sessions: z.array(z.object({ id: z.string(), nativeId: z.string().nullable() })),
+  base: COMMIT,
+  commit: COMMIT,
+  merged: COMMIT.nullable(),
+  diff: z.object({ files: z.int(), insertions: z.int(), deletions: z.int() }),
+  setup: z.array(z.string()),
+  checks: z.array(
+    z.object({
+      command: z.string(),
+      exitCode: z.int().nullable(),
+      ms: z.number(),
+      bytes: z.number(),
+      tail: z.string(),
+    }),
+  ),
+  iterations: z.int(),
+  tokens: z.int(),
+  costUsd: z.number().nullable(),
+  costIsEstimate: z.boolean(),
+  startedAt: z.string(),
+  endedAt: z.string(),
+  flags: z.array(z.object({ kind: z.string(), words: z.string(), files: z.array(z.string()) })),
+})
+
+/** The proof of one task: what was changed, which commands said that it works, and what it cost. */
+export type Receipt = z.infer<typeof RECEIPT>
+
+export interface ReceiptFacts {
+  loop: LoopState
+  task: TaskState
+  harness: string | null
+  model: string | null
+  nativeId: string | null
+  flags: Flag[]
+}
+
+export function makeReceipt({ loop, task, harness, model, nativeId, flags }: ReceiptFacts): Receipt {
+  const { id, title, expect, persona = null } = task.task
+  return {
+    ...{ version: 1, loop: loop.loopId, projectRoot: loop.projectRoot, task: { id, title, expect } },
+    ...{ persona, harness, model, sessions: [{ id: task.sessionId, nativeId }] },
+    ...{ base: task.base, commit: task.commit ?? task.base, merged: task.merged ?? null },
+    ...{ diff: task.diff ?? { files: 0, insertions: 0, deletions: 0 }, setup: loop.settings.setup },
+    checks: task.results.map(({ command, exitCode, ms, bytes, tail }) => ({
+      command,
+      exitCode,
+      ms,
+      bytes,
+      tail,
+    })),
+    ...{ iterations: task.iterations, tokens: task.spent.tokens, costUsd: task.spent.usd },
+    ...{ costIsEstimate: task.spent.isEstimate, startedAt: task.startedAt },
+    ...{ endedAt: task.endedAt ?? new Date().toISOString(), flags },
+  }
+}
+
+export function writeReceipt(folder: string, receipt: Receipt): void {
+  replaceFile(path.join(folder, `${receipt.task.id}.json`), `${JSON.stringify(receipt, null, 2)}\n`)
+  replaceFile(path.join(folder, `${receipt.task.id}.md`), receiptText(receipt))
+}
+
+export function readReceipt(file: string): Receipt {
+  const text = readIfThere(file)
+  if (text === undefined) throw loopError('bad-receipt', `There is no receipt ${file}.`)
+  try {
+    return RECEIPT.parse(JSON.parse(text))
+  } catch (error) {
+    throw loopError(
+      'bad-receipt',
+      `${file} is not a receipt of a task. It ends in .json and is in receipts/ of a loop.`,
+      error,
+    )
+  }
+}
+
+export function receiptText(receipt: Receipt): string {
+  const { task, diff, checks, flags, costUsd, tokens } = receipt
+  const took = Date.parse(receipt.endedAt) - Date.parse(receipt.startedAt)
+  const cost = costUsd === null ? 'cost unknown' : `${receipt.costIsEstimate ? '≈ ' : ''}${usdText(costUsd)}`
+  return [
+    `# ${task.title}`,
+    '',
+    `- Changed: ${diff.files} files, +${diff.insertions} −${diff.deletions}`,
+    `- Commit: ${receipt.commit}${receipt.merged === null ? ', not merged' : `, merged as ${receipt.merged}`}`,
+    `- Base: ${receipt.base}`,
+    `- Agent: ${receipt.harness ?? 'default'}${receipt.model === null ? '' : `, ${receipt.model}`}${receipt.persona === null ? '' : `, ${receipt.persona}`}`,
+    `- Session: ${receipt.sessions.map(({ id }) => id).join(', ')}`,
+    `- Work: ${receipt.iterations} iterations, ${formatDuration(took)}, ${tokens} tokens, ${cost}`,
+    '',
+    ...(flags.length === 0 ? [] : ['## Look at this', '', ...flags.map(flagLine), '']),
+    '## Proved by',
+    '',
+    ...(checks.length === 0 ? ['No check: only the change itself.'] : []),
+    ...checks.flatMap(({ command, exitCode, ms, tail }) => [
+      `- \`${command}\`: exit code ${exitCode ?? 'none'}, ${formatDuration(ms)}`,
+      ...(tail.trim() === ''
+        ? []
+        : [
+            '',
+            ...tail
+              .trimEnd()
+              .split('\n')
+              .map(line => `      ${line}`),
+            '',
+          ]),
+    ]),
+    '',
+  ].join('\n')
+}
+
+export function flagLine({ words, files }: Flag | Receipt['flags'][number]): string {
+  return `- ${words}${files.length === 0 ? '' : ` ${files.join(', ')}`}`
+}
+
+export interface Verification {
+  receipt: Receipt
+  /** What does not hold; empty if all of it does. */
+  problems: string[]
+  results: CheckResult[]
+}
+
+/** Runs the checks of a receipt again, on its commit, in a worktree that is removed afterwards. */
+export async function verifyReceipt(
+  file: string,
+  {
+    projectRoot,
+    timeoutMs = 600_000,
+    signal,
+  }: { projectRoot: string; timeoutMs?: number; signal?: AbortSignal },
+): Promise<Verification> {
+  const receipt = readReceipt(file)
+  const repository = await TaskTree.open(projectRoot)
+  for (const commit of [receipt.base, receipt.commit])
+    if (!(await repository.hasCommit(commit)))
+      return { receipt, problems: [`The commit ${commit} is not in ${projectRoot}.`], results: [] }
+  const problems: string[] = []
+  const { files, insertions, deletions } = await repository.diffStat(receipt.base, receipt.commit)
+  const { diff } = receipt
+  if (files !== diff.files || insertions !== diff.insertions || deletions !== diff.deletions)
+    problems.push(`The change is +${insertions} −${deletions} in ${files} files, not what the receipt says.`)
+  if (files > 0 !== (receipt.task.expect === 'diff'))
+    problems.push(files > 0 ? 'Files were changed, and none was to be.' : 'No file was changed.')
+  const parent = await mkdtemp(path.join(tmpdir(), 'chirality-verify-'))
+  const folder = path.join(parent, 'work')
+  const results: CheckResult[] = []
+  try {
+    await repository.checkOut(folder, receipt.commit)
+    const marker = randomUUID()
+    const commands = [...receipt.setup, ...receipt.checks.map(({ command }) => command)]
+    for (const command of commands) {
+      const result = await runCheck(command, {
+        cwd: folder,
+        timeoutMs,
+        marker,
+        ...(signal ? { signal } : {}),
+      })
+      results.push(result)
+      if (!hasPassed(result))
+        problems.push(`\`${command}\` ${result.stopped ?? `exits with ${result.exitCode}`}.`)
+    }
+  } finally {
+    await repository.removeCheckOut(folder)
+    await rm(parent, { recursive: true, force: true })
+  }
+  return { receipt, problems, results }
+}

@@ -1,0 +1,335 @@
+import { didYouMean } from '@chirality/core'
+import { loopError } from './loop-error.ts'
+import { type LoopSettings, readSettings } from './loop-settings.ts'
+
+/** A leaf of the list: what one agent works on. A task with subtasks is a group: its keys count for all of them. */
+export interface Task {
+  /** Made of the title, or given by the key `id`. */
+  id: string
+  title: string
+  /** The text below it that is no key. */
+  notes: string
+  /** The titles of the groups that it is in, outermost first. */
+  groups: string[]
+  checks: string[]
+  expect: 'diff' | 'none'
+  persona?: string
+  harness?: string
+  model?: string
+  budgetUsd?: number
+  budgetTokens?: number
+  /** Ids of tasks. */
+  dependsOn: string[]
+  /** Ticked in the file. */
+  ticked: boolean
+  /** From 1. */
+  line: number
+}
+
+export interface TaskList {
+  settings: LoopSettings
+  tasks: Task[]
+  /** What was read and is not used, for the user. */
+  notices: string[]
+}
+
+/** Reads a Markdown task list. Throws `bad-list` with the name of the file and the line. */
+export function parseTaskList(text: string, name: string): TaskList {
+  if (text.length > MAX_LIST_CHARS)
+    throw bad(name, 1, `The list is larger than ${MAX_LIST_CHARS} characters.`)
+  const { settings, notices, firstLine } = readSettings(text, name)
+  const items = readItems(text.split('\n'), firstLine, name)
+  const leaves = items.filter(({ isGroup }) => !isGroup)
+  if (leaves.length === 0)
+    throw bad(name, 1, 'The list has no task. Write each as a line that begins with "- [ ] ".')
+  const ids = giveIds(leaves, name)
+  const tasks = leaves.map((item, at): Task => taskOf(item, { id: ids[at] ?? '', settings, name }))
+  resolveDependencies(tasks, leaves, items, name)
+  requireNoCycle(tasks, name)
+  return { settings, tasks, notices }
+}
+
+/** The text with these tasks ticked, and groups whose tasks all are. Every other byte stays as it is. */
+export function tickTasks(text: string, ids: ReadonlySet<string>, name: string): string {
+  const { firstLine } = readSettings(text, name)
+  const lines = text.split('\n')
+  const items = readItems(lines, firstLine, name)
+  const leaves = items.filter(({ isGroup }) => !isGroup)
+  const idOf = new Map(giveIds(leaves, name).map((id, at) => [leaves[at], id]))
+  // From the end, so that a group comes after everything that it contains.
+  for (const item of [...items].reverse()) {
+    const isDone = item.isGroup
+      ? items.every(other => !other.parents.includes(item) || other.isGroup || other.ticked)
+      : ids.has(idOf.get(item) ?? '')
+    if (!isDone || item.ticked) continue
+    item.ticked = true
+    lines[item.at] = (lines[item.at] ?? '').replace(/\[ \]/, '[x]')
+  }
+  return lines.join('\n')
+}
+
+const MAX_LIST_CHARS = 4 * 1024 * 1024
+
+interface Item {
+  at: number
+  indent: number
+  title: string
+  ticked: boolean
+  parents: Item[]
+  isGroup: boolean
+  keys: Map<Key, { values: string[]; at: number }>
+  notes: string[]
+}
+
+const KEYS = [
+  ...['id', 'checks', 'expect', 'persona', 'harness', 'model', 'budget_usd', 'budget_tokens', 'depends_on'],
+] as const
+type Key = (typeof KEYS)[number]
+
+function readItems(lines: readonly string[], from: number, name: string): Item[] {
+  const items: Item[] = []
+  let open: Item[] = []
+  let fence: string | undefined
+  let key: { values: string[]; indent: number } | undefined
+  for (let at = from; at < lines.length; at += 1) {
+    const line = (lines[at] ?? '').replace(/\r$/, '')
+    const current = open.at(-1)
+    const mark = /^\s*(```+|~~~+)/.exec(line)?.[1]
+    if (mark !== undefined && (fence === undefined || mark.startsWith(fence)))
+      fence = fence === undefined ? mark : undefined
+    if (fence !== undefined || mark !== undefined) {
+      current?.notes.push(line)
+      continue
+    }
+    const found = /^([ \t]*)[-*+] \[([ xX])\](?:[ \t]+(.*))?$/.exec(line)
+    const indent = widthOf(/^[ \t]*/.exec(line)?.[0] ?? '')
+    if (found !== null) {
+      const title = (found[3] ?? '').trim()
+      if (title === '')
+        throw bad(name, at + 1, 'The task has no words. Write what is to be done after "- [ ]".')
+      open = open.filter(item => item.indent < indent)
+      for (const parent of open) parent.isGroup = true
+      const ticked = found[2] !== ' '
+      const item: Item = {
+        ...{ at, indent, title, ticked, parents: [...open], isGroup: false },
+        ...{ keys: new Map(), notes: [] },
+      }
+      items.push(item)
+      open.push(item)
+      key = undefined
+      continue
+    }
+    if (line.trim() === '') {
+      if (current !== undefined && current.notes.length > 0) current.notes.push('')
+      continue
+    }
+    open = open.filter(item => item.indent < indent)
+    const item = open.at(-1)
+    if (item === undefined) continue
+    const entry = /^[ \t]*- +(.*)$/.exec(line)?.[1]
+    if (key !== undefined && entry !== undefined && indent >= key.indent) {
+      key.values.push(entry.trim())
+      continue
+    }
+    key = item.notes.length === 0 ? readKey(item, line, at, name) : undefined
+    if (key === undefined) item.notes.push(line)
+  }
+  return items
+}
+
+function readKey(
+  item: Item,
+  line: string,
+  at: number,
+  name: string,
+): { values: string[]; indent: number } | undefined {
+  const match = /^([ \t]*)([a-z][a-z_]*):(?:[ \t]+(.*))?$/.exec(line)
+  if (match === null) return undefined
+  const [, space = '', word = '', value = ''] = match
+  const known = KEYS.find(candidate => candidate === word)
+  if (known === undefined) {
+    const near = didYouMean(word, KEYS)
+    const hint = near ? ` Did you mean "${near}"?` : ` A task knows ${KEYS.join(', ')}.`
+    throw bad(name, at + 1, `Unknown key "${word}".${hint} Notes begin with a capital letter or a dash.`)
+  }
+  if (item.keys.has(known)) throw bad(name, at + 1, `"${word}" is given twice.`)
+  const values = value.trim() === '' ? [] : [value.trim()]
+  item.keys.set(known, { values, at })
+  // One value on the line, or a list below it.
+  return values.length === 0
+    ? { values, indent: widthOf(space) }
+    : { values: [], indent: Number.POSITIVE_INFINITY }
+}
+
+function widthOf(space: string): number {
+  return [...space].reduce((width, char) => width + (char === '\t' ? 4 : 1), 0)
+}
+
+function giveIds(leaves: readonly Item[], name: string): string[] {
+  const given = new Map<string, Item>()
+  for (const item of leaves) {
+    const key = item.keys.get('id')
+    const id = key?.values[0]
+    if (key === undefined) continue
+    if (id === undefined || !ID.test(id))
+      throw bad(name, key.at + 1, 'An id is 1 to 60 lower-case letters, digits and dashes.')
+    if (given.has(id)) throw bad(name, key.at + 1, `The id "${id}" is given twice.`)
+    given.set(id, item)
+  }
+  const taken = new Set(given.keys())
+  const counts = new Map<string, number>()
+  return leaves.map(item => {
+    const own = item.keys.get('id')?.values[0]
+    if (own !== undefined) return own
+    const slug = slugOf(item.title)
+    let id = slug
+    let n = counts.get(slug) ?? 1
+    for (; taken.has(id); id = `${slug}-${n}`) n += 1
+    counts.set(slug, n)
+    taken.add(id)
+    return id
+  })
+}
+
+const ID = /^[a-z0-9][a-z0-9-]{0,59}$/
+
+export function slugOf(words: string): string {
+  const slug = words
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 40)
+    .replace(/^-+|-+$/g, '')
+  return slug === '' ? 'task' : slug
+}
+
+function taskOf(
+  item: Item,
+  { id, settings, name }: { id: string; settings: LoopSettings; name: string },
+): Task {
+  const one = (key: Key) =>
+    [item, ...[...item.parents].reverse()].map(from => from.keys.get(key)).find(Boolean)
+  const text = (key: Key) => one(key)?.values[0]
+  const checks = [...item.parents, item].flatMap(from => from.keys.get('checks')?.values ?? [])
+  const persona = text('persona') ?? settings.persona
+  const harness = text('harness') ?? settings.harness
+  const model = text('model') ?? settings.model
+  const budgetUsd = amount(one('budget_usd'), 'budget_usd', name)
+  const budgetTokens = amount(one('budget_tokens'), 'budget_tokens', name)
+  return {
+    id,
+    title: item.title,
+    notes: dedent(item.notes),
+    groups: item.parents.map(({ title }) => title),
+    checks: [...settings.checks, ...checks],
+    expect: expectation(one('expect'), name),
+    ...(persona === undefined ? {} : { persona }),
+    ...(harness === undefined ? {} : { harness }),
+    ...(model === undefined ? {} : { model }),
+    ...(budgetUsd === undefined ? {} : { budgetUsd }),
+    ...(budgetTokens === undefined ? {} : { budgetTokens }),
+    dependsOn: [],
+    ticked: item.ticked,
+    line: item.at + 1,
+  }
+}
+
+type KeyValue = { values: string[]; at: number } | undefined
+
+function expectation(key: KeyValue, name: string): Task['expect'] {
+  const [word = 'diff'] = key?.values ?? []
+  if (word === 'diff' || word === 'none') return word
+  throw bad(name, (key?.at ?? 0) + 1, `"expect" is diff or none, not "${word}".`)
+}
+
+function amount(key: KeyValue, word: string, name: string): number | undefined {
+  if (key === undefined) return undefined
+  const value = Number(key.values[0])
+  if (value > 0 && Number.isFinite(value)) return value
+  throw bad(name, key.at + 1, `"${word}" is a number above 0, not "${key.values[0] ?? ''}".`)
+}
+
+function resolveDependencies(tasks: Task[], leaves: Item[], items: Item[], name: string): void {
+  const leavesOf = (group: Item) => tasks.filter((_, at) => leaves[at]?.parents.includes(group))
+  // The first of a title, and an id before any title.
+  const byName = new Map([
+    ...[...tasks].reverse().map(task => [task.title, task] as const),
+    ...tasks.map(task => [task.id, task] as const),
+  ])
+  const find = (word: string): Task[] => {
+    const number = /^#?(\d+)$/.exec(word)?.[1]
+    if (number !== undefined) return tasks.slice(Number(number) - 1, Number(number))
+    const named = byName.get(word)
+    if (named !== undefined) return [named]
+    const group = items.find(({ isGroup, title }) => isGroup && (title === word || slugOf(title) === word))
+    return group === undefined ? [] : leavesOf(group)
+  }
+  tasks.forEach((task, at) => {
+    const item = leaves[at]
+    if (item === undefined) return
+    for (const from of [...item.parents, item]) {
+      const key = from.keys.get('depends_on')
+      for (const word of (key?.values ?? []).flatMap(value => value.split(','))) {
+        const found = find(word.trim())
+        if (found.length === 0) {
+          const near = didYouMean(
+            word.trim(),
+            tasks.map(({ id }) => id),
+          )
+          const hint = near ? ` Did you mean "${near}"?` : ' Name it by its words, its id or its number.'
+          throw bad(
+            name,
+            (key?.at ?? 0) + 1,
+            `"depends_on" names "${word.trim()}", and there is no such task.${hint}`,
+          )
+        }
+        task.dependsOn.push(...found.map(({ id }) => id))
+      }
+    }
+    task.dependsOn = [...new Set(task.dependsOn)]
+  })
+}
+
+function requireNoCycle(tasks: Task[], name: string): void {
+  const byId = new Map(tasks.map(task => [task.id, task]))
+  const done = new Set<string>()
+  for (const task of tasks) {
+    // Without recursion: a chain of thousands of tasks is no reason to fail.
+    const trail: { task: Task; next: number }[] = [{ task, next: 0 }]
+    const inTrail = new Set([task.id])
+    while (trail.length > 0) {
+      const top = trail.at(-1)
+      if (top === undefined) break
+      const id = done.has(top.task.id) ? undefined : top.task.dependsOn[top.next]
+      top.next += 1
+      if (id === undefined) {
+        done.add(top.task.id)
+        inTrail.delete(top.task.id)
+        trail.pop()
+        continue
+      }
+      if (inTrail.has(id)) {
+        const from = trail.findIndex(({ task: { id: other } }) => other === id)
+        const round = [...trail.slice(from).map(({ task: { id: other } }) => other), id].join(' → ')
+        throw bad(name, top.task.line, `"depends_on" goes in a circle: ${round}. Remove one of them.`)
+      }
+      const next = byId.get(id)
+      if (next === undefined) continue
+      trail.push({ task: next, next: 0 })
+      inTrail.add(id)
+    }
+  }
+}
+
+function dedent(lines: readonly string[]): string {
+  const widths = lines.filter(line => line.trim() !== '').map(line => /^[ \t]*/.exec(line)?.[0].length ?? 0)
+  const least = Math.min(...widths, Number.MAX_SAFE_INTEGER)
+  return lines
+    .map(line => line.slice(least))
+    .join('\n')
+    .trim()
+}
+
+function bad(name: string, line: number, message: string) {
+  return loopError('bad-list', `${name}:${line}: ${message}`)
+}

@@ -1,0 +1,400 @@
+import { randomUUID } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { isCodedError, type PermissionRequestEvent } from '@chirality/core'
+import { type LiveSession, noteClaudeSession, type SessionHost } from '@chirality/sessions'
+import { type CheckResult, endMarked, failureOf, hasPassed, recordOf, runCheck } from './checks.ts'
+import { readIfThere, replaceFile } from './files.ts'
+import { findFlags } from './flags.ts'
+import type { ParkKind } from './journal.ts'
+import {
+  isUsedUp,
+  iterationsLeft,
+  type LoopContext,
+  type TaskOutcome,
+  type TaskState,
+  writeBudget,
+  writeProgress,
+} from './loop-state.ts'
+import { packPrompt, patternsIn } from './prompt.ts'
+import { makeReceipt, writeReceipt } from './receipt.ts'
+import { TaskTree } from './task-tree.ts'
+import {
+  eventsAfter,
+  firstLine,
+  lastText,
+  NOT_OURS,
+  PARK_CODES,
+  PARK_KIND,
+  questionIn,
+  ROLE_TOOLS,
+  requestWords,
+  resetTime,
+  roleOf,
+  spentIn,
+} from './turn-facts.ts'
+
+/** One task, from where its journal left it to its end. */
+export class TaskRun {
+  readonly #loop: LoopContext
+  readonly #task: TaskState
+
+  constructor(loop: LoopContext, task: TaskState) {
+    this.#loop = loop
+    this.#task = task
+  }
+
+  async run(): Promise<TaskOutcome> {
+    try {
+      return await this.#run()
+    } catch (error) {
+      if (this.#loop.signal.aborted) return 'stopped'
+      const kind = isCodedError(error) ? (PARK_CODES.get(error.code) ?? 'error') : 'error'
+      return this.#park(kind, error instanceof Error ? error.message : String(error))
+    }
+  }
+
+  async #run(): Promise<TaskOutcome> {
+    const { host, state, signal } = this.#loop
+    const task = this.#task
+    const worktree = await this.#worktree()
+    const folder = path.join(worktree.folder, worktree.prefix)
+    const tree = await TaskTree.open(folder)
+    const live = await this.#session()
+    if (task.stage.at === 'checks') await endMarked(task.stage.marker)
+    if (!task.isSetUp) {
+      await endMarked(task.worktreeId)
+      const broken = await this.#setUp(folder)
+      if (signal.aborted) return 'stopped'
+      if (broken !== undefined) return this.#park('error', broken)
+    }
+    for (;;) {
+      if (signal.aborted) return 'stopped'
+      if (task.stage.at === 'proved' || task.stage.at === 'merging') {
+        return await this.#merge(live, tree)
+      }
+      if (task.stage.at === 'rest') {
+        if (task.attempts >= state.settings.max_attempts)
+          return this.#fail(`Not proved after ${task.attempts} attempts. ${firstLine(task.failure)}`)
+        if (isUsedUp(this.#loop.rest()) || isUsedUp({ iterations: iterationsLeft(state) })) return 'limit'
+        await this.#begin(live)
+      }
+      if (task.stage.at === 'turn') {
+        const outcome = await this.#turn(live)
+        if (outcome !== undefined) return outcome
+      }
+      if (signal.aborted) return 'stopped'
+      await this.#prove(tree, folder)
+      if (signal.aborted) return 'stopped'
+      if (task.failure === undefined) {
+        await this.#commit(tree, host)
+        continue
+      }
+      const question = questionIn(lastText(live, 0))
+      if (question !== undefined && task.diff?.files === 0) return this.#park('question', question)
+      if (task.before?.tree === task.tree && task.before?.failure === task.failure)
+        return this.#fail(
+          `Two attempts ended with the same files and the same failure. ${firstLine(task.failure)}`,
+        )
+    }
+  }
+
+  async #worktree() {
+    const { host, state } = this.#loop
+    const { worktreeId: id, base, task } = this.#task
+    const found = await host.worktrees.find(id)
+    if (found?.state === 'ready') {
+      await host.worktrees.require(id)
+      return found
+    }
+    if (found !== undefined) return host.worktrees.restore(id)
+    const { worktree } = await host.worktrees.make({
+      projectRoot: state.projectRoot,
+      title: task.title,
+      base,
+      id,
+    })
+    return worktree
+  }
+
+  async #session(): Promise<LiveSession> {
+    const { host, state } = this.#loop
+    const { sessionId, worktreeId, task } = this.#task
+    if ((await host.store.get(sessionId)) === undefined) {
+      const { persona, harness, model, budgetUsd, budgetTokens, title } = task
+      await host.createSession(state.projectRoot, {
+        ...{ id: sessionId, worktree: { id: worktreeId }, title },
+        ...(persona === undefined ? {} : { persona }),
+        ...(harness === undefined ? {} : { harness }),
+        ...(model === undefined ? {} : { model }),
+        ...(budgetUsd === undefined ? {} : { budgetUsd }),
+        ...(budgetTokens === undefined ? {} : { budgetTokens }),
+      })
+    }
+    return host.session(sessionId)
+  }
+
+  async #setUp(folder: string): Promise<string | undefined> {
+    const { settings } = this.#loop.state
+    for (const command of settings.setup) {
+      const result = await this.#check(command, folder, this.#task.worktreeId)
+      if (!hasPassed(result)) return `The set-up failed. ${failureOf(result)}`
+    }
+    this.#loop.record({ type: 'task:setup', task: this.#task.task.id })
+  }
+
+  #check(command: string, cwd: string, marker: string): Promise<CheckResult> {
+    const { signal, state } = this.#loop
+    return runCheck(command, { cwd, marker, signal, timeoutMs: state.settings.check_minutes * MINUTE_MS })
+  }
+
+  /** Says in the journal that a turn begins, and keeps what the agent will be told. */
+  async #begin(live: LiveSession): Promise<void> {
+    const { state, folder, record } = this.#loop
+    const task = this.#task
+    const n = task.iterations + 1
+    const failure = readIfThere(this.#file('outputs', task.iterations)) ?? task.failure
+    const progress = readIfThere(path.join(folder, 'progress.md')) ?? ''
+    const prompt = packPrompt({ state: task, progress, patterns: state.patterns, failure })
+    replaceFile(this.#file('prompts', n), prompt)
+    record({ type: 'iteration:start', task: task.task.id, n, fromSeq: live.log.lastSeq })
+  }
+
+  /** Undefined if its result is to be checked. */
+  async #turn(live: LiveSession): Promise<TaskOutcome | undefined> {
+    const task = this.#task
+    const { host, signal, state, record } = this.#loop
+    if (task.stage.at !== 'turn') return undefined
+    const { fromSeq, since } = task.stage
+    const limitMs = state.settings.iteration_minutes * MINUTE_MS
+    let asked: PermissionRequestEvent | undefined
+    let waiting: NodeJS.Timeout | undefined
+    const watch = () => {
+      const [request] = live.status.pending
+      if (request === undefined) {
+        clearTimeout(waiting)
+        waiting = undefined
+      } else
+        waiting ??= setTimeout(() => {
+          asked = request
+          live.interrupt()
+        }, state.settings.answer_minutes * MINUTE_MS)
+    }
+    const unwatch = host.onStatus(({ sessionId }) => {
+      if (sessionId === live.id) watch()
+    })
+    const interrupt = () => live.interrupt()
+    signal.addEventListener('abort', interrupt)
+    // The host knows the limit of a turn that it started, but not of one that it found again.
+    const late = setTimeout(interrupt, Math.max(0, Date.parse(since) + limitMs + LATE_MS - Date.now()))
+    try {
+      const hasBegun = eventsAfter(live, fromSeq).some(({ type }) => type === 'turn:start')
+      if (!hasBegun) {
+        if (signal.aborted) return 'stopped'
+        await live.start(readIfThere(this.#file('prompts', task.iterations)) ?? task.task.title, {
+          ...this.#permissions(),
+          ...this.#budget(),
+          timeoutMs: limitMs,
+        })
+      }
+      watch()
+      await live.settled()
+      // Nothing of the agent may change a file while the checks run.
+      await live.kill()
+    } finally {
+      unwatch()
+      clearTimeout(waiting)
+      clearTimeout(late)
+      signal.removeEventListener('abort', interrupt)
+    }
+    const events = eventsAfter(live, fromSeq)
+    const end = events.findLast(event => event.type === 'turn:end')
+    const reason = end?.type === 'turn:end' ? end.reason : 'crashed'
+    const { claudeSessionId } = live.stored
+    await noteClaudeSession(state.projectRoot, roleOf(task), claudeSessionId)
+    const pattern = patternsIn(lastText(live, fromSeq))
+    record({
+      type: 'iteration:end',
+      task: task.task.id,
+      n: task.iterations,
+      reason,
+      spent: spentIn(live),
+      pattern,
+    })
+    writeBudget(this.#loop.state, this.#loop.folder)
+    if (asked !== undefined) return this.#park(PARK_KIND[asked.kind], requestWords(asked))
+    if (signal.aborted) return 'stopped'
+    if (reason === 'budget') {
+      if (isUsedUp(this.#loop.rest())) return 'limit'
+      return this.#park(
+        'budget',
+        'The budget of the task is used up. Raise it in the list and run the task again.',
+      )
+    }
+    if (reason === 'interrupted' || reason === 'killed')
+      return this.#park('interrupted', 'Somebody stopped the agent in its session.')
+    const failed = events.findLast(event => event.type === 'session:error' && !event.recovered)
+    if (reason === 'failed' && failed?.type === 'session:error') {
+      if (failed.code === 'rate_limited') return { rateLimit: resetTime(events) }
+      if (NOT_OURS.has(failed.code ?? '')) return this.#park('harness', failed.error)
+    }
+    return undefined
+  }
+
+  /** A persona brings its own. Spec 001 §7.2: a planner reads, a coder writes; what goes beyond is asked, and parks. */
+  #permissions() {
+    if (this.#task.task.persona !== undefined) return {}
+    const role = roleOf(this.#task)
+    const autoApproveTools = [...ROLE_TOOLS[role]]
+    return role === 'coder'
+      ? { autoApproveTools, permissionMode: 'acceptEdits' as const }
+      : { autoApproveTools }
+  }
+
+  #budget() {
+    const { usd, tokens } = this.#loop.rest()
+    return {
+      ...(usd === undefined ? {} : { maxBudgetUsd: usd }),
+      ...(tokens === undefined ? {} : { maxBudgetTokens: tokens }),
+    }
+  }
+
+  /** Runs the checks in the worktree, and writes down what they said. */
+  async #prove(tree: TaskTree, folder: string): Promise<void> {
+    const task = this.#task
+    const { record, signal } = this.#loop
+    const reason = task.stage.at === 'ended' || task.stage.at === 'checks' ? task.stage.reason : 'completed'
+    const marker = randomUUID()
+    record({ type: 'checks:start', task: task.task.id, n: task.iterations, marker })
+    const staged = await tree.stage(task.base, this.#listFiles(tree))
+    const diff = await tree.diffStat(task.base, staged)
+    const failures: string[] = []
+    if (reason !== 'completed' && reason !== 'max_turns')
+      failures.push(`The agent did not finish: ${reason}.`)
+    if (task.task.expect === 'diff' && diff.files === 0)
+      failures.push('No file was changed, and the task needs a change.')
+    if (task.task.expect === 'none' && diff.files > 0)
+      failures.push(`${diff.files} files were changed, and none was to be.`)
+    const results: CheckResult[] = []
+    for (const command of task.task.checks) {
+      if (signal.aborted) return
+      results.push(await this.#check(command, folder, marker))
+    }
+    if (signal.aborted) return
+    failures.push(...results.filter(result => !hasPassed(result)).map(failureOf))
+    if ((await tree.stagedTree()) !== staged) failures.push('A check changed what is staged for the commit.')
+    const failure = failures.join('\n\n')
+    if (failure !== '') replaceFile(this.#file('outputs', task.iterations), failure)
+    record({
+      ...{ type: 'checks:end', task: task.task.id, n: task.iterations, tree: staged, diff },
+      results: results.map(recordOf),
+      ...(failure === '' ? {} : { failure: failure.slice(0, MAX_JOURNAL_TEXT) }),
+    })
+  }
+
+  /** An agent that ticks its own box changes nothing: the list is put back. */
+  #listFiles(tree: TaskTree): string[] {
+    const { list, projectRoot } = this.#loop.state
+    const inProject = path.relative(projectRoot, list)
+    return inProject.startsWith('..') ? [] : [path.posix.join(tree.prefix, inProject)]
+  }
+
+  async #commit(tree: TaskTree, host: SessionHost): Promise<void> {
+    const task = this.#task
+    const commit = task.task.expect === 'none' ? task.base : await tree.commit(task.task.title)
+    this.#loop.record({ type: 'task:proved', task: task.task.id, commit })
+    const live = host.openSession(task.sessionId)
+    if (live !== undefined) await this.#receipt(live, tree)
+  }
+
+  async #receipt(live: LiveSession, tree: TaskTree): Promise<void> {
+    const { state, folder } = this.#loop
+    const task = this.#task
+    const flags = await findFlags(tree, task.base, task.commit ?? task.base, task.task)
+    const { harness, model } = live.status
+    const facts = { loop: state, task, harness, model, nativeId: live.stored.claudeSessionId, flags }
+    writeReceipt(path.join(folder, 'receipts'), makeReceipt(facts))
+  }
+
+  /** Onto the loop's branch, in its worktree, where the checks run again. */
+  async #merge(live: LiveSession, own: TaskTree): Promise<TaskOutcome> {
+    const { host, state, record, signal, ticked } = this.#loop
+    const task = this.#task
+    const commit = task.commit ?? task.base
+    const name = task.task.id
+    return this.#loop.merging(async () => {
+      const worktree = await host.worktrees.get(state.worktreeId)
+      const folder = path.join(worktree.folder, worktree.prefix)
+      const tree = await TaskTree.open(folder)
+      if (task.stage.at === 'merging') await tree.resetTo(task.stage.onto)
+      const onto = await tree.head()
+      if (task.task.expect === 'diff') {
+        record({ type: 'merge:start', task: name, onto })
+        const merge = await tree.merge(
+          commit,
+          `${task.task.title}\n\nTask ${name} of ${path.basename(state.list)}`,
+        )
+        if (!merge.merged)
+          return this.#park(
+            'conflict',
+            `It cannot be merged: ${merge.files.join(', ')} changed on the loop's branch, too.`,
+          )
+        const broken = await this.#checkMerge(folder)
+        if (signal.aborted || broken !== undefined) await tree.resetTo(onto)
+        if (signal.aborted) return 'stopped'
+        if (broken !== undefined)
+          return this.#park('merge-checks', `Merged with the other tasks it fails. ${broken}`)
+      }
+      record({ type: 'task:merged', task: name, commit: await tree.head() })
+      await this.#receipt(live, own)
+      ticked(name)
+      writeProgress(state, this.#loop.folder)
+      // The commits are on the loop's branch, so nothing of it is lost.
+      await host.worktrees.remove(task.worktreeId)
+      return 'over'
+    })
+  }
+
+  async #checkMerge(folder: string): Promise<string | undefined> {
+    const { state, record, signal } = this.#loop
+    if (!state.isSetUp) {
+      for (const command of state.settings.setup) {
+        const result = await this.#check(command, folder, state.worktreeId)
+        if (!hasPassed(result)) return failureOf(result)
+      }
+      record({ type: 'loop:setup' })
+    }
+    for (const command of this.#task.task.checks) {
+      const result = await this.#check(command, folder, state.worktreeId)
+      if (signal.aborted) return undefined
+      if (!hasPassed(result)) return failureOf(result)
+    }
+    return undefined
+  }
+
+  #park(kind: ParkKind, why: string): TaskOutcome {
+    this.#loop.record({
+      type: 'task:parked',
+      task: this.#task.task.id,
+      kind,
+      why: why.slice(0, MAX_JOURNAL_TEXT),
+    })
+    return 'over'
+  }
+
+  #fail(why: string): TaskOutcome {
+    this.#loop.record({ type: 'task:failed', task: this.#task.task.id, why: why.slice(0, MAX_JOURNAL_TEXT) })
+    return 'over'
+  }
+
+  #file(kind: 'prompts' | 'outputs', n: number): string {
+    const folder = path.join(this.#loop.folder, kind)
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    return path.join(folder, `${this.#task.task.id}-${n}.md`)
+  }
+}
+
+const MINUTE_MS = 60_000
+/** The host ends a turn at its limit; this is for a turn that only the loop watches. */
+const LATE_MS = 10_000
+const MAX_JOURNAL_TEXT = 8_000

@@ -1,0 +1,81 @@
+import type { PermissionRequestEvent, UIEvent } from '@chirality/core'
+import type { LiveSession } from '@chirality/sessions'
+import type { ParkKind, Spent } from './journal.ts'
+import type { TaskState } from './loop-state.ts'
+
+/** What was said and done in a session after an event. */
+export function eventsAfter({ log }: LiveSession, seq: number): UIEvent[] {
+  return log.readAfter(seq, log.lastSeq, { maxBytes: MAX_READ_BYTES }).map(({ event }) => event)
+}
+
+const MAX_READ_BYTES = 32 * 1024 * 1024
+
+/** The last thing that the agent itself said. */
+export function lastText(live: LiveSession, fromSeq: number): string {
+  const said = eventsAfter(live, fromSeq).findLast(
+    event => event.type === 'chat:message' && event.parentToolUseId === undefined && !event.discarded,
+  )
+  return said?.type === 'chat:message' ? said.text : ''
+}
+
+/** The last line, if it asks something. */
+export function questionIn(text: string): string | undefined {
+  const line = text.trim().split('\n').at(-1)?.trim() ?? ''
+  return /\?["'”’)*_]*$/.test(line) ? line.slice(0, 1000) : undefined
+}
+
+export function requestWords({ kind, toolName, input }: PermissionRequestEvent): string {
+  const questions = Array.isArray(input.questions) ? input.questions : []
+  const words = questions.flatMap((one: unknown) =>
+    typeof one === 'object' && one !== null && 'question' in one ? [String(one.question)] : [],
+  )
+  if (words.length > 0) return words.join(' ').slice(0, 1000)
+  const detail = JSON.stringify(input).slice(0, 500)
+  return kind === 'plan' ? `It has a plan: ${detail}` : `It asks to use ${toolName}: ${detail}`
+}
+
+export function resetTime(events: readonly UIEvent[]): string | undefined {
+  const times = events.flatMap(event =>
+    event.type === 'limits'
+      ? event.windows.flatMap(({ usedPercent = 0, resetsAt }) =>
+          usedPercent >= 100 && resetsAt ? [resetsAt] : [],
+        )
+      : [],
+  )
+  return times.sort().at(-1)
+}
+
+export function spentIn({ status }: LiveSession): Spent {
+  return { usd: status.costUsd, isEstimate: status.costIsEstimate, tokens: status.tokens }
+}
+
+type Role = 'planner' | 'coder'
+/** Spec 001 §7.2. */
+export const ROLE_TOOLS: Record<Role, readonly string[]> = {
+  planner: ['Read', 'Bash'],
+  coder: ['Read', 'Edit', 'Write', 'Bash', 'Glob', 'Grep'],
+}
+export const roleOf = ({ task }: TaskState): Role => (task.expect === 'none' ? 'planner' : 'coder')
+
+export function firstLine(text = ''): string {
+  return text.split('\n')[0] ?? ''
+}
+
+/** Which kind of stop a request of an agent is, if nobody answers. */
+export const PARK_KIND = {
+  tool: 'permission',
+  question: 'question',
+  plan: 'plan',
+  unknown: 'question',
+} as const
+
+/** Why a turn could not start that only the user can mend. */
+export const PARK_CODES = new Map<string, ParkKind>([
+  ['not_installed', 'harness'],
+  ['auth_failed', 'harness'],
+  ['unsupported', 'harness'],
+  ['not_found', 'harness'],
+  ['budget', 'budget'],
+])
+/** Errors that no further attempt mends. */
+export const NOT_OURS = new Set(['auth_failed', 'billing', 'model_not_found', 'not_installed', 'unsupported'])

@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto'
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { findByMarker } from '@chirality/runner'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { runCheck } from '../src/checks.ts'
+import { Journal, readJournal } from '../src/journal.ts'
+
+let folder = ''
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'chirality-checks-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const LONG_MS = 600_000
+
+test('a check that never ends is stopped with all that it started', async () => {
+  const marker = randomUUID()
+  const started = runCheck('sleep 1000 & (sleep 1000; true) | cat', { cwd: folder, timeoutMs: 300, marker })
+  expect(await started).toMatchObject({ exitCode: null, stopped: 'was not done after 0.3 s' })
+  expect(await findByMarker(marker)).toEqual([])
+})
+
+test('what a check leaves in the background is ended, and does not hold it up', async () => {
+  const marker = randomUUID()
+  const result = await runCheck('sleep 1000 & echo done', { cwd: folder, timeoutMs: LONG_MS, marker })
+  expect(result).toMatchObject({ exitCode: 0, output: 'done\n' })
+  expect(result.leftBehind).toBeGreaterThan(0)
+  expect(await findByMarker(marker)).toEqual([])
+})
+
+test('of a long output the beginning and the end are kept, and too much of it stops the check', async () => {
+  const options = { cwd: folder, timeoutMs: LONG_MS, marker: randomUUID() }
+  const long = await runCheck('echo first; head -c 3000000 /dev/zero | tr "\\0" x; echo last', options)
+  expect(long).toMatchObject({ exitCode: 0, bytes: 3_000_011 })
+  expect(long.output.length).toBeLessThan(40_000)
+  expect(long.output).toMatch(/^first\n.*bytes left out.*last\n$/s)
+  const endless = await runCheck('yes', { ...options, maxBytes: 2_000_000 })
+  expect(endless).toMatchObject({ exitCode: null, stopped: 'printed more than 2000000 bytes' })
+})
+
+test('a command that does not exist and a folder that does not exist are results', async () => {
+  const options = { timeoutMs: LONG_MS, marker: randomUUID() }
+  expect(await runCheck('no-such-command-here', { ...options, cwd: folder })).toMatchObject({ exitCode: 127 })
+  const gone = await runCheck('true', { ...options, cwd: join(folder, 'gone') })
+  expect(gone).toMatchObject({ exitCode: null, stopped: expect.stringContaining('could not be started') })
+})
+
+test('the journal drops a line that was not finished, and goes on after it', () => {
+  const first = new Journal(folder)
+  first.add({ type: 'loop:setup' })
+  first.close()
+  appendFileSync(first.file, '{"at":"2030","type":"task:pro')
+  expect(readJournal(folder).entries).toHaveLength(1)
+  const second = new Journal(folder)
+  second.add({ type: 'loop:end', reason: 'done', why: '' })
+  second.close()
+  expect(readJournal(folder)).toMatchObject({
+    entries: [{ type: 'loop:setup' }, { type: 'loop:end' }],
+    damaged: 0,
+  })
+})
