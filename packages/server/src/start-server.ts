@@ -184,6 +184,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
   try {
     await services.discarded.load()
+    // Not waited for: the git of a server that was killed may still be writing.
+    void recoverWorktrees(host)
     for (const project of options.projects ?? []) {
       const { root } = await services.projects.add(project)
       await host.openProject(root)
@@ -209,6 +211,15 @@ async function closeIfThere(host: SessionHost, root: string): Promise<void> {
   await host.closeProject(root).catch((error: unknown) => {
     if (!(error instanceof StorageError) || !GONE.has(error.code)) throw error
   })
+}
+
+/** Finishes what a server that was killed began to make or to remove. */
+async function recoverWorktrees(host: SessionHost): Promise<void> {
+  try {
+    for (const { error } of await host.worktrees.recover()) host.logFault(error)
+  } catch (error) {
+    host.logFault(error)
+  }
 }
 
 const GONE: ReadonlySet<string> = new Set(['project-missing', 'project-not-a-directory'])

@@ -35,12 +35,14 @@ export {
   type TurnTreePair,
 } from './undo/back-to.ts'
 export type { WorkspaceErrorCode } from './workspace-error.ts'
-export { type Base, checkBase } from './worktrees/check-base.ts'
+export { type Base, checkBase, listBranches } from './worktrees/check-base.ts'
 export type { KeptWork, Worktree } from './worktrees/worktree-records.ts'
 export {
+  diskUse,
   type ListedWorktree,
   type MadeWorktree,
   type NewWorktree,
+  projectOf,
   type WorktreeCondition,
   Worktrees,
 } from './worktrees/worktrees.ts'

@@ -76,6 +76,8 @@ export class CannedApi {
   nativeSessions: NativeSession[] = []
   processes: SessionProcess[] = []
   repositories: string[] = []
+  worktreePlan: Record<string, unknown> = { can: false, branches: [], othersAtWork: 0, reason: 'No git.' }
+  worktrees: { id: string; condition: string }[] = []
   readonly #discarded = new Map<string, SessionStatus>()
   /** What the project brings for its agents. */
   /** Of every persona. */
@@ -471,6 +473,12 @@ export class CannedApi {
     'turns.send': () => ({ turnId: 't2' }),
     'turns.steer': () => ({ steered: true }),
     'turns.contextUsage': () => this.context,
+    'worktrees.plan': () => this.worktreePlan,
+    'worktrees.list': () => this.worktrees,
+    'worktrees.restore': ({ id }: { id: string }) => {
+      for (const worktree of this.worktrees) if (worktree.id === id) worktree.condition = 'ready'
+      return null
+    },
     'files.diff': () => ({ patch: this.patch, files: this.changed, truncated: false }),
     'files.turnDiff': () => ({ patch: this.patch, files: this.changed, truncated: false, source: 'git' }),
     'files.tree': ({ path }: { path: string }) => ({

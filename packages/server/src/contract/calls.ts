@@ -14,7 +14,9 @@ const nothing = z.void()
 
 const seq = z.int().nonnegative()
 const byPersona = z.strictObject({ project, id: values.personaId })
-const byPath = z.strictObject({ project, path: values.relativePath })
+/** The project's folder, or the worktree that a session of it works in. */
+const byPlace = z.strictObject({ project, sessionId: sessionId.optional() })
+const byPath = byPlace.extend({ path: values.relativePath })
 const ofSession = z.strictObject({ sessionId: sessionId.optional() }).optional()
 
 const projects = {
@@ -209,20 +211,34 @@ const decisions = {
 const files = {
   tree: { input: byPath, output: fileAnswers.folderListing },
   find: {
-    input: z.strictObject({
-      project,
+    input: byPlace.extend({
       query: z.string().min(1).max(200),
       limit: z.int().positive().max(100).optional(),
     }),
     output: z.array(z.string()),
   },
   read: { input: byPath, output: fileAnswers.fileContent },
-  status: { input: byProject, output: fileAnswers.gitStatus.nullable() },
-  diff: { input: byProject, output: fileAnswers.changes.nullable() },
+  status: { input: byPlace, output: fileAnswers.gitStatus.nullable() },
+  diff: { input: byPlace, output: fileAnswers.changes.nullable() },
   turnDiff: {
     input: z.strictObject({ sessionId, turnId: z.string().min(1).max(64) }),
     output: fileAnswers.turnDiff,
   },
+}
+
+const byWorktree = z.strictObject({ id: values.worktreeId })
+const worktrees = {
+  plan: {
+    input: z.strictObject({ project, base: values.gitBase.optional() }),
+    output: fileAnswers.worktreePlan,
+  },
+  list: {
+    input: z.strictObject({ project: project.optional(), diskUse: z.boolean().optional() }).optional(),
+    output: z.array(fileAnswers.shownWorktree),
+  },
+  remove: { input: byWorktree, output: fileAnswers.removedWorktree },
+  restore: { input: byWorktree, output: nothing },
+  forget: { input: byWorktree, output: nothing },
 }
 
 const limit = z.number().nonnegative().max(1_000_000).nullable()
@@ -343,7 +359,7 @@ const session = {
 const fleet = { events: { yields: answers.fleetEvent } }
 
 export const CALLS = {
-  ...{ projects, harnesses, personas, sessions, turns: { ...turns, queue }, decisions, files },
+  ...{ projects, harnesses, personas, sessions, turns: { ...turns, queue }, decisions, files, worktrees },
   ...{ review, budgets, rules, toolServers, trust, system, session, fleet },
 }
 

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { parseBrowserKey } from '../browsers/browser-key.ts'
 import type { RouteKind } from '../guard/guard.ts'
 import * as answers from './answers.ts'
+import * as fileAnswers from './file-answers.ts'
 import * as values from './values.ts'
 
 /** A REST or SSE route: its access, input and output. */
@@ -253,6 +254,30 @@ export const ENDPOINTS = {
     resumes: true as const,
     answer: stream('UI events', anEvent),
     refuses: [404, 409, 503],
+  }),
+  listWorktrees: get({
+    path: '/api/harness/worktrees',
+    summary: 'The worktrees of sessions, also removed ones whose work is kept',
+    query: z.object({ projectRoot: values.project.optional() }),
+    answer: json('With the disk space that each takes', z.array(fileAnswers.shownWorktree)),
+  }),
+  removeWorktree: del({
+    path: '/api/harness/worktrees/:id',
+    summary: 'Removes a worktree. What is nowhere else is kept in the repository',
+    answer: json('What is kept', fileAnswers.removedWorktree),
+    refuses: [404, 409, 412],
+  }),
+  restoreWorktree: post({
+    path: '/api/harness/worktrees/:id/restore',
+    summary: 'Makes a removed worktree again, with its branch and files',
+    answer: nothing('It is there'),
+    refuses: [404, 409, 412],
+  }),
+  forgetWorktree: post({
+    path: '/api/harness/worktrees/:id/forget',
+    summary: 'Gives up what is kept of a removed worktree',
+    answer: nothing('Gone'),
+    refuses: [404, 409],
   }),
   coreEvents: get({
     path: '/events',

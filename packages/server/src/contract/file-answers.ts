@@ -62,6 +62,48 @@ export const turnDiff = z.strictObject({
     .describe('`tools`: what the agent’s own tools said, where there is no git. Not what a command changed.'),
 })
 
+const keptWork = z.strictObject({
+  commits: z.int().describe('Those that are on no other branch, tag or remote branch.'),
+  files: z.int().describe('Changed and new files that were not committed.'),
+  at: z.string(),
+})
+
+export const shownWorktree = z
+  .strictObject({
+    ...{ id: z.string(), projectRoot: z.string(), folder: z.string(), branch: z.string() },
+    base: z.string().describe('The commit it began at.'),
+    baseBranch: z.string().nullable(),
+    createdAt: z.string(),
+    condition: z
+      .enum(['ready', 'missing', 'orphaned', 'removed'])
+      .describe(
+        '`missing`: removed by hand. `orphaned`: its repository is gone. `removed`: its work is kept in the repository.',
+      ),
+    kept: keptWork.nullable().describe('What a removed one left, and `restore` brings back.'),
+    sessionId: z.string().nullable().describe('The session that works in it.'),
+    sessionTitle: z.string().nullable(),
+    diskBytes: z.number().nullable().describe('Null if it was not asked for.'),
+  })
+  .meta({ id: 'Worktree' })
+
+export const removedWorktree = z.strictObject({
+  kept: keptWork.nullable().describe('Null if everything is elsewhere, too.'),
+})
+
+const planned = {
+  branches: z.array(z.string()).describe('What it can begin at, the latest work first.'),
+  othersAtWork: z.int().describe('Sessions whose agents work in the project’s folder now.'),
+}
+
+export const worktreePlan = z.discriminatedUnion('can', [
+  z.strictObject({
+    ...{ can: z.literal(true), ...planned, commit: z.string(), branch: z.string().nullable() },
+    uncommitted: z.int().describe('Changed files in the project’s folder, which the worktree will not have.'),
+    hasLfsPointers: z.boolean().describe('Files of Git LFS would be pointers, because LFS is not set up.'),
+  }),
+  z.strictObject({ can: z.literal(false), ...planned, reason: z.string() }),
+])
+
 export type FolderListing = z.infer<typeof folderListing>
 export type FolderEntry = FolderListing['entries'][number]
 export type FileContent = z.infer<typeof fileContent>

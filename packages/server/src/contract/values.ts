@@ -88,6 +88,12 @@ export const turnInput = z
   .strictObject({ sessionId, message, options: turnOptions.optional() })
   .meta({ id: 'TurnInput' })
 
+/** A branch, tag or commit. Must not begin with a dash, because it becomes an argument. */
+export const gitBase = z
+  .string()
+  .regex(/^[^\s\p{Cc}-][^\p{Cc}]{0,249}$/u, 'must be the name of a branch, a tag or a commit')
+export const worktreeId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'must be the id of a worktree')
+
 export const newSession = z.strictObject({
   project,
   persona: personaId.nullable().optional(),
@@ -99,6 +105,10 @@ export const newSession = z.strictObject({
   thinking: thinking.optional(),
   budgetUsd: usd.optional(),
   maxTurns: maxTurns.optional(),
+  worktree: z
+    .strictObject({ base: gitBase.optional() })
+    .optional()
+    .describe('The agent works in a worktree of its own, from `base` or what is checked out.'),
   budgetTokens: z.int().positive().optional(),
   budgetMinutes: z.number().positive().max(525_600).optional(),
 })

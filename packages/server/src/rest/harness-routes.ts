@@ -2,7 +2,7 @@ import { pipeline } from 'node:stream/promises'
 import type { Envelope } from '@chirality/core'
 import { exportSession } from '@chirality/sessions'
 import { ENDPOINTS } from '../contract/endpoints.ts'
-import { sessionId } from '../contract/values.ts'
+import { sessionId, worktreeId } from '../contract/values.ts'
 import { HttpError } from '../errors/call-error.ts'
 import type { Route, RouteRequest } from '../http/routes.ts'
 import { cursorOf, type ServerSentEvent } from '../http/sse.ts'
@@ -18,6 +18,7 @@ import {
   storedSession,
 } from '../trpc/live-session.ts'
 import { shown } from '../trpc/trust-router.ts'
+import { forgetWorktree, listWorktrees, removeWorktree, restoreWorktree } from '../trpc/worktrees-router.ts'
 import type { OpenStreams } from './open-streams.ts'
 import { route } from './route.ts'
 import { MAX_CALL_BYTES } from './trpc-route.ts'
@@ -96,6 +97,24 @@ export function harnessRoutes(services: AppServices, streams: OpenStreams): Rout
       reply()
     }),
 
+    route(ENDPOINTS.listWorktrees, async ({ query: { projectRoot: project }, reply }) => {
+      reply(await listWorktrees(services, { project, diskUse: true }))
+    }),
+
+    route(ENDPOINTS.removeWorktree, async ({ params, reply }) => {
+      reply({ kept: await removeWorktree(services, worktreeOf(params)) })
+    }),
+
+    route(ENDPOINTS.restoreWorktree, async ({ params, reply }) => {
+      await restoreWorktree(services, worktreeOf(params))
+      reply()
+    }),
+
+    route(ENDPOINTS.forgetWorktree, async ({ params, reply }) => {
+      await forgetWorktree(services, worktreeOf(params))
+      reply()
+    }),
+
     /** The session as a file to share, with secrets removed. */
     route(ENDPOINTS.exportSession, async ({ response, params, query: { format } }) => {
       const { id, projectRoot } = await storedSession(services, idOf(params))
@@ -131,6 +150,12 @@ function eventFormat({ as }: { as?: 'events' | 'envelopes' }): (envelope: Envelo
 }
 
 const EXTENSIONS = { markdown: 'md', json: 'json', html: 'html' } as const
+
+function worktreeOf({ id }: RouteRequest['params']): string {
+  const parsed = worktreeId.safeParse(id)
+  if (parsed.success) return parsed.data
+  throw new HttpError(404, 'not-found', 'There is no such worktree.')
+}
 
 function idOf({ id }: RouteRequest['params']): string {
   const parsed = sessionId.safeParse(id)

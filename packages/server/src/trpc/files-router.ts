@@ -1,37 +1,55 @@
 import { gitStatus } from '@chirality/workspaces'
+import { workFolderOf } from '../changes/turn-changes.ts'
 import { CALLS } from '../contract/calls.ts'
+import { callError } from '../errors/call-error.ts'
 import { findFiles } from '../files/find-files.ts'
 import { listFolder } from '../files/list-folder.ts'
 import { readProjectFile } from '../files/read-file.ts'
+import type { CallContext } from './context.ts'
 import { liveSession } from './live-session.ts'
 import { call, router } from './trpc.ts'
 
 const DEFAULT_FOUND = 20
 
+/** The project's folder, or the worktree of the session that is named. */
+async function placeOf(
+  ctx: CallContext,
+  { project, sessionId }: { project: string; sessionId?: string | undefined },
+): Promise<{ root: string; folder: string }> {
+  const root = await ctx.projects.require(project)
+  if (sessionId === undefined) return { root, folder: root }
+  const { status } = await liveSession(ctx, sessionId)
+  if (status.projectRoot !== root)
+    throw callError('not-found', `The session ${sessionId} is not of the project ${root}.`)
+  if (status.worktree) await ctx.host.worktrees.require(status.worktree.id)
+  return { root, folder: workFolderOf(status) }
+}
+
 export const filesRouter = router({
   /** One folder; `path` is from the root of the project, empty for the root itself. */
   tree: call(CALLS.files.tree).query(async ({ ctx, input }) =>
-    listFolder(await ctx.projects.require(input.project), input.path),
+    listFolder((await placeOf(ctx, input)).folder, input.path),
   ),
 
   /** Files whose path contains the letters of `query`, best first: for completion of a typed name. */
   find: call(CALLS.files.find).query(async ({ ctx, input }) =>
-    findFiles(await ctx.projects.require(input.project), input.query, input.limit ?? DEFAULT_FOUND),
+    findFiles((await placeOf(ctx, input)).folder, input.query, input.limit ?? DEFAULT_FOUND),
   ),
 
   read: call(CALLS.files.read).query(async ({ ctx, input }) =>
-    readProjectFile(await ctx.projects.require(input.project), input.path),
+    readProjectFile((await placeOf(ctx, input)).folder, input.path),
   ),
 
   /** Null if there is no git repository. */
   status: call(CALLS.files.status).query(async ({ ctx, input }) =>
-    gitStatus(await ctx.projects.require(input.project)),
+    gitStatus((await placeOf(ctx, input)).folder),
   ),
 
   /** All changes since the last commit, new files included. Null if there is no git repository. */
-  diff: call(CALLS.files.diff).query(async ({ ctx, input }) =>
-    ctx.changes.workingTree(await ctx.projects.require(input.project)),
-  ),
+  diff: call(CALLS.files.diff).query(async ({ ctx, input }) => {
+    const { root, folder } = await placeOf(ctx, input)
+    return ctx.changes.workingTree(root, folder)
+  }),
 
   /** The changes of one turn. */
   turnDiff: call(CALLS.files.turnDiff).query(async ({ ctx, input }) =>

@@ -13,6 +13,7 @@ import { toolServersRouter } from './tool-servers-router.ts'
 import { ask, call, router } from './trpc.ts'
 import { trustRouter } from './trust-router.ts'
 import { decisionsRouter, turnsRouter } from './turns-router.ts'
+import { worktreesRouter } from './worktrees-router.ts'
 
 const budgetsRouter = router({
   get: call(CALLS.budgets.get).query(
@@ -89,6 +90,7 @@ export const appRouter = router({
   decisions: decisionsRouter,
   files: filesRouter,
   review: reviewRouter,
+  worktrees: worktreesRouter,
   budgets: budgetsRouter,
   rules: rulesRouter,
   toolServers: toolServersRouter,

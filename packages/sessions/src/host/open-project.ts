@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Envelope } from '@chirality/core'
 import type { RunnerLogEntry } from '@chirality/runner'
+import { projectOf } from '@chirality/workspaces'
 import { ProjectBudget } from '../budget/project-budget.ts'
 import { StorageError } from '../files/storage-error.ts'
 import { HarnessLog } from '../harness-log/harness-log.ts'
@@ -11,6 +12,7 @@ import { MessageQueue } from '../queue/message-queue.ts'
 import type { QueuedMessage } from '../queue/queued-message.ts'
 import { type Recovery, recoverSession } from '../recovery/recover-session.ts'
 import { hasTurn } from '../recovery/turns-in-log.ts'
+import { startError } from '../session-errors.ts'
 import type { SessionStatus, SessionWorktree } from '../status/session-status.ts'
 import { SessionView } from '../status/session-view.ts'
 import type { StoredSession } from '../store/stored-session.ts'
@@ -111,6 +113,18 @@ export class OpenProject {
     await this.drop(id, 'stop').catch(() => {})
     const record = await new TurnRecordFile(this.projectRoot, id).read()
     if (record !== undefined) await stopRecorded(record)
+  }
+
+  /** Before a worktree is removed: throws while an agent works in it, and ends those that wait there for a next turn. */
+  async leaveWorktree(id: string): Promise<void> {
+    const inside = this.sessions().filter(({ status }) => status.worktree?.id === id)
+    const atWork = inside.find(({ status }) => status.phase !== 'idle')
+    if (atWork !== undefined)
+      throw startError(
+        'busy',
+        `The session ${atWork.status.title ?? atWork.id} works in this worktree. Stop it first.`,
+      )
+    for (const session of inside) await this.#endAgents(session.id)
   }
 
   relay(entry: RunnerLogEntry): void {
@@ -235,8 +249,8 @@ async function worktreeOf(
   const record = await worktrees.find(id)
   // The session can be read, and its next turn is refused.
   if (record === undefined) return { id, folder: null, branch: null, baseBranch: null }
-  const { folder, prefix, branch, baseBranch, repository } = record
-  if (join(repository, prefix) !== projectRoot)
+  const { folder, prefix, branch, baseBranch } = record
+  if (projectOf(record) !== projectRoot)
     throw new StorageError(
       'unsafe',
       projectRoot,

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { HarnessId } from '@chirality/core'
 import { PersonaManager } from '@chirality/personas'
 import { processEnv, type RunnerLogEntry, secretValues } from '@chirality/runner'
-import { Worktrees } from '@chirality/workspaces'
+import { type KeptWork, projectOf, Worktrees } from '@chirality/workspaces'
 import { BudgetBook } from '../budget/budget-book.ts'
 import { readPrices } from '../budget/user-prices.ts'
 import { DecisionBroker } from '../decisions/decision-broker.ts'
@@ -156,6 +156,16 @@ export class SessionHost {
     // What the worktree has and nobody else is kept, and can be restored.
     if (session?.worktree != null && !(await this.#isUsed(session.worktree, session.projectRoot)))
       await this.worktrees.remove(session.worktree)
+  }
+
+  /**
+   * Removes a worktree, unless an agent works in it; its session can still be read. Resolves with what is kept and can
+   * be restored; undefined if all of it is elsewhere too.
+   */
+  async removeWorktree(id: string): Promise<KeptWork | undefined> {
+    const { project } = await this.#projects.get(projectOf(await this.worktrees.get(id)))
+    await project.leaveWorktree(id)
+    return this.worktrees.remove(id)
   }
 
   /** Imports one of the agent's own conversations as a session. */

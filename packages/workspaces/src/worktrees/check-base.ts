@@ -37,6 +37,17 @@ export async function checkBase(projectRoot: string, base = 'HEAD'): Promise<Bas
   }
 }
 
+/** The branches a worktree can begin at, the latest work first. */
+export async function listBranches(projectRoot: string): Promise<string[]> {
+  const repository = await findRepository(projectRoot)
+  if (repository === undefined) return []
+  const options = ['--sort=-committerdate', `--count=${MAX_BRANCHES}`, '--format=%(refname:lstrip=2)']
+  const listed = await git(repository, ['for-each-ref', ...options, 'refs/heads'])
+  return listed.toString('utf8').split('\n').filter(Boolean)
+}
+
+const MAX_BRANCHES = 200
+
 function refused(why: string) {
   return workspaceError(
     'worktree-refused',

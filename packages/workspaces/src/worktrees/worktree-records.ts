@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
-import { ensurePrivateDirectory, errnoOf } from '@chirality/runner'
+import { ensurePrivateDirectory, errnoOf, readProcess } from '@chirality/runner'
 
 /** A worktree that Chirality made. The record outlives the worktree as long as work of it is kept. */
 export interface Worktree {
@@ -24,6 +24,8 @@ export interface Worktree {
    */
   state: (typeof STATES)[number]
   kept?: KeptWork | undefined
+  /** The process that is making or removing it. Ids are reused; with the start time they name one process. */
+  by?: { pid: number; startedAt: string } | undefined
 }
 
 /** What a removed worktree left in the repository, under `refs/chirality/kept/<id>/`. */
@@ -82,7 +84,9 @@ export class WorktreeRecords {
   }
 
   /** Whole or not at all, also if the machine loses power. */
-  async write(record: Worktree): Promise<void> {
+  async write({ by: _by, ...given }: Worktree): Promise<void> {
+    const isUnfinished = given.state === 'making' || given.state === 'removing'
+    const record: Worktree = isUnfinished ? { ...given, by: await thisProcess() } : given
     await this.ensure()
     const temporary = path.join(this.folder, `.${record.id}.${randomUUID()}.tmp`)
     try {
@@ -129,7 +133,8 @@ function isWorktree(value: unknown): value is Worktree {
     matches(COMMIT, value.base) &&
     (value.baseBranch === null || typeof value.baseBranch === 'string') &&
     STATES.some(state => state === value.state) &&
-    (value.kept === undefined || isKeptWork(value.kept))
+    (value.kept === undefined || isKeptWork(value.kept)) &&
+    (value.by === undefined || isProcess(value.by))
   )
 }
 
@@ -152,4 +157,19 @@ function matches(pattern: RegExp, value: unknown): boolean {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isProcess(value: unknown): value is NonNullable<Worktree['by']> {
+  return isRecord(value) && Number.isSafeInteger(value.pid) && typeof value.startedAt === 'string'
+}
+
+async function thisProcess(): Promise<NonNullable<Worktree['by']>> {
+  return { pid: process.pid, startedAt: (await readProcess(process.pid))?.startedAt ?? '' }
+}
+
+/** Whether another process, which still runs, is at work on it. */
+export async function isOthersWork({ by }: Worktree): Promise<boolean> {
+  if (by === undefined || by.pid === process.pid) return false
+  const running = await readProcess(by.pid)
+  return running !== undefined && !running.zombie && running.startedAt === by.startedAt
 }

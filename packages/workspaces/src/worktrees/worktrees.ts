@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { lstat, mkdir, rename, rm } from 'node:fs/promises'
+import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { errnoOf, findByMarker, MARKER_VARIABLE } from '@chirality/runner'
@@ -8,7 +8,7 @@ import { type GitRepository, git } from '../git/git.ts'
 import { workspaceError } from '../workspace-error.ts'
 import { type Base, checkBase, resolveCommit } from './check-base.ts'
 import { CHECKOUT_TIMEOUT_MS, forgetKept, keepBranch, keepWork, restoreFiles } from './kept-work.ts'
-import { type KeptWork, type Worktree, WorktreeRecords } from './worktree-records.ts'
+import { isOthersWork, type KeptWork, type Worktree, WorktreeRecords } from './worktree-records.ts'
 
 export interface NewWorktree {
   projectRoot: string
@@ -37,6 +37,32 @@ export type WorktreeCondition =
 export interface ListedWorktree extends Worktree {
   condition: WorktreeCondition
 }
+
+/** The folder of the project that a worktree was made from. */
+export function projectOf({ repository, prefix }: Pick<Worktree, 'repository' | 'prefix'>): string {
+  return path.join(repository, prefix)
+}
+
+/** How much of the disk a worktree takes. The objects of its commits are in the repository. */
+export async function diskUse({ folder }: Pick<Worktree, 'folder'>): Promise<number> {
+  let bytes = 0
+  const folders = [folder]
+  for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
+    const here = next
+    // A folder that goes away meanwhile takes nothing.
+    const entries = await readdir(here, { withFileTypes: true }).catch(() => [])
+    const files: string[] = []
+    for (const entry of entries) (entry.isDirectory() ? folders : files).push(path.join(here, entry.name))
+    for (let i = 0; i < files.length; i += STATS_AT_ONCE) {
+      const stats = files.slice(i, i + STATS_AT_ONCE).map(file => lstat(file).catch(() => undefined))
+      for (const found of await Promise.all(stats)) bytes += (found?.blocks ?? 0) * BLOCK_BYTES
+    }
+  }
+  return bytes
+}
+
+const STATS_AT_ONCE = 64
+const BLOCK_BYTES = 512
 
 /**
  * The worktrees that sessions work in. They are outside the project, in the user's data folder, and outlive the server.
@@ -158,13 +184,14 @@ export class Worktrees {
   }
 
   /**
-   * Finishes what a process that was killed began. Called once, before any other method, by the program that owns the
-   * folder. Resolves with what could not be finished: it is left as it is, and tried again next time.
+   * Finishes what a process that was killed began. Called once, before any other method; what another living process
+   * is making or removing is left to it. Resolves with what could not be finished: it is left as it is, and tried again next time.
    */
   async recover(): Promise<{ id: string; error: unknown }[]> {
     const unfinished: { id: string; error: unknown }[] = []
-    for (const { id, state } of await this.#records.all()) {
-      if (state !== 'making' && state !== 'removing') continue
+    for (const record of await this.#records.all()) {
+      const { id, state } = record
+      if ((state !== 'making' && state !== 'removing') || (await isOthersWork(record))) continue
       try {
         await this.#inTurn(id, () => this.#finish(id))
       } catch (error) {

@@ -50,6 +50,12 @@ function SessionBar({ sessionId }: { sessionId: string }) {
             <Icon name="folder" size={13} />
             {projectName(status.projectRoot)}
           </Link>
+          {status.worktree ? (
+            <span className="chip-fact only-wide" title={status.worktree.folder ?? undefined}>
+              <Icon name="branch" size={13} />
+              {status.worktree.branch ?? 'worktree'}
+            </span>
+          ) : null}
         </>
       ) : null}
       <span className="spacer" />

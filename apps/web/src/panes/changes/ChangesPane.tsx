@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
 import { DiffCount, FilePath } from '../../diff/DiffView.tsx'
 import { editedPaths } from '../../diff/tool-edits.ts'
-import type { SessionStatus, TreeDiff } from '../../state/server/server-api.ts'
+import { filePlace, type SessionStatus, type TreeDiff } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { usePulse } from '../../state/session/pulse.ts'
 import { useSession, useSessionStore, useWorkDone } from '../../state/session/use-session.ts'
@@ -49,9 +49,7 @@ export function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProp
   const { data, error, isPending, refetch } = useQuery<TreeDiff | null>({
     queryKey: ['diff', status.sessionId, scope],
     queryFn: () =>
-      scope === WORKING_TREE
-        ? api.workingTreeDiff(status.projectRoot)
-        : api.turnDiff(status.sessionId, scope),
+      scope === WORKING_TREE ? api.workingTreeDiff(filePlace(status)) : api.turnDiff(status.sessionId, scope),
     placeholderData: before => before,
     staleTime: 0,
     // Who looks through many turns must not keep all of their changes.
@@ -64,8 +62,10 @@ export function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProp
     const files = data ? changedFiles(data) : []
     if (scope !== WORKING_TREE) return { own: files, others: [] }
     const tools = store.get().state.items.filter(item => item.kind === 'tool')
+    // In a worktree all changes are the session's.
+    if (status.worktree) return { own: files, others: [] }
     return splitChanges(files, new Set(tools.flatMap(editedPaths)), status.projectRoot)
-  }, [data, scope, store, status.projectRoot, workDone, whole])
+  }, [data, scope, store, status.projectRoot, status.worktree, workDone, whole])
   const count = own.length + others.length
   useEffect(() => onCount(own.length), [own.length])
   const [asked, setAsked] = useState({ path: '', times: 0 })

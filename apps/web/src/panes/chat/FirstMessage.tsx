@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import { useStatus } from '../../state/fleet/use-fleet.ts'
 import type { ServerInfo, SessionStatus } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { useProjectRoot, useSessionStore } from '../../state/session/use-session.ts'
@@ -14,12 +15,14 @@ export function FirstMessage() {
   const api = useApi()
   const { sessionId } = useSessionStore()
   const projectRoot = useProjectRoot()
+  const worktree = useStatus(sessionId)?.worktree
   const [sent, setSent] = useState(false)
   const demo = useDemo()
   if (demo?.projectRoot !== projectRoot) {
     return (
       <Empty title="Nothing here yet">
-        Write what you want done. The agent works in this project's folder.
+        Write what you want done. The agent works in{' '}
+        {worktree ? `a worktree of its own, on the branch ${worktree.branch}.` : "this project's folder."}
       </Empty>
     )
   }

@@ -7,6 +7,7 @@ import { useSession, useSessionStore } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { plural } from '../../ui/text/format.ts'
+import { WorktreeNotice } from '../session/WorktreeNotice.tsx'
 import { ProjectSettings } from '../trust/ProjectSettings.tsx'
 import { Chips } from './Chips.tsx'
 import { putIntoOutbox } from './outbox.ts'
@@ -86,6 +87,7 @@ export function Composer({ status }: { status: SessionStatus }) {
         </p>
       ) : null}
       <ProjectSettings status={status} when="unused" />
+      <WorktreeNotice status={status} />
       <SteeredList steered={status.steered} />
       <QueueList status={status} />
       <OutboxList sessionId={sessionId} />

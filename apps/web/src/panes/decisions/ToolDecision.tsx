@@ -4,6 +4,8 @@ import { useMemo, useRef } from 'react'
 import { DiffView } from '../../diff/DiffView.tsx'
 import type { FileDiff } from '../../diff/file-diff.ts'
 import { askedEdits, placedEdit } from '../../diff/tool-edits.ts'
+import { useStatus } from '../../state/fleet/use-fleet.ts'
+import { filePlace } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { useProjectRoot } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
@@ -132,14 +134,16 @@ function usePlacedEdits(
   project: string,
 ): readonly FileDiff[] {
   const api = useApi()
-  const { requestId } = request
+  const { requestId, sessionId } = request
+  const status = useStatus(sessionId)
+  const fallback = { projectRoot: project, sessionId }
   const [only, ...more] = factsOf(request).edits ?? []
   const isUnplaced = only !== undefined && more.length === 0 && only.hunks === undefined
   const path = isUnplaced ? relative(only.path, project) : undefined
   const { data } = useQuery({
     queryKey: ['asked-file', requestId, path],
     // No file yet is an answer like any other.
-    queryFn: () => api.readFile(project, path ?? '').catch(() => null),
+    queryFn: () => api.readFile(filePlace(status ?? fallback), path ?? '').catch(() => null),
     enabled: path !== undefined && project !== '',
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,

@@ -2,6 +2,7 @@ import { type PermissionRequestEvent, riskTitle } from '@chirality/core'
 import { Link } from '@tanstack/react-router'
 import { projectName } from '../../app/project.ts'
 import { useFleet } from '../../state/fleet/use-fleet.ts'
+import { workFolder } from '../../state/server/server-api.ts'
 import { ProjectRootContext } from '../../state/session/use-session.ts'
 import { Empty } from '../../ui/marks/Empty.tsx'
 import { Icon } from '../../ui/marks/Icon.tsx'
@@ -30,7 +31,7 @@ export default function Tray({ onClose }: { onClose(): void }) {
                 {`${projectName(status.projectRoot)} · ${formatWait(status.updatedAt, now)}`}
               </span>
             </p>
-            <ProjectRootContext value={status.projectRoot}>
+            <ProjectRootContext value={workFolder(status)}>
               {status.pending.map(request =>
                 request.risks?.length ? (
                   <Dangerous key={request.requestId} request={request} />

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type KeyboardEvent, useState } from 'react'
 import { HighlightedCode } from '../../markdown/CodeBlock.tsx'
 import { languageOf } from '../../markdown/highlight.ts'
-import type { SessionStatus } from '../../state/server/server-api.ts'
+import { filePlace, type SessionStatus, workFolder } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { usePulse } from '../../state/session/pulse.ts'
 import { useWorkDone } from '../../state/session/use-session.ts'
@@ -13,28 +13,38 @@ import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
 import { Folder } from './Folder.tsx'
 import './files.css'
 
-/** The project's files. What a tool may have changed is read again as soon as its result is there. */
+/** The files that the agent works on. What a tool may have changed is read again as soon as its result is there. */
 export default function FilesPane({ status }: { status: SessionStatus }) {
   const [path, setPath] = useState<string | null>(null)
   const queries = useQueryClient()
   usePulse(useWorkDone(), () =>
     Promise.all(
-      ['folder', 'file'].map(kind => queries.invalidateQueries({ queryKey: [kind, status.projectRoot] })),
+      ['folder', 'file'].map(kind => queries.invalidateQueries({ queryKey: [kind, workFolder(status)] })),
     ),
   )
-  if (path !== null) return <FileView project={status.projectRoot} path={path} onBack={() => setPath(null)} />
+  if (path !== null) return <FileView status={status} path={path} onBack={() => setPath(null)} />
   return (
-    <div className="files" role="tree" aria-label="Files" onKeyDown={event => moveInTree(event)}>
-      <Folder project={status.projectRoot} path="" depth={0} onFile={setPath} />
-    </div>
+    <>
+      {status.worktree?.folder ? (
+        <p className="files__place">
+          <span className="truncate" title={status.worktree.folder}>
+            {status.worktree.folder}
+          </span>
+          <CopyButton text={status.worktree.folder} label="Copy the path of the worktree" />
+        </p>
+      ) : null}
+      <div className="files" role="tree" aria-label="Files" onKeyDown={event => moveInTree(event)}>
+        <Folder status={status} path="" depth={0} onFile={setPath} />
+      </div>
+    </>
   )
 }
 
-function FileView({ project, path, onBack }: { project: string; path: string; onBack(): void }) {
+function FileView({ status, path, onBack }: { status: SessionStatus; path: string; onBack(): void }) {
   const api = useApi()
   const { data, error } = useQuery({
-    queryKey: ['file', project, path],
-    queryFn: () => api.readFile(project, path),
+    queryKey: ['file', workFolder(status), path],
+    queryFn: () => api.readFile(filePlace(status), path),
     staleTime: 0,
     retry: false,
   })

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { FolderEntry } from '../../state/server/server-api.ts'
+import { type FolderEntry, filePlace, type SessionStatus, workFolder } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { Icon } from '../../ui/marks/Icon.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
 
 interface FolderProps {
-  project: string
+  status: SessionStatus
   path: string
   depth: number
   onFile(path: string): void
@@ -15,11 +15,11 @@ interface FolderProps {
 /** Deeper than this the indentation would leave no room for names. */
 const MAX_INDENT = 8
 
-export function Folder({ project, path, depth, onFile }: FolderProps) {
+export function Folder({ status, path, depth, onFile }: FolderProps) {
   const api = useApi()
   const { data, error } = useQuery({
-    queryKey: ['folder', project, path],
-    queryFn: () => api.listFolder(project, path),
+    queryKey: ['folder', workFolder(status), path],
+    queryFn: () => api.listFolder(filePlace(status), path),
     staleTime: 0,
     retry: false,
   })
@@ -28,7 +28,7 @@ export function Folder({ project, path, depth, onFile }: FolderProps) {
     <Entry
       key={entry.name}
       entry={entry}
-      project={project}
+      status={status}
       path={path === '' ? entry.name : `${path}/${entry.name}`}
       depth={depth}
       onFile={onFile}

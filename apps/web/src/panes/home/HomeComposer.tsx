@@ -23,6 +23,7 @@ import {
   offers,
   toOptions,
 } from '../sidebar/new-session.logic.ts'
+import { useWorkspace } from '../sidebar/use-workspace.ts'
 import { installHelp } from './install-help.ts'
 
 /** Under this name the text is kept until it is sent. */
@@ -130,6 +131,15 @@ export function HomeComposer(props: { project: string | undefined; demo: string 
               }))}
             />
           ) : null}
+          {start.workspaces.length > 0 ? (
+            <Picker
+              label="Works in"
+              icon="branch"
+              value={start.workspace}
+              onChange={workspace => choose({ workspace })}
+              options={start.workspaces}
+            />
+          ) : null}
           <span className="spacer" />
           <IconButton
             icon="more"
@@ -218,6 +228,7 @@ function useStart(project: string | undefined) {
   const ready = harnesses.find(({ id }) => installed?.[id]?.installed && installed[id]?.authenticated)
   const harness = harnesses.find(({ id }) => id === choices.harness) ?? ready ?? harnesses[0]
   const can = offers(harness)
+  const { workspace, options: workspaces, settle } = useWorkspace(root, choices.workspace)
   const permissionMode =
     can.permissionModes.find(mode => mode === choices.permissionMode) ?? can.permissionModes[0]
   // Until it is known what is installed the agent that stands there may be one that cannot work.
@@ -237,8 +248,17 @@ function useStart(project: string | undefined) {
         model: choices.model ?? '',
         permissionMode: permissionMode ?? ('' as const),
       }
-      const { id } = await api.createSession(root, toOptions(form, harness))
-      keepChoices(root, { harness: harness.id, model: form.model, permissionMode: form.permissionMode })
+      // Its words name the branch.
+      const inWorktree = (await settle()) === 'worktree'
+      const { id } = await api.createSession(root, {
+        ...toOptions(form, harness),
+        ...(inWorktree ? { title: firstLine(text), worktree: {} } : {}),
+      })
+      const { workspace: kept } = choices
+      keepChoices(root, {
+        ...{ harness: harness.id, model: form.model, permissionMode: form.permissionMode },
+        ...(kept ? { workspace: kept } : {}),
+      })
       saveDraft(DRAFT, '')
       await api.send(id, { text }).catch((error: unknown) => {
         // The session is there, and the text goes with it.
@@ -262,6 +282,10 @@ function useStart(project: string | undefined) {
 
   return {
     ...{ root, setRoot, projects, harness, harnesses, installed, can, choices, choose },
-    ...{ permissionMode, isReady, isChecking, run },
+    ...{ permissionMode, isReady, isChecking, run, workspace, workspaces },
   }
+}
+
+function firstLine(text: string): string {
+  return (text.trim().split('\n')[0] ?? '').slice(0, 60)
 }

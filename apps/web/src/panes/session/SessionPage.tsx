@@ -6,7 +6,7 @@ import { useShell } from '../../app/shell/shell-context.ts'
 import { useFleetLoaded, useFleetStore, useStatus } from '../../state/fleet/use-fleet.ts'
 import { setLayout, useLayout } from '../../state/kept/layout.ts'
 import { markSeen } from '../../state/kept/seen.ts'
-import type { SessionStatus } from '../../state/server/server-api.ts'
+import { type SessionStatus, workFolder } from '../../state/server/server-api.ts'
 import { useApi, useHarness } from '../../state/server/use-api.ts'
 import {
   ProjectRootContext,
@@ -61,7 +61,7 @@ function MissingSession({ sessionId }: { sessionId: string }) {
 }
 
 function OpenSession({ status }: { status: SessionStatus }) {
-  const { sessionId, projectRoot, lastSeq } = status
+  const { sessionId, lastSeq } = status
   const { turnId } = useParams({ strict: false })
   const { at } = useSearch({ strict: false })
   const hub = useSessionHub()
@@ -126,7 +126,7 @@ function OpenSession({ status }: { status: SessionStatus }) {
 
   return (
     <SessionContext value={store}>
-      <ProjectRootContext value={projectRoot}>
+      <ProjectRootContext value={workFolder(status)}>
         <SessionActionsContext value={actions}>
           <div
             className={panel === 'open' ? 'session' : 'session session--wide'}

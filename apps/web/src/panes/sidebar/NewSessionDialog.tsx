@@ -4,6 +4,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { useFleetStore } from '../../state/fleet/use-fleet.ts'
+import { keepChoices, lastChoices, type Workspace } from '../../state/kept/last-choices.ts'
 import { useApi, useHarnesses } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Field } from '../../ui/controls/Field.tsx'
@@ -22,6 +23,7 @@ import {
   offers,
   toOptions,
 } from './new-session.logic.ts'
+import { useWorkspace, worktreeWords } from './use-workspace.ts'
 import './new-session.css'
 
 export default function NewSessionDialog(props: { project?: string | undefined; onClose(): void }) {
@@ -47,6 +49,14 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
     queryFn: () => api.harnessStatus(),
   })
   const root = form.project || projects[0]?.root || ''
+  const [chosen, setWorkspace] = useState<Workspace>()
+  const [base, setBase] = useState('')
+  const {
+    plan,
+    workspace,
+    options: workspaces,
+    settle,
+  } = useWorkspace(root, chosen ?? lastChoices(root).workspace)
   const personas =
     useQuery({ queryKey: ['personas', root], queryFn: () => api.personas(root), enabled: root !== '' })
       .data ?? []
@@ -86,10 +96,10 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
     setBusy(true)
     try {
       await api.openProject(root)
-      const { id } = await api.createSession(
-        root,
-        toOptions({ ...form, harness: harness?.id ?? '' }, harness),
-      )
+      const { id } = await api.createSession(root, {
+        ...toOptions({ ...form, harness: harness?.id ?? '' }, harness),
+        ...((await settle()) === 'worktree' ? { worktree: base ? { base } : {} } : {}),
+      })
       await show(id)
     } catch (error) {
       setProblem(messageOf(error))
@@ -118,7 +128,11 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
           first
           label="Project"
           value={root}
-          onChange={folder => set({ project: folder, persona: '' })}
+          onChange={folder => {
+            set({ project: folder, persona: '' })
+            setWorkspace(undefined)
+            setBase('')
+          }}
           options={projects.map(({ root: folder, name, missing }) => ({
             value: folder,
             label: name,
@@ -193,6 +207,31 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
             hint={permissionMode && PERMISSION_WORDS[permissionMode].consequence}
           />
         </div>
+        {plan && workspaces.length > 0 ? (
+          <div className="new-session__pair">
+            <SelectField
+              label="Works in"
+              value={workspace}
+              onChange={chosen => {
+                setWorkspace(chosen)
+                keepChoices(root, { ...lastChoices(root), workspace: chosen })
+              }}
+              options={workspaces}
+            />
+            {workspace === 'worktree' && plan.can ? (
+              <SelectField
+                label="From"
+                value={base}
+                onChange={setBase}
+                options={[
+                  { value: '', label: `what is checked out, ${plan.branch ?? plan.commit.slice(0, 8)}` },
+                  ...plan.branches.map(branch => ({ value: branch, label: branch })),
+                ]}
+                hint={worktreeWords(plan)}
+              />
+            ) : null}
+          </div>
+        ) : null}
         <div className="new-session__pair">
           {can.budget ? (
             <Field label="Budget in $">

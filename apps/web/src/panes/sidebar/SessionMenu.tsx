@@ -63,7 +63,7 @@ export function SessionMenu({ status, onRename }: { status: SessionStatus; onRen
       {asking === 'delete' ? (
         <Dialog title="Delete this session?" onClose={close}>
           <div className="session-dialog">
-            <p>{`"${name}" works. Its turn is stopped now, and goes on by no undo. What the agent changed in your files stays.`}</p>
+            <p>{`"${name}" works. Its turn is stopped now, and goes on by no undo. ${status.worktree ? 'Its worktree is removed, and the work in it is kept.' : 'What the agent changed in your files stays.'}`}</p>
             <div className="session-dialog__foot">
               <Button look="quiet" onClick={close}>
                 Cancel

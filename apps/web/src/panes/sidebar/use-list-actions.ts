@@ -41,10 +41,11 @@ export function useListActions() {
     },
     discard: (ids: readonly string[]) => {
       const name = nameOf(ids)
+      const kept = ids.some(id => fleet.get(id)?.worktree) ? ' The work in its worktree is kept.' : ''
       api.discardSessions(ids).then(() => {
         for (const id of ids) fleet.remove(id)
         if (open !== undefined && ids.includes(open)) void navigate({ to: '/' })
-        toasts.info(`Deleted ${name}.`, { label: 'Undo', run: () => void restore(ids).catch(failed) })
+        toasts.info(`Deleted ${name}.${kept}`, { label: 'Undo', run: () => void restore(ids).catch(failed) })
       }, failed)
     },
     rename: (id: string, title: string) => {

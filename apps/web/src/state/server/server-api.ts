@@ -128,11 +128,15 @@ export interface ServerApi extends SettingsApi {
   queueRelease(sessionId: string): Promise<void>
   decide(sessionId: string, requestId: string, decision: PermissionDecision): Promise<void>
 
-  listFolder(project: string, path: string): Promise<FolderEntry[]>
+  listFolder(place: FilePlace, path: string): Promise<FolderEntry[]>
   /** Files whose path has these letters, best first. */
-  findFiles(project: string, text: string): Promise<string[]>
-  readFile(project: string, path: string): Promise<FileText>
-  workingTreeDiff(project: string): Promise<TreeDiff | null>
+  findFiles(place: FilePlace, text: string): Promise<string[]>
+  readFile(place: FilePlace, path: string): Promise<FileText>
+  workingTreeDiff(place: FilePlace): Promise<TreeDiff | null>
+  /** Whether a session can have a worktree of its own, and what it would begin with. */
+  worktreePlan(project: string, base?: string): Promise<WorktreePlan>
+  worktrees(project: string): Promise<WorktreeInfo[]>
+  restoreWorktree(id: string): Promise<void>
   turnDiff(sessionId: string, turnId: string): Promise<TreeDiff>
 }
 
@@ -163,6 +167,27 @@ export type SessionStatus = Omit<
   /** Given to the turn that runs, and not taken by its agent yet. */
   steered: QueuedMessage[]
 }
+
+/** The project's folder, or the worktree of a session. */
+export interface FilePlace {
+  project: string
+  sessionId?: string
+}
+
+export function filePlace({ projectRoot, sessionId, worktree }: SessionPlace): FilePlace {
+  return worktree ? { project: projectRoot, sessionId } : { project: projectRoot }
+}
+
+/** Where the agent of a session works. */
+export function workFolder({ projectRoot, worktree }: SessionPlace): string {
+  return worktree?.folder ?? projectRoot
+}
+
+export type SessionPlace = Pick<SessionStatus, 'projectRoot' | 'sessionId' | 'worktree'>
+
+export type WorktreePlan = CallOutputs['worktrees']['plan']
+
+export type WorktreeInfo = CallOutputs['worktrees']['list'][number]
 
 export type ServerInfo = Pick<CallOutputs['system']['info'], 'version' | 'demo'>
 

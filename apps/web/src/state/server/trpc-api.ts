@@ -3,6 +3,7 @@ import type { AppRouter } from '@chirality/server'
 import { createTRPCClient, createWSClient, type TRPCClient, TRPCClientError, wsLink } from '@trpc/client'
 import type {
   ConnectionState,
+  FilePlace,
   FileText,
   NativePlace,
   NewSessionOptions,
@@ -269,23 +270,27 @@ function turnCalls(client: Client) {
 
 function fileCalls(client: Client) {
   return {
-    listFolder: async (project: string, path: string) => {
-      const { entries } = await client.files.tree.query({ project, path })
+    listFolder: async (place: FilePlace, path: string) => {
+      const { entries } = await client.files.tree.query({ ...place, path })
       return entries.map(({ name, kind, sizeBytes }) => ({
         name,
         kind: kind === 'link' ? ('other' as const) : kind,
         size: kind === 'file' ? sizeBytes : null,
       }))
     },
-    findFiles: (project: string, text: string) =>
-      client.files.find.query({ project, query: text, limit: 20 }),
-    readFile: async (project: string, path: string): Promise<FileText> => {
-      const file = await client.files.read.query({ project, path })
+    findFiles: (place: FilePlace, text: string) =>
+      client.files.find.query({ ...place, query: text, limit: 20 }),
+    readFile: async (place: FilePlace, path: string): Promise<FileText> => {
+      const file = await client.files.read.query({ ...place, path })
       if (file.kind !== 'text')
         return { text: null, note: `This is no text: ${file.kind}, ${file.sizeBytes} bytes.` }
       return { text: file.text, note: file.truncated ? 'Only the beginning of this file is shown.' : null }
     },
-    workingTreeDiff: (project: string) => client.files.diff.query({ project }),
+    workingTreeDiff: (place: FilePlace) => client.files.diff.query(place),
+    worktreePlan: (project: string, base?: string) =>
+      client.worktrees.plan.query({ project, ...(base ? { base } : {}) }),
+    worktrees: (project: string) => client.worktrees.list.query({ project }),
+    restoreWorktree: async (id: string) => void (await client.worktrees.restore.mutate({ id })),
     turnDiff: (sessionId: string, turnId: string) => client.files.turnDiff.query({ sessionId, turnId }),
   }
 }

@@ -1,0 +1,60 @@
+import { useQuery } from '@tanstack/react-query'
+import type { Workspace } from '../../state/kept/last-choices.ts'
+import type { WorktreePlan } from '../../state/server/server-api.ts'
+import { useApi } from '../../state/server/use-api.ts'
+import type { SelectOption } from '../../ui/controls/Picker.tsx'
+import { plural } from '../../ui/text/format.ts'
+
+/** Where a new session of the project works, and what else can be chosen. Asked anew: others begin and end to work. */
+export function useWorkspace(project: string, chosen: Workspace | undefined) {
+  const api = useApi()
+  const { data: plan } = useQuery({
+    queryKey: ['worktree-plan', project],
+    queryFn: () => api.worktreePlan(project),
+    enabled: project !== '',
+    staleTime: 0,
+    retry: false,
+  })
+  return {
+    plan,
+    workspace: workspaceOf(plan, chosen),
+    /** Nothing to choose where there is no git. */
+    options: plan && (plan.can || plan.branches.length > 0) ? workspaceOptions(plan) : [],
+    /** For a start before the answer is there. */
+    settle: async () => workspaceOf(plan ?? (await api.worktreePlan(project).catch(() => undefined)), chosen),
+  }
+}
+
+/** What was chosen before; otherwise a worktree where another session works in the folder already. */
+export function workspaceOf(plan: WorktreePlan | undefined, chosen: Workspace | undefined): Workspace {
+  if (!plan?.can) return 'folder'
+  return chosen ?? (plan.othersAtWork > 0 ? 'worktree' : 'folder')
+}
+
+export function workspaceOptions(plan: WorktreePlan): SelectOption<Workspace>[] {
+  const others = plan.othersAtWork > 0 ? ` ${plural(plan.othersAtWork, 'session')} at work here now.` : ''
+  return [
+    { value: 'folder', label: 'Project folder', detail: `The agent changes your files directly.${others}` },
+    {
+      value: 'worktree',
+      label: 'Own worktree',
+      detail: plan.can ? worktreeWords(plan) : plan.reason,
+      disabled: !plan.can,
+    },
+  ]
+}
+
+export function worktreeWords({
+  branch,
+  commit,
+  uncommitted,
+  hasLfsPointers,
+}: Extract<WorktreePlan, { can: true }>): string {
+  return [
+    `A folder and a branch of its own, from ${branch ?? commit.slice(0, 8)}.`,
+    uncommitted > 0 ? `${plural(uncommitted, 'uncommitted file')} of yours are not in it.` : '',
+    hasLfsPointers ? 'Files of Git LFS are pointers in it: set LFS up first.' : '',
+  ]
+    .filter(Boolean)
+    .join(' ')
+}

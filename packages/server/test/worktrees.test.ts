@@ -1,0 +1,191 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { initRepository } from '@chirality/fixtures'
+import { expect, onTestFinished, test } from 'vitest'
+import { startServer } from '../src/index.ts'
+import { createWorld } from './support/agents.ts'
+import { startTestServer } from './support/test-server.ts'
+import { connect } from './support/trpc-client.ts'
+import { SessionWatch } from './support/watch-session.ts'
+
+test('two sessions in worktrees and one in the folder each show their own files and changes', async () => {
+  const server = await serverWithRepository()
+  const { client } = connect(server)
+  const { project } = server
+  const inFolder = await client.sessions.create.mutate({ project })
+  const one = await client.sessions.create.mutate({ project, title: 'One', worktree: {} })
+  const two = await client.sessions.create.mutate({ project, title: 'Two', worktree: { base: 'main' } })
+  const folders = [one, two].map(({ id }) => server.host.openSession(id)?.status.worktree?.folder)
+  expect(folders).toEqual([undefined, undefined])
+  const folderOf = async (id: string) => (await server.host.session(id)).status.worktree?.folder ?? project
+  for (const { id, name } of [
+    { id: inFolder.id, name: 'folder' },
+    { id: one.id, name: 'one' },
+    { id: two.id, name: 'two' },
+  ])
+    writeFileSync(path.join(await folderOf(id), `${name}.txt`), `${name}\n`)
+
+  for (const [id, name] of [
+    [inFolder.id, 'folder'],
+    [one.id, 'one'],
+    [two.id, 'two'],
+  ] as const) {
+    const place = { project, sessionId: id }
+    const diff = await client.files.diff.query(place)
+    expect(diff?.files).toEqual([{ path: `${name}.txt`, kind: 'added', added: 1, removed: 0 }])
+    const listed = (await client.files.tree.query({ ...place, path: '' })).entries.map(entry => entry.name)
+    expect(listed.filter(file => file.endsWith('.txt'))).toEqual(['a.txt', `${name}.txt`].sort())
+    expect(await client.files.read.query({ ...place, path: `${name}.txt` })).toMatchObject({
+      text: `${name}\n`,
+    })
+    expect(await client.files.find.query({ ...place, query: 'txt' })).toHaveLength(2)
+    expect((await client.files.status.query(place))?.files).toHaveLength(1)
+  }
+  // Without a session: the project's folder.
+  expect((await client.files.diff.query({ project }))?.files).toMatchObject([{ path: 'folder.txt' }])
+})
+
+test('a turn in a worktree shows what it changed there, also after the worktree is removed', async () => {
+  const command = 'echo mine > new.txt'
+  const world = await createWorld({ answers: [{ tool: 'Bash', input: { command } }], otherwise: 'Done.' })
+  const repository = initRepository(world.project)
+  repository.write('a.txt', 'a\n')
+  repository.run('add', '.')
+  repository.run('commit', '-qm', 'first')
+  const server = await startServer({
+    ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
+    home: path.join(world.home, 'chirality'),
+  })
+  onTestFinished(() => server.close())
+  const { client } = connect(server)
+  const chosen = { project: world.project, permissionMode: 'default' as const, worktree: {} }
+  const { id: sessionId, worktree } = await client.sessions.create.mutate(chosen)
+  const watch = new SessionWatch(client, sessionId)
+  const { turnId } = await client.turns.start.mutate({ sessionId, message: 'Go' })
+  const { requestId } = await watch.until('permission:request')
+  // Waits for the snapshot of the beginning.
+  expect(await client.files.turnDiff.query({ sessionId, turnId })).toMatchObject({ files: [] })
+  const busy = client.worktrees.remove.mutate({ id: worktree ?? '' })
+  await expect(busy).rejects.toMatchObject({ data: { reason: 'busy' } })
+  await client.decisions.answer.mutate({ sessionId, requestId, decision: { behavior: 'allow' } })
+  await watch.until('turn:end')
+  await expect.poll(() => server.host.openSession(sessionId)?.status.phase, SLOW).toBe('idle')
+  writeFileSync(path.join(world.project, 'by-a-person.txt'), 'x\n')
+  const changes = { source: 'git', files: [{ path: 'new.txt', kind: 'added', added: 1, removed: 0 }] }
+  expect(await client.files.turnDiff.query({ sessionId, turnId })).toMatchObject(changes)
+  expect(existsSync(path.join(world.project, 'new.txt'))).toBe(false)
+
+  const { kept } = await client.worktrees.remove.mutate({ id: worktree ?? '' })
+  expect(kept).toMatchObject({ commits: 0, files: 1 })
+  expect(await client.files.turnDiff.query({ sessionId, turnId })).toMatchObject(changes)
+  const gone = client.files.diff.query({ project: world.project, sessionId })
+  await expect(gone).rejects.toMatchObject({ data: { reason: 'worktree-missing' } })
+  await client.worktrees.restore.mutate({ id: worktree ?? '' })
+  expect((await client.files.diff.query({ project: world.project, sessionId }))?.files).toMatchObject(
+    changes.files,
+  )
+})
+
+test('worktrees are listed with their disk use, removed with what is kept, restored and forgotten, by REST too', async () => {
+  const server = await serverWithRepository()
+  const { client } = connect(server)
+  const { project } = server
+  const made = await server.post('/api/harness/session/create', {
+    ...{ projectRoot: project, title: 'Fix it', worktree: { base: 'main' } },
+  })
+  const { session } = (await made.json()) as { session: { id: string; worktree: string } }
+  const id = session.worktree
+  const list = async () => (await (await server.fetch('/api/harness/worktrees')).json()) as unknown[]
+  const { folder } = (await server.host.session(session.id)).status.worktree ?? {}
+  expect(await list()).toEqual([
+    expect.objectContaining({
+      ...{ id, folder, projectRoot: project, branch: 'chirality/fix-it', baseBranch: 'main' },
+      ...{ condition: 'ready', sessionId: session.id, sessionTitle: 'Fix it', kept: null },
+      diskBytes: expect.any(Number),
+    }),
+  ])
+  writeFileSync(path.join(folder ?? '', 'mine.txt'), 'x\n')
+  rmSync(folder ?? '', { recursive: true })
+  expect(await list()).toMatchObject([{ condition: 'missing' }])
+  expect((await server.post(`/api/harness/worktrees/${id}/restore`, {})).status).toBe(204)
+  expect(readFileSync(path.join(folder ?? '', 'a.txt'), 'utf8')).toBe('a\n')
+  writeFileSync(path.join(folder ?? '', 'mine.txt'), 'x\n')
+  expect((await server.post(`/api/harness/worktrees/${id}/forget`, {})).status).toBe(409)
+  const removed = await server.fetch(`/api/harness/worktrees/${id}`, { method: 'DELETE' })
+  expect(await removed.json()).toMatchObject({ kept: { commits: 0, files: 1 } })
+  expect(await list()).toMatchObject([{ condition: 'removed', kept: { files: 1 } }])
+  expect((await server.post(`/api/harness/worktrees/${id}/forget`, {})).status).toBe(204)
+  expect(await client.worktrees.list.query()).toEqual([])
+  expect((await server.fetch('/api/harness/worktrees/NO%2F..', { method: 'DELETE' })).status).toBe(404)
+  await expect(client.worktrees.restore.mutate({ id })).rejects.toMatchObject({
+    data: { reason: 'worktree-missing' },
+  })
+})
+
+test('a plan says what a worktree would begin with, or why there can be none', async () => {
+  const server = await serverWithRepository()
+  const { client } = connect(server)
+  const { project } = server
+  writeFileSync(path.join(project, 'a.txt'), 'changed\n')
+  expect(await client.worktrees.plan.query({ project })).toEqual({
+    ...{ can: true, branches: ['main'], branch: 'main', commit: expect.stringMatching(/^[0-9a-f]{40}$/) },
+    ...{ uncommitted: 1, hasLfsPointers: false, othersAtWork: 0 },
+  })
+  expect(await client.worktrees.plan.query({ project, base: 'nowhere' })).toMatchObject({
+    can: false,
+    reason: expect.stringContaining('no commit, branch or tag "nowhere"'),
+  })
+  rmSync(path.join(project, '.git'), { recursive: true })
+  expect(await client.worktrees.plan.query({ project })).toMatchObject({ can: false, branches: [] })
+  const refused = client.sessions.create.mutate({ project, worktree: {} })
+  await expect(refused).rejects.toMatchObject({ data: { reason: 'worktree-refused' } })
+  for (const base of ['', '-b', '--help', 'a\nb', 'x'.repeat(300)])
+    await expect(client.sessions.create.mutate({ project, worktree: { base } })).rejects.toMatchObject({
+      data: { reason: 'invalid-input' },
+    })
+  expect(await client.worktrees.list.query()).toEqual([])
+})
+
+test('a worktree of a project that is not registered can neither be seen nor removed', async () => {
+  const server = await serverWithRepository()
+  const { client } = connect(server)
+  const other = path.join(path.dirname(server.project), 'other')
+  mkdirSync(other)
+  const repository = initRepository(other)
+  repository.write('x', 'x')
+  repository.run('add', '.')
+  repository.run('commit', '-qm', 'x')
+  const { worktree } = await server.host.worktrees.make({ projectRoot: other, title: 'x' })
+  expect(await client.worktrees.list.query()).toEqual([])
+  for (const call of [client.worktrees.remove, client.worktrees.restore, client.worktrees.forget])
+    await expect(call.mutate({ id: worktree.id })).rejects.toMatchObject({
+      data: { reason: 'project-not-registered' },
+    })
+  await expect(client.worktrees.list.query({ project: other })).rejects.toMatchObject({
+    data: { reason: 'project-not-registered' },
+  })
+})
+
+test('a session of another project gives no access to its files', async () => {
+  const server = await serverWithRepository()
+  const { client } = connect(server)
+  const { id: sessionId } = await client.sessions.create.mutate({ project: server.project, worktree: {} })
+  const other = path.join(path.dirname(server.project), 'other')
+  mkdirSync(other)
+  await client.projects.register.mutate({ path: other })
+  const read = client.files.tree.query({ project: other, sessionId, path: '' })
+  await expect(read).rejects.toMatchObject({ data: { reason: 'not-found' } })
+})
+
+const SLOW = { timeout: 30_000 }
+
+async function serverWithRepository() {
+  const server = await startTestServer()
+  const repository = initRepository(server.project)
+  repository.write('a.txt', 'a\n')
+  repository.run('add', 'a.txt')
+  repository.run('commit', '-qm', 'first')
+  execFileSync('git', ['-C', server.project, 'branch', '-M', 'main'])
+  return server
+}
