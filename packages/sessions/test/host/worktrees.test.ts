@@ -117,6 +117,28 @@ test('deleting a session removes its worktree, and keeps what was not committed'
   ])
 })
 
+test('a fork of a session in a worktree is refused, and says what to do instead', async () => {
+  const host = world.host([new ScriptedHarness([])])
+  const { id } = await host.createSession(world.project, { worktree: {} })
+  for (const refused of [host.forkSession(id), host.forkHistory(id)])
+    await expect(refused).rejects.toMatchObject({
+      code: 'unsupported',
+      message: expect.stringContaining('Begin a new session from its branch'),
+    })
+  expect(await host.worktrees.list()).toHaveLength(1)
+})
+
+test('a removed worktree keeps its session readable, and refuses its turns', async () => {
+  const host = world.host([new ScriptedHarness([answers('One.')])])
+  const { id, worktree } = await host.createSession(world.project, { worktree: {} })
+  const session = await host.session(id)
+  await session.start('Go')
+  await session.settled()
+  await host.removeWorktree(worktree ?? '')
+  expect(eventsOf(session).filter(({ type }) => type === 'turn:end')).toHaveLength(1)
+  await expect(session.start('Go on')).rejects.toMatchObject({ code: 'worktree-missing' })
+})
+
 function ask(toolName: string, path: string) {
   return {
     type: 'permission:request',
