@@ -1,7 +1,7 @@
-import type { Envelope, StatusEvent, UIEvent } from '@chirality/core'
+import { CodedError, type Envelope, type StatusEvent, type UIEvent } from '@chirality/core'
 import type { SessionLogReader } from '../log/read-log.ts'
 import { notice } from '../log/turn-events.ts'
-import { type ForkHistory, type ForkOrigin, parseFork } from './stored-session.ts'
+import { type ForkHistory, type ForkOrigin, parseFork, type StoredSession } from './stored-session.ts'
 
 /** Whether the conversation continues after this event. Process exits and notices are no part of it. */
 export function goesOnAfter(log: SessionLogReader, seq: number): boolean {
@@ -115,4 +115,13 @@ const BATCH_EVENTS = 200
 
 function isSaid({ type }: UIEvent): boolean {
   return type.startsWith('chat:') || type.startsWith('tool:')
+}
+
+/** Agents keep a conversation by its folder, so the agent of a fork would not find it from another one. */
+export function requireForkable(source: StoredSession): StoredSession {
+  if (source.worktree === null) return source
+  throw new CodedError(
+    'unsupported',
+    'A session in a worktree cannot be forked: its agent finds the conversation only from that folder. Begin a new session from its branch instead.',
+  )
 }
