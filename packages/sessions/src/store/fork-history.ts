@@ -118,8 +118,8 @@ function isSaid({ type }: UIEvent): boolean {
 }
 
 /** Agents keep a conversation by its folder, so the agent of a fork would not find it from another one. */
-export function requireForkable(source: StoredSession): StoredSession {
-  if (source.worktree === null) return source
+export function requireForkable({ worktree }: Pick<StoredSession, 'worktree'>): void {
+  if (worktree === null) return
   throw new CodedError(
     'unsupported',
     'A session in a worktree cannot be forked: its agent finds the conversation only from that folder. Begin a new session from its branch instead.',

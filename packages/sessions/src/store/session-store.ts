@@ -11,7 +11,7 @@ import { userDataFolder } from '../files/user-data-folder.ts'
 import { removeSessionLog } from '../log/open-logs.ts'
 import { readSessionLog } from '../log/read-log.ts'
 import { SessionFold } from './fold-session.ts'
-import { FORK_NOTICES, historyAt } from './fork-history.ts'
+import { FORK_NOTICES, historyAt, requireForkable } from './fork-history.ts'
 import { batchesOf, writeWholeLog } from './fork-log.ts'
 import { comparePlaces, type Place, ProjectSessions } from './project-sessions.ts'
 import { noteDeleted } from './project-state.ts'
@@ -210,6 +210,7 @@ export class SessionStore {
    */
   async fork(sessionId: string, { atSeq, title, worktree }: ForkOptions = {}): Promise<StoredSession> {
     const source = await this.resume(sessionId)
+    if (worktree === undefined) requireForkable(source)
     const { projectRoot, persona, mode, harness, model, settings } = source
     const createdAt = this.#now().toISOString()
     const log = await readSessionLog(projectRoot, sessionId, this.#ops)
