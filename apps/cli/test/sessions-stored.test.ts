@@ -225,10 +225,10 @@ describe('sessions delete', () => {
 })
 
 test.each([
-  [['sessions'], 'Say what to do: sessions knows list, show, search, fork, export, import and delete.'],
+  [['sessions'], 'Say what to do: sessions knows list, show, search, fork, export, import, rename, pin, archive and delete.'],
   [
     ['sessions', 'serach', 'x'],
-    'sessions knows list, show, search, fork, export, import and delete, not "serach". Did you mean sessions search?',
+    'sessions knows list, show, search, fork, export, import, rename, pin, archive and delete, not "serach". Did you mean sessions search?',
   ],
   [['sessions', 'list', 'x'], 'Unexpected argument "x".'],
   [['sessions', 'list', '--all', '--project', '.'], '--all and --project exclude each other. Leave one out.'],
