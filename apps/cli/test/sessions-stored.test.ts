@@ -225,7 +225,10 @@ describe('sessions delete', () => {
 })
 
 test.each([
-  [['sessions'], 'Say what to do: sessions knows list, show, search, fork, export, import, rename, pin, archive and delete.'],
+  [
+    ['sessions'],
+    'Say what to do: sessions knows list, show, search, fork, export, import, rename, pin, archive and delete.',
+  ],
   [
     ['sessions', 'serach', 'x'],
     'sessions knows list, show, search, fork, export, import, rename, pin, archive and delete, not "serach". Did you mean sessions search?',
