@@ -200,8 +200,9 @@ export interface HarnessInstallStatus {
   /** Whether the tests run this version. A turn with a `too-old` one is refused. */
   support?: VersionSupport
   path?: string
-  authType: 'api-key' | 'account' | 'none'
-  /** A credential exists. Whether it is valid shows only when it is used. */
+  /** `unknown`: the agent tells only when a conversation is opened. */
+  authType: 'api-key' | 'account' | 'none' | 'unknown'
+  /** A credential exists, or nobody knows. Whether it is valid shows only when it is used. */
   authenticated: boolean
   authInstructions?: string
 }

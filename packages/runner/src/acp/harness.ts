@@ -94,7 +94,7 @@ async function installStatus({ spec, meta, environment }: Context): Promise<Harn
     return { installed: false, authType: 'none', authenticated: false, authInstructions }
   }
   // Whether it is logged in only the agent knows, and it tells when a conversation is opened.
-  return { installed: true, path, authType: 'account', authenticated: true }
+  return { installed: true, path, authType: 'unknown', authenticated: true }
 }
 
 function findCommand({ command }: AcpAgentSpec, { PATH = '', HOME: home }: Record<string, string>) {

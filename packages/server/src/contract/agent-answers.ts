@@ -49,7 +49,7 @@ export const installStatus = z.strictObject({
   version: z.string().optional(),
   support: z.enum(['tested', 'untested', 'newer', 'too-old']).optional(),
   path: z.string().optional(),
-  authType: z.enum(['api-key', 'account', 'none']),
+  authType: z.enum(['api-key', 'account', 'none', 'unknown']),
   authenticated: z.boolean(),
   authInstructions: z.string().optional(),
 }) satisfies z.ZodType<HarnessInstallStatus>

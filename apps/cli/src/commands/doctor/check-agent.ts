@@ -35,13 +35,16 @@ function installed(harness: SessionHarness, status: HarnessInstallStatus): Check
   // For a harness that runs another's program, the path does not show its own version.
   const place = runsAnother(harness) ? `, runs ${path}` : ` at ${path}`
   const note = versions && versionNote(support, versions)
-  const detail = `${version}${path === undefined ? '' : place}${note ? `, ${note}` : ''}`
+  const found = version ?? 'version not known,'
+  const detail = `${found}${path === undefined ? '' : place}${note ? `, ${note}` : ''}`
   if (support === 'too-old') return { check: id, ok: false, detail, fix: versions?.update, support }
   return { check: id, ok: true, detail, ...(support ? { support } : {}) }
 }
 
 function login({ id }: SessionHarness, status: HarnessInstallStatus): Check {
   const check = `${id} login`
+  if (status.authType === 'unknown')
+    return { check, ok: true, detail: 'not known: the agent tells only when a conversation is opened' }
   // A stored key may be invalid: only a turn shows that.
   if (status.authenticated)
     return { check, ok: true, detail: `has a credential (${status.authType}), not yet proven` }
@@ -51,7 +54,8 @@ function login({ id }: SessionHarness, status: HarnessInstallStatus): Check {
 
 async function models(harness: SessionHarness): Promise<Check> {
   const names = harness.models().map(model => (model.isDefault ? `${model.id} (default)` : model.id))
-  return { check: `${harness.id} models`, ok: true, detail: names.join(', ') }
+  const detail = names.length === 0 ? 'not known: the agent names them in a conversation' : names.join(', ')
+  return { check: `${harness.id} models`, ok: true, detail }
 }
 
 function commands(harness: SessionHarness, project: string | undefined): Promise<Check> {
