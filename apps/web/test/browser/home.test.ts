@@ -382,3 +382,63 @@ const PLACES = [
   ],
   ...['/settings/appearance', '/usage'],
 ]
+
+const PLAN = {
+  ...{ can: true, branches: ['main', 'next'], branch: 'main', commit: 'a'.repeat(40) },
+  ...{ uncommitted: 2, hasLfsPointers: false, othersAtWork: 1 },
+}
+
+test('where another session works in the folder a worktree is offered first, and a choice is remembered', async () => {
+  const scene: typeof aBusyDay = api => {
+    aBusyDay(api)
+    api.worktreePlan = PLAN
+  }
+  const { page, api, complaints, close } = await dashboard.open({ scene, ...PHONE })
+  await picker(page, 'Works in').getByText('Own worktree').waitFor()
+  expect(await axeViolations(page)).toEqual([])
+  const field = page.getByRole('textbox', { name: 'What should be done?' })
+  await field.fill('Fix the login\nand test it')
+  await field.press('Enter')
+  await page.waitForURL('**/s/s1')
+  expect(api.called('sessions.create')).toMatchObject([{ title: 'Fix the login', worktree: {} }])
+
+  await page.goto(page.url().replace(/\/s\/s1.*/, '/'))
+  await choose(page, 'Works in', 'Project folder')
+  await field.fill('Another')
+  await field.press('Enter')
+  await page.waitForURL('**/s/s1')
+  expect(api.called('sessions.create')[1]).not.toHaveProperty('worktree')
+  await page.goto(page.url().replace(/\/s\/s1.*/, '/'))
+  await picker(page, 'Works in').getByText('Project folder').waitFor()
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('a session in a worktree shows its branch and path, and a removed worktree can be restored', async () => {
+  const worktree = {
+    ...{
+      id: 'fix-1',
+      folder: '/data/worktrees/fix-1/parser-kit',
+      branch: 'chirality/fix',
+      baseBranch: 'main',
+    },
+  }
+  const scene: typeof aBusyDay = api => {
+    aBusyDay(api)
+    const status = api.statuses.get('s1')
+    if (status) api.statuses.set('s1', { ...status, worktree })
+    api.worktrees = [{ id: 'fix-1', condition: 'missing' }]
+  }
+  const { page, api, complaints, close } = await dashboard.open({ path: '/s/s1', scene })
+  await page.locator('.top-bar').getByText('chirality/fix').waitFor()
+  expect(api.called('files.diff')[0]).toEqual({ project: '/code/parser-kit', sessionId: 's1' })
+  await page.getByText('The folder of this session’s worktree is gone.').waitFor()
+  expect(await axeViolations(page)).toEqual([])
+  await page.getByRole('button', { name: 'Restore', exact: true }).press('Enter')
+  await page.getByText('The folder of this session’s worktree is gone.').waitFor({ state: 'detached' })
+  expect(api.called('worktrees.restore')).toEqual([{ id: 'fix-1' }])
+  await page.getByRole('tab', { name: 'Files' }).click()
+  await page.getByText(worktree.folder).waitFor()
+  expect(complaints).toEqual([])
+  await close()
+})
