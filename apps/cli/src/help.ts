@@ -33,6 +33,8 @@ export const HELP = `Usage: chirality <command> [options]
       --harness ID           Which agent: ${agents(HARNESSES.map(({ meta }) => meta.id))}
       --model M              Model name or alias
       --session ID           Continue an earlier session, or a conversation of an agent; each run shows its id
+      --worktree             Work in a git worktree of its own, on a branch of its own: see worktrees below
+      --base REF             Where its branch begins (default: what is checked out)
       --persona ID           Who the agent is and what it may do: agents/AGENT_<ID>.md of the project
       --mode M               How the agent works (default: direct):
 ${choices(MODE_WORDS)}
@@ -122,6 +124,11 @@ ${keptElsewhere()}
   trust allow [HASH]       Let agents use these files, or those with this fingerprint, until one of them changes; --yes asks nothing
   trust revoke             Do not use them any more
       --project DIR  --json
+  worktrees list           The worktrees of sessions: where, what they take, what is kept of removed ones
+      --project DIR  --all  --json
+  worktrees prune [ID]     Remove the named ones, or all whose session was deleted; what only they have is kept
+      --project DIR  --all
+  worktrees restore ID     A removed or missing one, with its branch and files
   mcp                      Sessions of a project for other agents and programs, through MCP on stdin and stdout: see docs/mcp.md
       --project DIR          Whose (default: this folder)
       --http                 Print {"url","token"} for a client that speaks MCP over HTTP, and end

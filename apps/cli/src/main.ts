@@ -19,6 +19,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   usage: async () => (await import('./commands/usage.ts')).usage,
   budget: async () => (await import('./commands/budget.ts')).budget,
   trust: async () => (await import('./commands/trust.ts')).trust,
+  worktrees: async () => (await import('./commands/worktrees.ts')).worktrees,
   mcp: async () => (await import('./commands/mcp.ts')).mcp,
   changes: async () => (await import('./commands/review.ts')).changes,
   commit: async () => (await import('./commands/review.ts')).commit,

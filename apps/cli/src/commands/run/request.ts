@@ -53,7 +53,9 @@ export async function readRequest(args: string[], harnesses: RunHarnesses): Prom
   const autoApproveTools = values.allow === undefined ? undefined : splitTools(values.allow)
   if (harnessId !== undefined) refuseUnsupported(await harnesses.load(harnessId), values)
   const project = values.project === undefined ? undefined : await projectFolder(values.project)
-  const wishes = { harness: harnessId, persona: values.persona, mode, model: values.model }
+  if (values.base !== undefined && !values.worktree) throw new UsageError('--base goes with --worktree.')
+  const worktree = values.worktree ? (values.base === undefined ? {} : { base: values.base }) : undefined
+  const wishes = { harness: harnessId, persona: values.persona, mode, model: values.model, worktree }
   const session = await readSession(values.session, project ?? (await projectFolder(undefined)), {
     ...wishes,
     namedProject: project,
@@ -94,6 +96,8 @@ function readBudget(given: Record<BudgetUnit, string | undefined>): SessionBudge
 
 const OPTIONS = {
   project: { type: 'string' },
+  worktree: { type: 'boolean' },
+  base: { type: 'string' },
   harness: { type: 'string' },
   persona: { type: 'string' },
   mode: { type: 'string' },

@@ -13,6 +13,8 @@ export interface SessionChoice {
   model: string | undefined
   permissionMode: PermissionMode | undefined
   maxTurns: number | undefined
+  /** Where the worktree of a new session begins. Undefined: it works in the project's folder. */
+  worktree: { base?: string } | undefined
   /** The session that is continued. */
   stored: StoredSession | undefined
   /** The agent's conversation that a new session resumes. */
@@ -24,6 +26,7 @@ export interface SessionWishes {
   persona: string | undefined
   mode: SessionMode | undefined
   model: string | undefined
+  worktree: { base?: string } | undefined
   /** A project that was named explicitly, not just the current folder. */
   namedProject: string | undefined
 }
@@ -43,6 +46,7 @@ export async function readSession(
     model: wishes.model,
     permissionMode: undefined,
     maxTurns: undefined,
+    worktree: wishes.worktree,
     stored,
     nativeSessionId: given?.toLowerCase() ?? null,
   }
@@ -65,7 +69,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /** A session's settings were fixed when it began. Silently ignoring a different request would mislead. */
 async function refuseOthers(stored: StoredSession, wishes: SessionWishes): Promise<SessionWishes> {
-  const { harness, persona, mode, namedProject } = wishes
+  const { harness, persona, mode, namedProject, worktree } = wishes
   const differs = (option: string, has: string | null) =>
     new UsageError(
       `--${option} does not fit: session ${stored.id} has ${has ?? 'none'}. Leave it out, or begin another session.`,
@@ -76,6 +80,8 @@ async function refuseOthers(stored: StoredSession, wishes: SessionWishes): Promi
   if (mode !== undefined && mode !== stored.mode) throw differs('mode', stored.mode)
   if (namedProject !== undefined && (await realpath(namedProject)) !== stored.projectRoot)
     throw differs('project', stored.projectRoot)
+  if (worktree !== undefined)
+    throw new UsageError('--worktree is for a new session. Leave it out, or begin another session.')
   return wishes
 }
 
@@ -88,5 +94,6 @@ function continued(stored: StoredSession, wishes: SessionWishes): SessionChoice 
     permissionMode: settings.permissionMode,
     maxTurns: settings.maxTurns,
     nativeSessionId: null,
+    worktree: undefined,
   }
 }

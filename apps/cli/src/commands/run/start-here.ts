@@ -85,8 +85,11 @@ export async function openSession(host: SessionHost, choice: SessionChoice): Pro
 }
 
 async function begin(host: SessionHost, choice: SessionChoice): Promise<StoredSession> {
-  const { projectRoot, persona, mode, harness, model, nativeSessionId } = choice
-  const session = await host.createSession(projectRoot, { persona, mode, harness, model })
+  const { projectRoot, persona, mode, harness, model, worktree, nativeSessionId } = choice
+  const session = await host.createSession(projectRoot, {
+    ...{ persona, mode, harness, model },
+    ...(worktree === undefined ? {} : { worktree }),
+  })
   if (nativeSessionId === null) return session
   return host.store.update(session.id, { claudeSessionId: nativeSessionId })
 }

@@ -13,7 +13,7 @@ export function startThere(
   locked: unknown,
 ): StartTurn {
   return async () => {
-    const { stored, nativeSessionId, projectRoot, harness, persona, mode, model } = session
+    const { stored, nativeSessionId, projectRoot, harness, persona, mode, model, worktree } = session
     if (nativeSessionId !== null) {
       throw new UsageError(
         `The server at ${address} has this project. Run \`chirality sessions import ${nativeSessionId}\` first, or stop it.`,
@@ -30,7 +30,7 @@ export function startThere(
       projectRoot,
       ...(stored
         ? { sessionId: stored.id }
-        : { newSession: defined({ harness, persona, mode, model, ...limits }) }),
+        : { newSession: defined({ harness, persona, mode, model, worktree, ...limits }) }),
       message: prompt,
       options: defined({ ...turn }),
     })

@@ -1,0 +1,55 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { initRepository } from '@chirality/fixtures'
+import { expect, test } from 'vitest'
+import { jsonLines } from './support/running-command.ts'
+import { createWorld } from './support/world.ts'
+
+test('a run in a worktree leaves the project as it was; the worktree is listed, restored and pruned, and nothing is lost', async () => {
+  const world = await createWorld({
+    answers: [{ tool: 'Bash', input: { command: 'echo made > made.txt' } }, 'Made.'],
+  })
+  const repository = initRepository(world.project)
+  repository.write('README.md', 'A project.\n')
+  repository.run('add', '.')
+  repository.run('commit', '-qm', 'First')
+  const refused = await world.run(['run', 'Make it', '--worktree', '--base', 'nowhere'])
+  expect(refused.code).not.toBe(0)
+  expect(refused.stderr).toContain('nowhere')
+  expect(await world.run(['run', 'Make it', '--base', 'main'])).toMatchObject({ code: 2 })
+
+  const ran = await world.run(['run', 'Make it', '--worktree', '--allow', 'Bash', '--json'])
+  expect(ran).toMatchObject({ code: 0, stderr: '' })
+  const session = jsonLines(ran.stdout)[0]?.sessionId ?? ''
+  expect(existsSync(path.join(world.project, 'made.txt'))).toBe(false)
+  const again = await world.run(['run', 'Again', '--session', session, '--worktree'])
+  expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('--worktree is for a new session') })
+
+  const listed = async () => {
+    const { stdout } = await world.run(['worktrees', 'list', '--json'])
+    return (jsonLines(stdout) as unknown as Record<string, string>[])[0] ?? {}
+  }
+  const first = await listed()
+  expect(first).toMatchObject({ condition: 'ready', sessionId: session, project: world.project })
+  const { id = '', folder = '', branch = '' } = first
+  expect(readFileSync(path.join(folder, 'made.txt'), 'utf8')).toBe('made\n')
+  const nothing = await world.run(['worktrees', 'prune'])
+  expect(nothing).toMatchObject({ code: 0, stderr: expect.stringContaining('Nothing was removed') })
+  expect(existsSync(folder)).toBe(true)
+
+  const pruned = await world.run(['worktrees', 'prune', id])
+  expect(pruned).toMatchObject({ code: 0, stdout: expect.stringContaining('Kept: 1 changed file') })
+  expect(existsSync(folder)).toBe(false)
+  expect(await listed()).toMatchObject({ condition: 'removed' })
+  const missing = await world.run(['run', 'Go on', '--session', session])
+  expect(missing.stderr).toContain(`chirality worktrees restore ${id}`)
+  const restored = await world.run(['worktrees', 'restore', id])
+  expect(restored).toMatchObject({ code: 0, stdout: `${branch} is in ${folder} again.\n` })
+  expect(readFileSync(path.join(folder, 'made.txt'), 'utf8')).toBe('made\n')
+
+  // Removed by hand, it is noticed.
+  rmSync(folder, { recursive: true })
+  expect((await world.run(['worktrees', 'list'])).stdout).toContain('its folder is gone')
+  expect(await world.run(['worktrees', 'restore', 'none'])).toMatchObject({ code: 1 })
+  expect(await world.run(['worktrees', 'prune', 'none'])).toMatchObject({ code: 2 })
+}, 300_000)
