@@ -153,6 +153,48 @@ describe('chirality loop', () => {
     // Seven agents, one after the other on a busy machine.
   }, 600_000)
 
+  test('a loop that is killed goes on where it was: the task that was proved is not repeated, the other is finished', async () => {
+    const world = await loopWorld(
+      {
+        routes: [
+          {
+            when: { conversationContains: '## Task\n\nSay one' },
+            answers: [bash('echo one > one.txt'), 'Done.'],
+            otherwise: 'I am done.',
+          },
+          {
+            when: { conversationContains: '## Task\n\nSay two' },
+            answers: [
+              { text: 'I am about to do it, and take my time.', stallAfter: 1 },
+              bash('echo two > two.txt'),
+            ],
+            otherwise: 'I am done.',
+          },
+        ],
+      },
+      '- [ ] Say one\n  checks: grep -q one one.txt\n- [ ] Say two\n  checks: grep -q two two.txt\n',
+    )
+    const killed = world.start(['loop', 'run', 'TASKS.md', '--json'])
+    await world.model.waitForRequest(({ state }) => state === 'stalled')
+    killed.signal('SIGKILL')
+    await killed.result()
+    world.model.release()
+    const { loopId = '' } =
+      jsonLines((await world.start(['loop', 'status', '--json']).result()).stdout)[0] ?? {}
+    const journal = () =>
+      jsonLines(readFileSync(world.loopFile(loopId, 'journal.ndjson'), 'utf8')).map(
+        ({ type, task }) => `${type} ${task ?? ''}`,
+      )
+    expect(journal()).toContain('task:merged say-one')
+    const { code, stderr } = await world.run(['loop', 'resume'])
+    expect({ code, stderr }).toMatchObject({ code: 0 })
+    expect(journal().filter(entry => entry === 'task:merged say-one')).toHaveLength(1)
+    expect(journal().filter(entry => entry === 'task:merged say-two')).toHaveLength(1)
+    expect(world.list().match(/\[x\] .*/g)).toEqual(['[x] Say one', '[x] Say two'])
+    expect(world.repository.run('show', 'chirality/loop-tasks:two.txt')).toBe('two\n')
+    expect(world.repository.run('status', '--porcelain')).toBe('?? TASKS.md\n')
+  }, 300_000)
+
   test.each([
     ['no list', ['loop', 'run', 'NONE.md'], 'There is no task list'],
     ['a dirty project', ['loop', 'run', 'TASKS.md'], 'not committed (README.md)'],
