@@ -9,7 +9,7 @@ const project = useProject()
 test('however few files may be opened, an agent runs and is stopped, or a typed error says why not', async () => {
   const program = fileURLToPath(new URL('../programs/few-files.ts', import.meta.url))
   const node = `'${process.execPath}' --import tsx --conditions=@chirality/source '${program}' '${project.root}'`
-  const { stdout, stderr } = await runCommand('/bin/sh', ['-c', `ulimit -n 64 && exec ${node}`], {
+  const { stdout, stderr } = await runCommand('/bin/sh', ['-c', `ulimit -n 256 && exec ${node}`], {
     env: TEST_ENV,
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     timeoutMs: 50_000,
