@@ -121,7 +121,7 @@ function saidSince({ id, log }: LiveSession, turnId: string): Said {
   throw callError('turn-missing', `Session ${id} has no turn ${turnId}.`)
 }
 
-/** Only what is known to be there is named. */
+/** Commits, pushes and background programs are not looked up: the words say what cannot be undone in any case. */
 function cannotUndo({ commands }: Said): string[] {
   const ran = commands === 1 ? '1 command' : `${commands} commands`
   return [
