@@ -68,6 +68,19 @@ test('a program starts a session, waits for its answer, goes on with it and read
   expect(server.faults).toEqual([])
 })
 
+test('the answer is that of the last turn, and never one of an earlier turn', async () => {
+  const slow = { text: 'This takes its time.', stallAfter: 1 }
+  const { world, call, start } = await open({ answers: ['Four.', slow] })
+  const id = await start({ prompt: 'Two and two?' })
+  await call('await_session', { session_id: id })
+  await call('send_message', { session_id: id, message: 'And three?' })
+  await world.model.waitForRequest(({ state }) => state === 'stalled')
+  const { json } = await call('await_session', { session_id: id, timeout_seconds: 0.1 })
+  expect(json).toMatchObject({ state: 'running' })
+  expect((json as { answer: string }).answer).not.toContain('Four')
+  await call('stop_session', { session_id: id })
+})
+
 test('what a session asks waits for the user: no tool answers it, and the program is told', async () => {
   const command = 'echo made > made.txt'
   const { world, call, start, server } = await open({

@@ -248,14 +248,21 @@ async function untilAtRest(session: LiveSession, withinMs: number, call: Program
 
 function answerOf(session: LiveSession): Record<string, unknown> {
   const { status } = session
-  const answer = session.log
-    .readLast(LAST_EVENTS)
-    .findLast(({ event }) => event.type === 'chat:complete')?.event
-  const text = answer?.type === 'chat:complete' ? answer.text : (status.lastLine ?? '')
+  const events = session.log.readLast(LAST_EVENTS).map(({ event }) => event)
+  // Only of the last turn: the answer of an earlier one is not the answer to what was asked now.
+  const lastTurn = events.slice(events.findLastIndex(({ type }) => type === 'turn:start') + 1)
+  const said = lastTurn.flatMap(event =>
+    event.type === 'chat:complete' || (event.type === 'chat:message' && !event.parentToolUseId)
+      ? [event.text]
+      : [],
+  )
+  const text = said.at(-1) ?? ''
+  const error = lastTurn.findLast(event => event.type === 'session:error')
   return {
     session_id: session.id,
     state: status.condition,
     ...(status.phase === 'waiting' ? { waits_for_user: status.pending.map(({ toolName }) => toolName) } : {}),
+    ...(error === undefined ? {} : { error: error.error }),
     ...(text.length > MAX_ANSWER_CHARS
       ? { answer: text.slice(0, MAX_ANSWER_CHARS), answer_is_cut: true }
       : { answer: text }),
