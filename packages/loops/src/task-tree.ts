@@ -127,18 +127,6 @@ export class TaskTree {
     }
   }
 
-  /** Undoes a merge as a new commit. */
-  async revert(mergeCommit: string): Promise<string> {
-    const options = ['--no-edit', '--no-gpg-sign', '-m', '1']
-    await this.#run(['revert', ...options, mergeCommit], { env: await this.#identity() }).catch(
-      async (error: unknown) => {
-        await this.#run(['revert', '--abort'], { okCodes: [0, 128] })
-        throw error
-      },
-    )
-    return this.head()
-  }
-
   async resetTo(commit: string): Promise<void> {
     await this.#run(['reset', '--quiet', '--hard', commit], { timeoutMs: SLOW_MS })
   }

@@ -34,8 +34,6 @@ export interface RpcOptions {
   hasVersion?: boolean
   /** Of the other side, for errors. */
   name?: string
-  /** Called with every line that is sent. */
-  onSend?(line: string): void
 }
 
 /** The other side answered with an error, or has exited. */
@@ -161,9 +159,7 @@ export class JsonRpcConnection {
   }
 
   async #send(message: object): Promise<void> {
-    const { hasVersion, onSend } = this.#options
-    const line = JSON.stringify(hasVersion ? { jsonrpc: '2.0', ...message } : message)
-    onSend?.(line)
+    const line = JSON.stringify(this.#options.hasVersion ? { jsonrpc: '2.0', ...message } : message)
     await this.#process.write(`${line}\n`)
   }
 
