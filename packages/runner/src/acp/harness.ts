@@ -18,13 +18,14 @@ import { serveClientTools } from '../tool-server/serve-client-tools.ts'
 import type { TurnParts, TurnPlan } from '../turn/connection.ts'
 import { type BegunTurn, createHarness, type NewTurn } from '../turn/create-harness.ts'
 import { type AgentLaunch, type AgentLease, KeptAgents } from '../turn/kept-agents.ts'
+import { RpcTurn } from '../turn/rpc-turn.ts'
 import { checkDirectory } from '../turn/start-failure.ts'
 import { type EndedAgent, toldPlan } from '../turn/told-turn.ts'
 import { exitListener } from '../turn/turn-events.ts'
 import type { AgentName } from '../turn/turn-program.ts'
 import { withAccount } from '../turn/turn-query.ts'
 import { AcpAgent, type AcpConfig, type AcpMessage } from './acp-agent.ts'
-import { AcpTurn } from './acp-turn.ts'
+import { AcpDialogue } from './acp-dialogue.ts'
 import { type AcpTurnFacts, AcpView, isOfTurn } from './acp-view.ts'
 import type { AcpAgentSpec } from './agent-spec.ts'
 import { applySettings, contentOf, openConversation } from './open-conversation.ts'
@@ -254,24 +255,13 @@ function turnPlan({ session, turnId, query, opts }: NewTurn, context: Context): 
         parts.record.tell({ ...traced, nativeSessionIds: [opened.id] })
       }
       if (lease === undefined) throw new Error('The turn has no agent.')
-      const turn = new AcpTurn({
-        ...{
-          session,
-          turnId,
-          lease,
-          query,
-          content,
-          instructions,
-          facts,
-          parts,
-          guard: opts.guard,
-          ownServer,
-        },
+      const dialogue = new AcpDialogue({
+        ...{ session, agent: process, query, content, instructions, facts, guard: opts.guard, ownServer },
         unheard: [...unheard, ...early],
-        interruptGraceMs: config.stop?.interruptGraceMs ?? 5_000,
       })
-      hear = turn.hear
-      return turn
+      hear = dialogue.hear
+      const interruptGraceMs = config.stop?.interruptGraceMs ?? 5_000
+      return new RpcTurn(dialogue, { session, agent, lease, parts, interruptGraceMs })
     }
   }
 }

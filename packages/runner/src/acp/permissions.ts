@@ -13,7 +13,7 @@ import {
   type UIEvent,
 } from '@chirality/core'
 import { asObjects, asText } from '../common/json.ts'
-import { askGuard } from '../turn/questions.ts'
+import { askGuard, denied } from '../turn/questions.ts'
 
 /** The answer of a client that has stopped the turn. */
 export const CANCELLED = { outcome: { outcome: 'cancelled' } }
@@ -29,10 +29,7 @@ export async function ruleOf(
   if (toolName.startsWith(`mcp__${ownServer}__`)) return allow('a tool of Chirality')
   const call = { toolName, input, ...(toolUseId === undefined ? {} : { toolUseId }) }
   const verdict = guard ? await askGuard(guard, call) : { effect: 'pass' as const }
-  if (verdict.effect === 'deny') {
-    const { reason: message, rule } = verdict
-    return { decision: { behavior: 'deny', message }, by: 'policy', ...(rule === undefined ? {} : { rule }) }
-  }
+  if (verdict.effect === 'deny') return denied(verdict)
   if (verdict.effect === 'ask') return undefined
   const mode = `permission mode ${query.permissionMode}`
   if (allowed.has(callKey(request))) return allow('allowed for this session')

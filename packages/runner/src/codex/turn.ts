@@ -118,7 +118,7 @@ interface AppServerOptions extends CodexTurnOptions {
 
 /** Null if the turn was stopped meanwhile. */
 async function openAppServer(options: AppServerOptions): Promise<Connection | null | 'missing'> {
-  const { session, turnId, query, opts, context, input, read, undo, parts } = options
+  const { session, query, opts, context, input, read, undo, parts } = options
   const permissions = codexPermissions(query, listenersOf(opts))
   const program = await codexProgram(query, context)
   const served = await serveClientTools(query, HARNESS_ID)
@@ -137,14 +137,15 @@ async function openAppServer(options: AppServerOptions): Promise<Connection | nu
   if (!lease) return parts.stop.reason ? null : 'missing'
   options.onLease(lease)
   undo.add(() => lease.release())
-  const turn = await openThreadTurn({
-    ...{ session, turnId, query, lease, input, read, permissions, parts },
+  const opened = await openThreadTurn({
+    ...{ session, query, lease, input, read, permissions, parts },
     threadConfig: hasServers ? { mcp_servers: config } : {},
     guard: opts.guard,
     interruptGraceMs: context.config.stop?.interruptGraceMs ?? INTERRUPT_GRACE_MS,
   })
-  if (turn) options.onThread(turn.threadId)
-  return turn
+  if (!opened) return null
+  options.onThread(opened.threadId)
+  return opened.turn
 }
 
 /** Null if the turn was stopped meanwhile, or if no app-server is available and `exec` can run the turn. */

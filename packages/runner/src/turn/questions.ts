@@ -157,4 +157,9 @@ export async function askGuard(guard: Guard, call: GuardedCall): Promise<GuardVe
   }
 }
 
+/** What the user is told about a call that the guard denied. */
+export function denied({ reason: message, rule }: Extract<GuardVerdict, { effect: 'deny' }>): AskedDecision {
+  return { decision: { behavior: 'deny', message }, by: 'policy', ...(rule === undefined ? {} : { rule }) }
+}
+
 const EFFECTS: ReadonlySet<unknown> = new Set<GuardVerdict['effect']>(['pass', 'ask', 'deny'])

@@ -1,22 +1,30 @@
 import { HarnessError } from '@chirality/core'
 import { RpcError } from '../../process/json-rpc.ts'
 import { traceProcess } from '../../process/traced-process.ts'
+import type { AgentLease } from '../../turn/kept-agents.ts'
+import { RpcTurn, type RpcTurnOptions } from '../../turn/rpc-turn.ts'
 import { withAccount } from '../../turn/turn-query.ts'
+import type { AppServer } from '../app-server/app-server.ts'
 import type { ThreadFeed } from '../app-server/thread-feed.ts'
+import { CODEX } from '../config.ts'
 import { HARNESS_ID } from '../descriptor.ts'
 import type { CodexInput } from '../options/input.ts'
 import { type OpenThread, openThread } from './open-thread.ts'
-import { ThreadTurn, type ThreadTurnOptions } from './thread-turn.ts'
+import { ThreadDialogue, type ThreadDialogueOptions } from './thread-dialogue.ts'
 import type { ThreadTurnFacts } from './thread-view.ts'
 
-export interface AppServerTurnOptions extends Omit<ThreadTurnOptions, 'thread' | 'feed' | 'facts'> {
-  turnId: string
+export interface AppServerTurnOptions
+  extends Omit<ThreadDialogueOptions, 'server' | 'thread' | 'feed' | 'facts'>,
+    Omit<RpcTurnOptions, 'agent'> {
+  lease: AgentLease<AppServer>
   /** Configuration of the thread, such as `mcp_servers`. */
   threadConfig: Record<string, unknown>
 }
 
 /** Opens the thread of a session on an app-server for one turn. Null if the turn was stopped meanwhile. */
-export async function openThreadTurn(options: AppServerTurnOptions): Promise<ThreadTurn | null> {
+export async function openThreadTurn(
+  options: AppServerTurnOptions,
+): Promise<{ turn: RpcTurn; threadId: string } | null> {
   const { query, lease, permissions, threadConfig: config, parts } = options
   const { stop, record } = parts
   let thread: OpenThread
@@ -42,7 +50,9 @@ export async function openThreadTurn(options: AppServerTurnOptions): Promise<Thr
     const traced = await traceProcess(process, Math.min(from, ...unheard))
     record.tell({ ...traced, nativeSessionIds: [thread.id, ...children] })
   }
-  return new ThreadTurn({ ...options, input: inputFor(thread, options), thread, feed, facts })
+  const input = inputFor(thread, options)
+  const dialogue = new ThreadDialogue({ ...options, server: lease.agent, input, thread, feed, facts })
+  return { turn: new RpcTurn(dialogue, { ...options, agent: CODEX }), threadId: thread.id }
 }
 
 /** A new thread gets a transcript of the one that no longer exists. */

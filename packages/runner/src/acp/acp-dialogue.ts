@@ -1,0 +1,133 @@
+import type { AskedDecision, Guard, HarnessQuery, PermissionRequestEvent, Session } from '@chirality/core'
+import { RpcError, type RpcRequest } from '../process/json-rpc.ts'
+import type { ConnectionEnd } from '../turn/connection.ts'
+import type { RpcAnswer, RpcDialogue } from '../turn/rpc-turn.ts'
+import { failed } from '../turn/turn-events.ts'
+import type { AcpAgent, AcpMessage } from './acp-agent.ts'
+import { type AcpTurnFacts, AcpView } from './acp-view.ts'
+import { acpAnswer, CANCELLED, ruleOf } from './permissions.ts'
+
+export interface AcpDialogueOptions {
+  session: Session
+  agent: AcpAgent
+  query: HarnessQuery
+  /** The content of the message, as the protocol wants it. */
+  content: unknown[]
+  instructions?: string | undefined
+  facts: AcpTurnFacts
+  /** What the agent said before the turn. */
+  unheard: AcpMessage[]
+  guard?: Guard | undefined
+  /** The name of the server with Chirality's own tools: they need no permission. */
+  ownServer: string
+}
+
+/** One turn in the words of the Agent Client Protocol. */
+export class AcpDialogue implements RpcDialogue {
+  readonly view: AcpView
+  /** The protocol wants every open request answered as cancelled. */
+  readonly refusesOnInterrupt = true
+  readonly #options: AcpDialogueOptions
+  readonly #agent: AcpAgent
+  readonly #waiting: AcpMessage[]
+  #notify: () => void = () => {}
+  #hasEnded = false
+  /** A command ran when the turn was interrupted. */
+  #mayHaveLeft = false
+
+  constructor(options: AcpDialogueOptions) {
+    const { session, agent, facts, unheard } = options
+    this.#options = options
+    this.#agent = agent
+    this.view = new AcpView(session, facts)
+    this.#waiting = unheard
+    // All messages of an agent that has exited were passed on before it counts as ended.
+    void agent.ended.then(() => {
+      this.#hasEnded = true
+      this.#notify()
+    })
+  }
+
+  /** For messages of the agent. */
+  readonly hear = (message: AcpMessage): void => {
+    this.#waiting.push(message)
+    this.#notify()
+  }
+
+  onNews(listener: () => void): void {
+    this.#notify = listener
+  }
+
+  take(): AcpMessage | 'nothing' | 'end' {
+    const message = this.#waiting.shift()
+    if (!message) return this.#hasEnded ? 'end' : 'nothing'
+    this.#agent.taken(message)
+    return message
+  }
+
+  begin(): void {
+    const { facts, content, instructions } = this.#options
+    const { answered } = this.#agent.prompt({ sessionId: facts.conversation, prompt: content })
+    if (instructions !== undefined) this.#agent.instructions = instructions
+    // The answer is read from the messages; only an agent that is gone gives none.
+    answered.catch((error: unknown) => {
+      if (error instanceof RpcError && error.code === null) this.#notify()
+    })
+  }
+
+  isLast(): boolean {
+    return this.view.outcome !== null
+  }
+
+  rule(request: PermissionRequestEvent): Promise<AskedDecision | undefined> {
+    return ruleOf(request, this.#agent.allowed, this.#options)
+  }
+
+  answer(request: RpcRequest, event: PermissionRequestEvent, asked: AskedDecision): RpcAnswer {
+    const { result, told } = acpAnswer(event, asked, this.#agent.allowed)
+    this.#agent.respond(request.id, result)
+    const { decision } = asked
+    return { told, interrupts: decision.behavior === 'deny' && decision.interrupt === true }
+  }
+
+  interrupt(): boolean {
+    this.#mayHaveLeft = this.view.isExecuting
+    this.#agent.notify('session/cancel', { sessionId: this.#options.facts.conversation })
+    return true
+  }
+
+  refuse({ id }: RpcRequest): void {
+    this.#agent.respond(id, CANCELLED)
+  }
+
+  /** No file system, no terminal, and nothing that a person could not be shown. */
+  refuseUnknown({ id, method }: RpcRequest): void {
+    this.#agent.respondError(id, `Chirality does not offer ${method}.`)
+  }
+
+  async over(isInterrupted: boolean): Promise<void> {
+    const agent = this.#agent
+    agent.costUsd = this.view.costUsd
+    agent.context = this.view.context ?? agent.context
+    agent.slashCommands = this.view.slashCommands ?? agent.slashCommands
+    if (this.view.hasCompacted) agent.instructions = undefined
+    // Nobody knows which of its processes a command left running. The next turn starts it again.
+    if (isInterrupted && this.#mayHaveLeft) await agent.stop({ interruptGraceMs: 0 })
+  }
+
+  leave(): void {
+    this.#agent.leave()
+  }
+
+  fault(failure: unknown): ConnectionEnd['fault'] {
+    const { agent, said, process, isUsable } = this.#agent
+    if (isUsable || failure !== undefined) {
+      const why = failure ?? new Error(`${agent.name} gave no answer.`)
+      const { error, code } = failed(this.#options.session.id, why)
+      return { error, code, reason: 'failed' }
+    }
+    const why = process.fault ?? (said ? `It said: ${said}` : 'The next turn starts it again.')
+    const error = `${agent.name} ended before the turn did. ${why}`
+    return { error, code: 'process_crashed', reason: 'crashed' }
+  }
+}
