@@ -138,6 +138,7 @@ export {
 } from './trust/persona-consent.ts'
 export { ProjectTrust, type ProjectTrustState } from './trust/project-trust.ts'
 export { fingerprintOf, TrustStore, type TrustStoreOptions } from './trust/trust-store.ts'
+export type { StartingTurn } from './turns/host-context.ts'
 export { RunBudgets, type RunBudgetsOptions } from './turns/run-budgets.ts'
 export {
   type PlanReport,

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { ensurePrivateDirectory, errnoOf } from '@chirality/runner'
-import type { LiveSession, SessionHost, SessionStatus } from '@chirality/sessions'
+import type { LiveSession, SessionHost, SessionStatus, StartingTurn } from '@chirality/sessions'
 import {
   type Changes,
   diffTrees,
@@ -23,18 +23,25 @@ export class TurnChanges {
   readonly #trees = new TurnTrees()
   readonly #running = new Map<string, string>()
   readonly #pending = new Set<Promise<void>>()
+  /** Snapshots of the ends of turns that are being made, by session. */
+  readonly #ending = new Map<string, Promise<string | undefined>>()
   readonly #limits: SnapshotLimits
+  readonly #holdMs: number
   /** The number of readers and writers of a project's snapshots: they are trimmed only when there are none. */
   readonly #users = new Map<string, { count: number; trimmed: Promise<void> }>()
   #stop: () => void = () => {}
 
-  constructor(limits: Partial<SnapshotLimits> = {}) {
+  constructor({ holdMs = HOLD_MS, ...limits }: Partial<SnapshotLimits> & { holdMs?: number } = {}) {
     this.#limits = { ...SNAPSHOT_LIMITS, ...limits }
+    this.#holdMs = holdMs
   }
 
-  /** Records a snapshot when a turn of any session begins and when it ends. */
-  watch(host: SessionHost): void {
-    this.#stop = host.onStatus(status => this.#see(status))
+  /** Records a snapshot before a turn of any session begins and when it ends. */
+  watch(host: Pick<SessionHost, 'onStatus' | 'beforeTurns'>): void {
+    const stops = [host.onStatus(status => this.#see(status)), host.beforeTurns(turn => this.#before(turn))]
+    this.#stop = () => {
+      for (const stop of stops) stop()
+    }
   }
 
   /** Waits for snapshots that are being made. */
@@ -89,38 +96,58 @@ export class TurnChanges {
     await this.#trees.remove(root, sessionId)
   }
 
+  /** The agent waits for this, so that its first edit is not in it. */
+  async #before({
+    sessionId,
+    turnId,
+    projectRoot,
+    workFolder,
+    signal,
+  }: StartingTurn): Promise<string | undefined> {
+    this.#running.set(sessionId, turnId)
+    const place = { root: projectRoot, folder: workFolder }
+    // Nothing of this session has changed since its last turn ended, if that is still being recorded.
+    const taken = this.#ending.get(sessionId) ?? this.#snapshot(place, { trims: false })
+    const waited = await within(taken, { ms: this.#holdMs, signal })
+    if (waited === 'late') return NOT_KEPT
+    if (waited !== undefined && waited !== 'stopped')
+      await this.#trees.write(projectRoot, { sessionId, turnId, when: 'before', tree: waited })
+    return undefined
+  }
+
   #see(status: SessionStatus): void {
     const { sessionId, turnId, phase } = status
     const running = this.#running.get(sessionId)
-    if (turnId !== null && turnId !== running && phase !== 'idle') {
-      this.#running.set(sessionId, turnId)
-      this.#record(status, { sessionId, turnId, when: 'before' })
-    } else if (running !== undefined && phase === 'idle') {
-      this.#running.delete(sessionId)
-      this.#record(status, { sessionId, turnId: running, when: 'after' })
-    }
+    // One that another server began: the files before it were recorded there.
+    if (turnId !== null && running === undefined && phase !== 'idle') this.#running.set(sessionId, turnId)
+    if (running === undefined || phase !== 'idle') return
+    this.#running.delete(sessionId)
+    this.#after(status, running)
   }
 
-  #record(
-    status: SessionStatus,
-    place: { sessionId: string; turnId: string; when: 'before' | 'after' },
-  ): void {
-    const work = this.#snapshot(status)
+  #after(status: SessionStatus, turnId: string): void {
+    const { sessionId, projectRoot: root } = status
+    const taken = this.#snapshot({ root, folder: workFolderOf(status) }, { trims: true })
+    this.#ending.set(sessionId, taken)
+    const work = taken
       .then(async tree => {
-        if (tree !== undefined) await this.#trees.write(status.projectRoot, { ...place, tree })
+        if (tree !== undefined) await this.#trees.write(root, { sessionId, turnId, when: 'after', tree })
       })
-      // No turn waits for a snapshot: if it fails, the tools' reports are used.
+      // If a snapshot fails, the tools' reports are used.
       .catch(() => {})
-      .finally(() => this.#pending.delete(work))
+      .finally(() => {
+        this.#pending.delete(work)
+        if (this.#ending.get(sessionId) === taken) this.#ending.delete(sessionId)
+      })
     this.#pending.add(work)
   }
 
-  async #snapshot(status: SessionStatus): Promise<string | undefined> {
-    const repository: GitRepository | undefined = await findRepository(workFolderOf(status))
+  async #snapshot({ root, folder }: Place, { trims }: { trims: boolean }): Promise<string | undefined> {
+    const repository: GitRepository | undefined = await findRepository(folder)
     if (repository === undefined) return undefined
-    return this.#using(status.projectRoot, repository, async stateFolder => {
-      return (await takeSnapshot(repository, stateFolder, this.#limits)).tree
-    })
+    const take = async (stateFolder: string) =>
+      (await takeSnapshot(repository, stateFolder, this.#limits)).tree
+    return this.#using(root, repository, take, { trims })
   }
 
   /** In the project's repository, which has the objects of its worktrees too: a worktree may be gone by now. */
@@ -131,7 +158,8 @@ export class TurnChanges {
     return this.#using(root, repository, async stateFolder => {
       const trees = await this.#trees.read(root, id, turnId)
       if (trees === undefined) return undefined
-      const to = trees.after ?? (await this.#snapshot(status))
+      const place = { root, folder: workFolderOf(status) }
+      const to = trees.after ?? (await this.#snapshot(place, { trims: false }))
       if (to === undefined) return undefined
       return diffTrees(repository, { from: trees.before, to, stateFolder })
     })
@@ -141,11 +169,12 @@ export class TurnChanges {
     root: string,
     repository: GitRepository,
     work: (stateFolder: string) => Promise<T>,
+    { trims = true } = {},
   ): Promise<T> {
     const stateFolder = await stateFolderOf(root)
     const users = this.#users.get(root) ?? {
       count: 0,
-      trimmed: trimSnapshots(repository, stateFolder, this.#limits),
+      trimmed: trims ? trimSnapshots(repository, stateFolder, this.#limits) : Promise.resolve(),
     }
     users.count += 1
     this.#users.set(root, users)
@@ -157,6 +186,35 @@ export class TurnChanges {
       if (users.count === 0) this.#users.delete(root)
     }
   }
+}
+
+interface Place {
+  root: string
+  folder: string
+}
+
+/** A repository on a slow disk must not hold a turn forever. */
+const HOLD_MS = 20_000
+const NOT_KEPT =
+  'Reading the files took too long, so they are not kept as they were before this turn: its changes are those that the agent reports, and it cannot be gone back to.'
+
+/** Undefined if it fails. */
+function within<T>(
+  work: Promise<T>,
+  { ms, signal }: { ms: number; signal: AbortSignal },
+): Promise<T | 'late' | 'stopped' | undefined> {
+  return new Promise(resolve => {
+    const timer = setTimeout(() => resolve('late'), ms)
+    const stop = () => resolve('stopped')
+    signal.addEventListener('abort', stop, { once: true })
+    if (signal.aborted) stop()
+    work
+      .then(resolve, () => resolve(undefined))
+      .finally(() => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', stop)
+      })
+  })
 }
 
 /** Where the agent works: the project's folder, or the same folder in a worktree. */

@@ -17,7 +17,7 @@ import { ToolServerBook } from '../tool-servers/tool-server-book.ts'
 import { PersonaConsent } from '../trust/persona-consent.ts'
 import { ProjectTrust } from '../trust/project-trust.ts'
 import { TrustStore } from '../trust/trust-store.ts'
-import type { HostContext } from '../turns/host-context.ts'
+import type { HostContext, StartingTurn } from '../turns/host-context.ts'
 import { choosePersona } from '../turns/turn-options.ts'
 import { keepable, type NewSession, type SessionHostOptions } from './host-options.ts'
 import type { HostedSession } from './hosted-session.ts'
@@ -47,6 +47,7 @@ export class SessionHost {
   readonly #context: HostContext
   readonly #projects: OpenProjects
   readonly #listeners = new Set<(status: SessionStatus) => void>()
+  readonly #preparing = new Set<(turn: StartingTurn) => Promise<string | undefined>>()
 
   constructor(options: SessionHostOptions) {
     const { harnesses, home, personas = new PersonaManager() } = options
@@ -70,6 +71,7 @@ export class SessionHost {
       decider: context => (request, signal) => this.decisions.ask(context, request, signal),
       policyProblem: id => this.#policyProblem(id),
       guard: (context, mode) => this.decisions.guard(context, mode),
+      beforeTurn: turn => this.#prepare(turn),
     }
     this.#projects = new OpenProjects(this.#context, {
       address: options.address,
@@ -199,6 +201,15 @@ export class SessionHost {
     return () => this.#listeners.delete(listener)
   }
 
+  /**
+   * Called before the agent of each turn is asked, which waits for it: the files are still as they were. Resolves with
+   * a warning for the log.
+   */
+  beforeTurns(prepare: (turn: StartingTurn) => Promise<string | undefined>): () => void {
+    this.#preparing.add(prepare)
+    return () => this.#preparing.delete(prepare)
+  }
+
   /** For `onLog` of a harness: its lines go to the harness.log of the session's project. */
   log(entry: RunnerLogEntry): void {
     for (const project of this.#projects.open) project.relay(entry)
@@ -250,6 +261,11 @@ export class SessionHost {
     if (session === undefined || session.log.health.state === 'paused') return
     const { turnId } = session.status
     session.log.append({ type: 'status', sessionId, status: 'notice', level: 'warn', message }, { turnId })
+  }
+
+  async #prepare(turn: StartingTurn): Promise<string[]> {
+    const prepared = await Promise.allSettled([...this.#preparing].map(prepare => prepare(turn)))
+    return prepared.flatMap(result => (result.status === 'fulfilled' && result.value) || [])
   }
 
   #tell(status: SessionStatus): void {

@@ -12,6 +12,17 @@ import type { ToolServerBook } from '../tool-servers/tool-server-book.ts'
 import type { PersonaConsent } from '../trust/persona-consent.ts'
 import type { ProjectTrust } from '../trust/project-trust.ts'
 
+/** A turn whose agent has not got its message yet. */
+export interface StartingTurn {
+  sessionId: string
+  turnId: string
+  projectRoot: string
+  /** Where the agent works: the project's folder, or the same folder in a worktree. */
+  workFolder: string
+  /** Aborted when the turn is stopped. */
+  signal: AbortSignal
+}
+
 /** The parts that every session of a host uses. */
 export interface HostContext {
   store: SessionStore
@@ -26,6 +37,8 @@ export interface HostContext {
   /** The user's own tool servers. */
   toolServers: ToolServerBook
   worktrees: Worktrees
+  /** Called before the agent of a turn is asked, which waits for it. Resolves with warnings; never rejects. */
+  beforeTurn: (turn: StartingTurn) => Promise<string[]>
   /** Values that must not be in harness.log. */
   secrets: readonly string[]
   /** Handles an agent's permission requests. */

@@ -60,6 +60,7 @@ export interface StartedTurn {
 export async function startTurn(options: StartTurnOptions): Promise<StartedTurn> {
   const { project, view, betweenTurns, turnId, message, request } = options
   const session = view.session
+  const ready = beforeTurn(options)
   const prepared = await prepareTurn(view, request, project)
   const { harness } = prepared
   const budget = budgetOf(options, prepared)
@@ -74,13 +75,13 @@ export async function startTurn(options: StartTurnOptions): Promise<StartedTurn>
     writer = makeWriter({ project, view, recorder: options.recorder, turnId, limits, budget, harness })
     const { persona, mode } = session
     project.harnessLog.write(session.id, { event: 'turn:start', userMessage: message, persona, mode })
-    started = await begin(options, { prepared, budget, writer })
+    started = await begin(options, { prepared, budget, writer, ready })
   } catch (error) {
     project.budget.forget(turnId)
     await new TurnRecordFile(session.projectRoot, session.id).remove(turnId)
     throw error
   }
-  await tellBeginning(options, prepared, writer)
+  await tellBeginning(options, prepared, writer, await ready)
   const { id: sessionId } = session
   const turn = new LiveTurn({ turnId, sessionId, harness, stop: options.stop, writer, ...started })
   return { turn, stored: writer.flush().catch(() => {}) }
@@ -91,6 +92,7 @@ async function tellBeginning(
   { project, view, request, message }: StartTurnOptions,
   { plan, harness, history }: PreparedTurn,
   writer: TurnWriter,
+  warnings: readonly string[],
 ): Promise<void> {
   const { id } = view.session
   const { retryOfTurnId } = request
@@ -107,7 +109,7 @@ async function tellBeginning(
       await writer.write([
         notice(id, `${message.split(/\s/, 1)[0]} is sent as text and not as a command, behind the account.`),
       ])
-    for (const text of plan.warnings) await writer.write([notice(id, text)])
+    for (const text of [...plan.warnings, ...warnings]) await writer.write([notice(id, text)])
     const untrusted = plan.trust && project.trust.untold(id, plan.trust)
     if (untrusted) await writer.write([notice(id, untrusted, { trust: 'agent-files' })])
     const others = project.othersAtWork(id)
@@ -119,9 +121,15 @@ async function tellBeginning(
   }
 }
 
+function beforeTurn({ project, view, turnId, stop }: StartTurnOptions): Promise<string[]> {
+  const { id: sessionId, projectRoot } = view.session
+  const workFolder = view.folders.workFolder ?? projectRoot
+  return project.beforeTurn({ sessionId, turnId, projectRoot, workFolder, signal: stop.signal })
+}
+
 async function begin(
   options: StartTurnOptions,
-  turn: { prepared: PreparedTurn; budget: TurnBudget; writer: TurnWriter },
+  turn: { prepared: PreparedTurn; budget: TurnBudget; writer: TurnWriter; ready: Promise<unknown> },
 ): Promise<{ run: TurnRun; record: TurnRecordKeeper }> {
   const { view, turnId, message, stop } = options
   const { prepared, writer } = turn
@@ -157,6 +165,7 @@ async function begin(
       ? [event, accountNotice(sessionId, history.forkedFrom)]
       : [event]
   }
+  await turn.ready
   const run = new TurnRun({
     sessionId,
     open: () => turnBatches(prepared.harness.startTurn(prepared.from, sent, opts)),

@@ -2,6 +2,7 @@ import { lstat, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { ensurePrivateDirectory } from '@chirality/runner'
 import { type GitOptions, type GitRepository, git } from './git.ts'
+import { writeHeadIndex } from './head-index.ts'
 
 /** The tree object of all files of the project in their current state. */
 export interface Snapshot {
@@ -32,23 +33,16 @@ export async function takeSnapshot(
   stateFolder: string,
   { maxFileBytes = SNAPSHOT_LIMITS.maxFileBytes }: Partial<SnapshotLimits> = {},
 ): Promise<Snapshot> {
-  const env = await snapshotEnvironment(repository, stateFolder)
+  const { env, head } = await openSnapshots(repository, stateFolder)
   const folder = await mkdtemp(path.join(stateFolder, 'index-'))
-  const withIndex = {
-    env: { ...env, GIT_INDEX_FILE: path.join(folder, 'index') },
-    timeoutMs: SNAPSHOT_TIMEOUT_MS,
-  }
+  const target = path.join(folder, 'index')
+  const withIndex = { env: { ...env, GIT_INDEX_FILE: target }, timeoutMs: SNAPSHOT_TIMEOUT_MS }
   try {
-    const head = await headTree(repository)
-    if (head !== EMPTY_TREE) {
-      await git(repository, ['read-tree', head], withIndex)
-      await passOverSubmodules(repository, head, withIndex)
-    }
-    await passOverLargeFiles(repository, maxFileBytes, withIndex)
-    await git(repository, ['add', '--all', '--ignore-errors', '--', repository.prefix || '.'], {
-      ...withIndex,
-      okCodes: [0, 1],
-    })
+    if (head !== EMPTY_TREE)
+      await writeHeadIndex(repository, { stateFolder, head, target, env, timeoutMs: SNAPSHOT_TIMEOUT_MS })
+    const changed = await changedFiles(repository, withIndex)
+    if (changed.length === 0) return { tree: head }
+    await addFiles(repository, await largeOf(repository, changed, maxFileBytes), withIndex)
     const tree = await git(repository, ['write-tree'], withIndex)
     return { tree: tree.toString('utf8').trim() }
   } finally {
@@ -56,55 +50,76 @@ export async function takeSnapshot(
   }
 }
 
-/**
- * To check a submodule for changes, `git add` would run `git status` in it, with the programs that its config names.
- */
-async function passOverSubmodules(
-  repository: GitRepository,
-  tree: string,
-  options: GitOptions,
-): Promise<void> {
-  const folders = await git(repository, ['ls-tree', '-r', '-d', '-z', '--full-tree', tree], options)
-  // Byte for byte, because a name need not be UTF-8.
-  const submodules = folders
-    .toString('latin1')
-    .split('\0')
-    .flatMap(entry => /^160000 commit [0-9a-f]+\t(.+)$/s.exec(entry)?.[1] ?? [])
-  if (submodules.length === 0) return
-  const input = Buffer.from(submodules.map(name => `${name}\0`).join(''), 'latin1')
-  await git(repository, ['update-index', '-z', '--skip-worktree', '--stdin'], { ...options, input })
+interface ChangedName {
+  /** Byte for byte as `latin1`, because a name need not be UTF-8. */
+  name: string
+  isNew: boolean
 }
 
-/** Each version of such a file would be stored whole. Its size and time still show that it changed. */
-async function passOverLargeFiles(
-  repository: GitRepository,
-  maxFileBytes: number,
-  options: GitOptions,
-): Promise<void> {
-  const where = ['--', repository.prefix || '.']
-  const listed = await git(repository, ['ls-files', '--others', '--exclude-standard', '-z', ...where], {
+/** What differs from the last commit: about the work of `git status`. */
+async function changedFiles(repository: GitRepository, options: GitOptions): Promise<ChangedName[]> {
+  const kinds = ['--modified', '--deleted', '--others', '--exclude-standard']
+  const listed = await git(repository, ['ls-files', '-t', '-z', ...kinds, '--', repository.prefix || '.'], {
     ...options,
     maxBytes: MAX_LIST_BYTES,
   })
-  const names = listed.toString('latin1').split('\0').filter(Boolean)
-  const large: { name: string; note: string }[] = []
-  for (const name of names) {
+  const files = new Map<string, ChangedName>()
+  for (const entry of listed.toString('latin1').split('\0')) {
+    // A repository inside of this one ends with a slash.
+    const name = entry.slice(2).replace(/\/$/, '')
+    if (name !== '') files.set(name, { name, isNew: entry.startsWith('?') })
+  }
+  return [...files.values()]
+}
+
+interface FilesToAdd {
+  names: string[]
+  large: { name: string; note: string }[]
+}
+
+/** Each version of a large new file would be stored whole. Its size and time still show that it changed. */
+async function largeOf(
+  repository: GitRepository,
+  changed: readonly ChangedName[],
+  maxFileBytes: number,
+): Promise<FilesToAdd> {
+  const files: FilesToAdd = { names: [], large: [] }
+  for (const { name, isNew } of changed) {
     const file = Buffer.from(`${Buffer.from(repository.top).toString('latin1')}/${name}`, 'latin1')
-    const facts = await lstat(file).catch(() => undefined)
-    if (!facts?.isFile() || facts.size <= maxFileBytes) continue
-    const note = `Not kept: ${facts.size} bytes, more than ${maxFileBytes}. Last changed ${facts.mtime.toISOString()}.\n`
-    large.push({ name, note })
+    const facts = isNew ? await lstat(file).catch(() => undefined) : undefined
+    if (facts?.isFile() && facts.size > maxFileBytes) {
+      const note = `Not kept: ${facts.size} bytes, more than ${maxFileBytes}. Last changed ${facts.mtime.toISOString()}.\n`
+      files.large.push({ name, note })
+    } else files.names.push(name)
   }
-  if (large.length === 0) return
-  const entries: string[] = []
-  for (const { name, note } of large) {
-    const id = await git(repository, ['hash-object', '-w', '--stdin'], { ...options, input: note })
-    entries.push(`100644 ${id.toString('latin1').trim()}\t${name}\0`)
-  }
+  return files
+}
+
+async function addFiles(
+  repository: GitRepository,
+  { names, large }: FilesToAdd,
+  options: GitOptions,
+): Promise<void> {
   const asInput = (text: string) => ({ ...options, input: Buffer.from(text, 'latin1') })
-  await git(repository, ['update-index', '-z', '--index-info'], asInput(entries.join('')))
-  const passed = large.map(({ name }) => `${name}\0`).join('')
-  await git(repository, ['update-index', '-z', '--skip-worktree', '--stdin'], asInput(passed))
+  if (large.length > 0) {
+    const entries: string[] = []
+    for (const { name, note } of large) {
+      const id = await git(repository, ['hash-object', '-w', '--stdin'], { ...options, input: note })
+      entries.push(`100644 ${id.toString('latin1').trim()}\t${name}\0`)
+    }
+    await git(repository, ['update-index', '-z', '--index-info'], asInput(entries.join('')))
+    const passed = large.map(({ name }) => `${name}\0`).join('')
+    await git(repository, ['update-index', '-z', '--skip-worktree', '--stdin'], asInput(passed))
+  }
+  if (names.length === 0) return
+  const update = ['update-index', '--add', '--remove', '--replace', '-z', '--stdin']
+  await git(repository, update, asInput(names.map(name => `${name}\0`).join(''))).catch(() =>
+    // One file that cannot be read ends the update; this passes over it, and looks at all files again.
+    git(repository, ['add', '--all', '--ignore-errors', '--', repository.prefix || '.'], {
+      ...options,
+      okCodes: [0, 1],
+    }),
+  )
 }
 
 /**
@@ -139,12 +154,26 @@ export async function snapshotEnvironment(
   repository: GitRepository,
   stateFolder: string,
 ): Promise<Record<string, string>> {
+  return (await openSnapshots(repository, stateFolder)).env
+}
+
+async function openSnapshots(
+  repository: GitRepository,
+  stateFolder: string,
+): Promise<{ env: Record<string, string>; head: string }> {
   const objects = path.join(stateFolder, 'objects')
   await ensurePrivateDirectory(objects)
-  const theirs = await git(repository, ['rev-parse', '--git-path', 'objects'])
+  // Before the first commit the second line is the question itself.
+  const found = await git(repository, ['rev-parse', '--git-path', 'objects', '--quiet', 'HEAD^{tree}'], {
+    okCodes: [0, 128],
+  })
+  const [, theirs = '', head = ''] = /^(.*)\n(.+)\n$/s.exec(found.toString('utf8')) ?? []
   return {
-    GIT_OBJECT_DIRECTORY: objects,
-    GIT_ALTERNATE_OBJECT_DIRECTORIES: path.resolve(repository.top, theirs.toString('utf8').trim()),
+    env: {
+      GIT_OBJECT_DIRECTORY: objects,
+      GIT_ALTERNATE_OBJECT_DIRECTORIES: path.resolve(repository.top, theirs),
+    },
+    head: /^[0-9a-f]{40,64}$/.test(head) ? head : EMPTY_TREE,
   }
 }
 

@@ -1,0 +1,96 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { initRepository } from '@chirality/fixtures'
+import type { SessionStatus, StartingTurn } from '@chirality/sessions'
+import { expect, onTestFinished, test } from 'vitest'
+import { TurnChanges } from '../src/changes/turn-changes.ts'
+import { TurnTrees } from '../src/changes/turn-trees.ts'
+import { startServer } from '../src/index.ts'
+import { createWorld } from './support/agents.ts'
+import { createCommitted } from './support/repository.ts'
+import { connect } from './support/trpc-client.ts'
+
+test('the first edit of an agent that answers at once is in the diff of its turn', async () => {
+  const command = 'echo agent > a.txt; echo new > new.txt; rm b.txt'
+  const answers = [{ tool: 'bash', input: { command } }, 'Done.']
+  const world = await createWorld({ answers })
+  const repository = initRepository(world.project)
+  // Enough files that reading them all takes longer than the answer of the model.
+  for (let i = 0; i < 1000; i++) repository.write(`many/${i % 30}/${i}.txt`, `${i}\n`.repeat(50))
+  repository.write('a.txt', 'a\n')
+  repository.write('b.txt', 'b\n')
+  repository.run('add', '.')
+  repository.run('commit', '-qm', 'first')
+  const server = await startServer({
+    ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
+    home: path.join(world.home, 'chirality'),
+  })
+  onTestFinished(() => server.close())
+  const { client } = connect(server)
+  const { id: sessionId } = await server.host.createSession(world.project, { harness: 'messages-api' })
+  const session = await server.host.session(sessionId)
+  const { turnId } = await session.start('Go', { permissionMode: 'bypassPermissions' })
+  await session.settled()
+  expect(existsSync(path.join(world.project, 'b.txt'))).toBe(false)
+  const { source, files } = await client.files.turnDiff.query({ sessionId, turnId })
+  expect(source).toBe('git')
+  expect(files.map(({ path: file, kind }) => [file, kind])).toEqual([
+    ['a.txt', 'changed'],
+    ['b.txt', 'deleted'],
+    ['new.txt', 'added'],
+  ])
+}, 120_000)
+
+test('a turn that another server began keeps the files that were recorded before it', async () => {
+  const { repository, host, status } = watched()
+  await host.begin('first')
+  const trees = new TurnTrees()
+  const before = await trees.read(repository.root, SESSION, 'first')
+  expect(before).toEqual({ before: repository.run('rev-parse', 'HEAD^{tree}').trim() })
+  repository.write('kept.txt', 'changed by the agent\n')
+
+  const next = watched(repository)
+  next.host.tell({ ...status, turnId: 'first', phase: 'running' })
+  next.host.tell({ ...status, turnId: null, phase: 'idle' })
+  await next.changes.close()
+  const after = await trees.read(repository.root, SESSION, 'first')
+  expect(after).toMatchObject(before ?? {})
+  expect(after?.after).toMatch(/^[0-9a-f]{40}$/)
+  expect(after?.after).not.toBe(before?.before)
+})
+
+test('a turn does not wait forever for its snapshot, nor at all when it is stopped', async () => {
+  const { repository, host } = watched(createCommitted(), { holdMs: 0 })
+  expect(await host.begin('late')).toContain('not kept as they were before this turn')
+  expect(await host.begin('stopped', AbortSignal.abort())).toBeUndefined()
+  const trees = new TurnTrees()
+  expect(await trees.read(repository.root, SESSION, 'late')).toBeUndefined()
+  expect(await trees.read(repository.root, SESSION, 'stopped')).toBeUndefined()
+})
+
+const SESSION = 'b3f7a1c2-0000-4000-8000-000000000001'
+
+/** Turn changes that hear of turns as from a host. */
+function watched(repository = createCommitted(), options: { holdMs?: number } = {}) {
+  const changes = new TurnChanges(options)
+  let tell: (status: SessionStatus) => void = () => {}
+  let before: (turn: StartingTurn) => Promise<string | undefined> = async () => undefined
+  changes.watch({
+    onStatus: listener => {
+      tell = listener
+      return () => {}
+    },
+    beforeTurns: prepare => {
+      before = prepare
+      return () => {}
+    },
+  })
+  onTestFinished(() => changes.close())
+  const place = { sessionId: SESSION, projectRoot: repository.root }
+  const host = {
+    tell: (status: SessionStatus) => tell(status),
+    begin: (turnId: string, signal = new AbortController().signal) =>
+      before({ ...place, turnId, workFolder: repository.root, signal }),
+  }
+  return { repository, changes, host, status: place as unknown as SessionStatus }
+}

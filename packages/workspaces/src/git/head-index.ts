@@ -1,0 +1,135 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { copyFile, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { errnoOf } from '@chirality/runner'
+import { type GitRepository, git } from './git.ts'
+
+export interface HeadIndexOptions {
+  /** Of Chirality's own, beside the objects. */
+  stateFolder: string
+  /** The tree of the last commit. */
+  head: string
+  /** Where the index is wanted. */
+  target: string
+  env: Record<string, string>
+  timeoutMs: number
+}
+
+/**
+ * Writes an index that has the last commit and knows when the unchanged files were changed last, so that git need not
+ * read them all. Kept for each work tree; made again when another commit is checked out.
+ */
+export async function writeHeadIndex(repository: GitRepository, options: HeadIndexOptions): Promise<void> {
+  const { stateFolder, head, target } = options
+  const folder = path.join(stateFolder, 'indexes', createHash('sha256').update(repository.top).digest('hex'))
+  const kept = path.join(folder, `${head}.index`)
+  if (await copyIndex(kept, target)) return
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await writeFile(path.join(folder, TOP_FILE), repository.top, { mode: 0o600 })
+  const before = (await readdir(folder)).filter(name => name.endsWith('.index'))
+  await makeIndex(repository, { ...options, seeds: before.map(name => path.join(folder, name)) })
+  const temporary = path.join(folder, randomBytes(6).toString('hex'))
+  await copyIndex(target, temporary)
+  await rename(temporary, kept)
+  for (const name of before) await rm(path.join(folder, name), { force: true })
+  await removeUnused(path.dirname(folder))
+}
+
+async function makeIndex(
+  repository: GitRepository,
+  { head, target, env, timeoutMs, seeds }: HeadIndexOptions & { seeds: string[] },
+): Promise<void> {
+  const options = { env: { ...env, GIT_INDEX_FILE: target }, timeoutMs }
+  const seed = await seedOf(repository, seeds, target)
+  try {
+    // Keeps what the seed knows about the files that are the same in this commit.
+    await git(repository, ['read-tree', '--reset', head], options)
+  } catch (error) {
+    if (seed === 'none') throw error
+    await rm(target, { force: true })
+    await git(repository, ['read-tree', head], options)
+  }
+  if (seed === 'users') await clearFlags(repository, options)
+  await passOverSubmodules(repository, head, options)
+  await git(repository, ['update-index', '-q', '--refresh'], { ...options, okCodes: [0, 1] })
+}
+
+/** The index of the user knows the files of a work tree that is new here. */
+async function seedOf(
+  repository: GitRepository,
+  seeds: string[],
+  target: string,
+): Promise<'own' | 'users' | 'none'> {
+  for (const seed of seeds) if (await copyIndex(seed, target)) return 'own'
+  const found = await git(repository, ['rev-parse', '--git-path', 'index'])
+  const users = path.resolve(repository.top, found.toString('utf8').trim())
+  return (await copyIndex(users, target)) ? 'users' : 'none'
+}
+
+/** Files that the user told git not to look at are looked at here. A sparse checkout stays one. */
+async function clearFlags(repository: GitRepository, options: IndexOptions): Promise<void> {
+  const sparse = await git(repository, ['config', '--type=bool', '--get', 'core.sparseCheckout'], {
+    okCodes: [0, 1],
+  })
+  const isSparse = sparse.toString('utf8').trim() === 'true'
+  const listed = await git(repository, ['ls-files', '-v', '-z'], { ...options, maxBytes: MAX_LIST_BYTES })
+  const entries = listed.toString('latin1').split('\0')
+  const clear = async (flag: string, isSet: (tag: string) => boolean) => {
+    const names = entries.filter(entry => isSet(entry[0] ?? '')).map(entry => `${entry.slice(2)}\0`)
+    if (names.length === 0) return
+    const input = Buffer.from(names.join(''), 'latin1')
+    await git(repository, ['update-index', flag, '-z', '--stdin'], { ...options, input })
+  }
+  await clear('--no-assume-unchanged', tag => tag !== tag.toUpperCase())
+  if (!isSparse) await clear('--no-skip-worktree', tag => tag.toUpperCase() === 'S')
+}
+
+/** To check a submodule for changes, git would run `git status` in it, with the programs that its config names. */
+async function passOverSubmodules(
+  repository: GitRepository,
+  tree: string,
+  options: IndexOptions,
+): Promise<void> {
+  const folders = await git(repository, ['ls-tree', '-r', '-d', '-z', '--full-tree', tree], options)
+  // Byte for byte, because a name need not be UTF-8.
+  const submodules = folders
+    .toString('latin1')
+    .split('\0')
+    .flatMap(entry => /^160000 commit [0-9a-f]+\t(.+)$/s.exec(entry)?.[1] ?? [])
+  if (submodules.length === 0) return
+  const input = Buffer.from(submodules.map(name => `${name}\0`).join(''), 'latin1')
+  await git(repository, ['update-index', '-z', '--skip-worktree', '--stdin'], { ...options, input })
+}
+
+/**
+ * With the time of the original, rounded down: git compares the content of files that are not older than their index,
+ * because they may have changed just after it was written. False if there is none.
+ */
+async function copyIndex(from: string, to: string): Promise<boolean> {
+  try {
+    const { atime, mtimeMs } = await stat(from)
+    await copyFile(from, to)
+    await utimes(to, atime, Math.floor(mtimeMs - 1) / 1000)
+    return true
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return false
+    throw error
+  }
+}
+
+/** The indexes of worktrees that are gone. */
+async function removeUnused(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const top = await readFile(path.join(folder, name, TOP_FILE), 'utf8').catch(() => undefined)
+    const isThere = top !== undefined && (await stat(top).catch(() => undefined)) !== undefined
+    if (top !== undefined && !isThere) await rm(path.join(folder, name), { recursive: true, force: true })
+  }
+}
+
+interface IndexOptions {
+  env: Record<string, string>
+  timeoutMs: number
+}
+
+const TOP_FILE = 'work-tree'
+const MAX_LIST_BYTES = 256 * 1024 * 1024

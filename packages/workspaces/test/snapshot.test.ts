@@ -1,0 +1,141 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { initRepository } from '@chirality/fixtures'
+import { expect, onTestFinished, test } from 'vitest'
+import { findRepository, takeSnapshot } from '../src/index.ts'
+
+test('a snapshot with a kept index is the tree that git makes of all files, through every kind of change', async () => {
+  const { repository, snapshot, plain } = create()
+  const at = (file: string) => path.join(repository.root, file)
+  const steps: [string, () => void][] = [
+    ['nothing committed', () => repository.write('first.txt', '1\n')],
+    [
+      'a commit',
+      () => {
+        for (const name of ['a', 'b', 'c', 'dir/d', 'dir/e', 'run']) repository.write(name, `${name}\n`)
+        repository.write('.gitignore', 'ignored\n')
+        repository.run('add', '.')
+        repository.run('commit', '-qm', 'first')
+      },
+    ],
+    ['clean', () => {}],
+    ['changed with the same size, at once', () => repository.write('a', 'A\n')],
+    [
+      'deleted, new, and a mode',
+      () => {
+        rmSync(at('b'))
+        repository.write('new/file', 'x\n')
+        chmodSync(at('run'), 0o755)
+      },
+    ],
+    [
+      'a file becomes a folder, a folder a link',
+      () => {
+        rmSync(at('c'))
+        repository.write('c/inside', 'x\n')
+        rmSync(at('dir'), { recursive: true })
+        symlinkSync('a', at('dir'))
+      },
+    ],
+    ['new files are ignored from now on', () => repository.write('.gitignore', 'ignored\nnew\n')],
+    ['staged', () => repository.run('add', '--all')],
+    ['committed', () => repository.run('commit', '-qm', 'second')],
+    ['back to the first commit', () => repository.run('checkout', '-q', 'HEAD~1')],
+    [
+      'git was told not to look at a file',
+      () => {
+        repository.run('checkout', '-q', 'main')
+        repository.run('update-index', '--assume-unchanged', 'a')
+        repository.write('a', 'unseen\n')
+      },
+    ],
+    [
+      'a repository inside, and a file with a newline in its name',
+      () => {
+        initRepository(at('inner')).run('commit', '-q', '--allow-empty', '-m', 'inner')
+        repository.write('two\nlines', 'x\n')
+      },
+    ],
+  ]
+  for (const [what, step] of steps) {
+    step()
+    expect([what, await snapshot()]).toEqual([what, plain()])
+  }
+})
+
+test('a new snapshot folder learns the files from the index of the user, but not which to pass over', async () => {
+  const { repository, snapshot, plain } = create()
+  for (const name of ['a', 'b', 'c']) repository.write(name, `${name}\n`)
+  repository.run('add', '.')
+  repository.run('commit', '-qm', 'first')
+  repository.run('update-index', '--assume-unchanged', 'a')
+  repository.run('update-index', '--skip-worktree', 'b')
+  for (const name of ['a', 'b']) repository.write(name, `other ${name}\n`)
+  expect(await snapshot()).toBe(plain())
+})
+
+test('a sparse checkout has no deleted files, and one with a file that cannot be read has the others', async () => {
+  const { repository, snapshot } = create()
+  for (const name of ['in/a', 'out/b']) repository.write(name, `${name}\n`)
+  repository.run('add', '.')
+  repository.run('commit', '-qm', 'first')
+  repository.run('sparse-checkout', 'set', 'in')
+  expect(await snapshot()).toBe(repository.run('rev-parse', 'HEAD^{tree}').trim())
+  // Without a commit, git cannot take it as a part of this repository.
+  mkdirSync(path.join(repository.root, 'in/empty'))
+  initRepository(path.join(repository.root, 'in/empty'))
+  repository.write('in/a', 'changed\n')
+  expect(await snapshot()).not.toBe(repository.run('rev-parse', 'HEAD^{tree}').trim())
+})
+
+test('the indexes of work trees that are gone are removed', async () => {
+  const { repository, snapshot, state } = create()
+  repository.write('a', 'a\n')
+  repository.run('add', '.')
+  repository.run('commit', '-qm', 'first')
+  const other = path.join(repository.root, '..', 'other')
+  repository.run('worktree', 'add', '-q', other)
+  await snapshot(other)
+  await snapshot()
+  expect(readdirSync(path.join(state, 'indexes'))).toHaveLength(2)
+  rmSync(other, { recursive: true })
+  repository.run('commit', '-q', '--allow-empty', '-m', 'second')
+  repository.write('a', 'b\n')
+  repository.run('commit', '-qam', 'third')
+  await snapshot()
+  const [left = ''] = readdirSync(path.join(state, 'indexes'))
+  expect(readdirSync(path.join(state, 'indexes'))).toHaveLength(1)
+  expect(readdirSync(path.join(state, 'indexes', left)).filter(name => name.endsWith('.index'))).toHaveLength(
+    1,
+  )
+  expect(readdirSync(state).filter(name => name.startsWith('index-'))).toEqual([])
+})
+
+function create() {
+  const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'chirality-snapshot-')))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const repository = initRepository(path.join(folder, 'repository'))
+  const state = path.join(folder, 'state')
+  mkdirSync(state)
+  return {
+    ...{ repository, state },
+    snapshot: async (root = repository.root) => {
+      const found = await findRepository(root)
+      if (found === undefined) throw new Error('no repository')
+      return (await takeSnapshot(found, state)).tree
+    },
+    /** The same with an index that knows nothing. */
+    plain: () => {
+      const env = { ...process.env, GIT_INDEX_FILE: path.join(folder, 'plain-index') }
+      const run = (...args: string[]) =>
+        execFileSync('git', args, { cwd: repository.root, env, encoding: 'utf8', stdio: 'pipe' }).trim()
+      rmSync(env.GIT_INDEX_FILE, { force: true })
+      const hasCommit = repository.run('for-each-ref') !== ''
+      if (hasCommit) run('read-tree', 'HEAD')
+      run('-c', 'advice.addEmbeddedRepo=false', 'add', '--all')
+      return run('write-tree')
+    },
+  }
+}
