@@ -129,6 +129,7 @@ ${keptElsewhere()}
   worktrees prune [ID]     Remove the named ones, or all whose session was deleted; what only they have is kept
       --project DIR  --all
   worktrees restore ID     A removed or missing one, with its branch and files
+  worktrees forget ID      Give up what is kept of a removed one, or one whose repository is gone (its files stay)
   mcp                      Sessions of a project for other agents and programs, through MCP on stdin and stdout: see docs/mcp.md
       --project DIR          Whose (default: this folder)
       --http                 Print {"url","token"} for a client that speaks MCP over HTTP, and end

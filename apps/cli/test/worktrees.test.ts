@@ -52,4 +52,14 @@ test('a run in a worktree leaves the project as it was; the worktree is listed, 
   expect((await world.run(['worktrees', 'list'])).stdout).toContain('its folder is gone')
   expect(await world.run(['worktrees', 'restore', 'none'])).toMatchObject({ code: 1 })
   expect(await world.run(['worktrees', 'prune', 'none'])).toMatchObject({ code: 2 })
+
+  // Without its repository there is nothing to keep or to restore: it can only be forgotten.
+  expect(await world.run(['worktrees', 'forget', id])).toMatchObject({ code: 1 })
+  rmSync(path.join(world.project, '.git'), { recursive: true })
+  const orphaned = await world.run(['worktrees', 'list', '--all'])
+  expect(orphaned.stdout).toContain(`is gone: chirality worktrees forget ${id}`)
+  expect(await world.run(['worktrees', 'forget', id])).toMatchObject({
+    ...{ code: 0, stdout: expect.stringContaining('is forgotten.') },
+  })
+  expect((await world.run(['worktrees', 'list', '--all'])).stdout).toBe('')
 }, 300_000)

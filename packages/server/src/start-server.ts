@@ -21,6 +21,7 @@ import { Programs } from './mcp/programs.ts'
 import { ProjectRegistry } from './projects/project-registry.ts'
 import { PushService } from './push/push-service.ts'
 import { apiRoutes } from './rest/api-routes.ts'
+import { recoverMoves } from './review/session-review.ts'
 import { type SocketLimits, SocketServer } from './socket/socket-server.ts'
 import { serveTrpc } from './socket/trpc-socket.ts'
 import { KeptNumbers } from './system/kept-numbers.ts'
@@ -132,7 +133,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   })
   log = host
   const changes = new TurnChanges()
-  changes.watch(host)
+  changes.watch(host, root => recoverMoves(host, root))
   const push = new PushService({ home, host, onFault, allowLocal: options.allowLocalPush })
   const services: AppServices = {
     ...{ host, personas, changes, browsers, push, harnesses: options.harnesses },
@@ -189,6 +190,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     for (const project of options.projects ?? []) {
       const { root } = await services.projects.add(project)
       await host.openProject(root)
+      void recoverMoves(host, root)
     }
     await writeServerFile(home, { url, token: keys.token, pid: process.pid })
   } catch (error) {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { initRepository } from '@chirality/fixtures'
 import type { SessionStatus, StartingTurn } from '@chirality/sessions'
@@ -39,6 +39,44 @@ test('the first edit of an agent that answers at once is in the diff of its turn
     ['b.txt', 'deleted'],
     ['new.txt', 'added'],
   ])
+}, 120_000)
+
+test('what a killed server left half taken back is finished before the agent of the next turn is asked', async () => {
+  const world = await createWorld({
+    answers: [{ tool: 'bash', input: { command: 'cp a.txt seen.txt' } }, 'Seen.'],
+  })
+  const repository = initRepository(world.project)
+  repository.write('a.txt', 'a\n')
+  repository.run('add', '.')
+  repository.run('commit', '-qm', 'first')
+  const start = () =>
+    startServer({
+      ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
+      home: path.join(world.home, 'chirality'),
+    })
+  const first = await start()
+  const { id: sessionId } = await first.host.createSession(world.project, { harness: 'messages-api' })
+  repository.write('a.txt', 'by the agent\n')
+  const { id } = await connect(first).client.review.discard.mutate({ sessionId, files: [{ path: 'a.txt' }] })
+  await first.close()
+  // As if it had been killed after the refs were written and before the file was.
+  repository.run(
+    'update-ref',
+    `refs/chirality/moving/${sessionId}`,
+    `refs/chirality/moves/${sessionId}/${id}`,
+  )
+  repository.write('a.txt', 'by the agent\n')
+
+  const server = await start()
+  onTestFinished(() => server.close())
+  const { id: other } = await server.host.createSession(world.project, { harness: 'messages-api' })
+  const session = await server.host.session(other)
+  const { turnId } = await session.start('Look', { permissionMode: 'bypassPermissions' })
+  await session.settled()
+  expect(readFileSync(path.join(world.project, 'seen.txt'), 'utf8')).toBe('a\n')
+  const { files } = await connect(server).client.files.turnDiff.query({ sessionId: other, turnId })
+  expect(files.map(({ path: file }) => file)).toEqual(['seen.txt'])
+  expect(repository.run('for-each-ref', 'refs/chirality/moving')).toBe('')
 }, 120_000)
 
 test('a turn that another server began keeps the files that were recorded before it', async () => {

@@ -15,7 +15,7 @@ export {
 } from './git/snapshot.ts'
 export { type Commit, type CommitRequest, commitFiles, commitHooks } from './review/commit.ts'
 export { type Discard, type DiscardedFile, discardChanges, type HunkChoice } from './review/discard.ts'
-export { type FileMove, FileMoves, forScope } from './review/file-moves.ts'
+export { type FileMove, FileMoves, forScope, unfinishedMoves } from './review/file-moves.ts'
 export {
   type Branches,
   type BranchState,

@@ -255,6 +255,8 @@ describe('is not removed', () => {
     rmSync(repository.root, { recursive: true })
     expect(await worktrees.list()).toMatchObject([{ condition: 'orphaned' }])
     await expect(worktrees.remove(worktree.id)).rejects.toThrow(/not there any more.*untouched/)
+    await worktrees.forget(worktree.id)
+    expect(await worktrees.list()).toEqual([])
     expect(existsSync(path.join(worktree.folder, 'a.txt'))).toBe(true)
   })
 })

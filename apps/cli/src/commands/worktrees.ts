@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { findProjectOwner, SessionStore, type StoredSession, userDataFolder } from '@chirality/sessions'
 import { diskUse, type KeptWork, type ListedWorktree, projectOf, Worktrees } from '@chirality/workspaces'
@@ -10,7 +11,7 @@ import { serverOf } from './budget/set-limits.ts'
 
 /** The worktrees that sessions work in. */
 export async function worktrees(args: string[], output: Output): Promise<number> {
-  const { run, rest } = chooseAction('worktrees', args, { list, prune, restore })
+  const { run, rest } = chooseAction('worktrees', args, { list, prune, restore, forget })
   return run(rest, output)
 }
 
@@ -49,7 +50,9 @@ async function prune(args: string[], output: Output): Promise<number> {
   if (unknown !== undefined)
     throw new UsageError(`There is no worktree ${unknown}. \`worktrees list --all\` shows them.`)
   const wanted = all.filter(({ worktree, session }) =>
-    ids.length > 0 ? ids.includes(worktree.id) : session === undefined && worktree.condition !== 'removed',
+    ids.length > 0
+      ? ids.includes(worktree.id)
+      : session === undefined && (worktree.condition === 'ready' || worktree.condition === 'missing'),
   )
   for (const { worktree, session } of wanted) {
     const kept = await remove(worktree, session)
@@ -66,6 +69,16 @@ async function restore(args: string[], output: Output): Promise<number> {
   const { positionals } = readOptions(args, {})
   const { folder, branch } = await open().restore(oneArgument(positionals, 'the id of a worktree'))
   await output.write(`${plain(branch)} is in ${plain(folder)} again.\n`)
+  return EXIT.done
+}
+
+/** Gives up what is kept of a removed one, or lets go of one whose repository is gone. No file is deleted. */
+async function forget(args: string[], output: Output): Promise<number> {
+  const { positionals } = readOptions(args, {})
+  const { id, folder, branch, kept } = await open().forget(oneArgument(positionals, 'the id of a worktree'))
+  const left = existsSync(folder) ? ` Its files stay in ${plain(folder)}: delete them yourself.` : ''
+  const last = kept === undefined ? '' : ` Its last commit was ${kept.head}.`
+  await output.write(`${id}  ${plain(branch)} is forgotten.${last}${left}\n`)
   return EXIT.done
 }
 
@@ -115,7 +128,7 @@ function line(worktree: ListedWorktree, session: StoredSession | undefined, byte
   const place = {
     ready: `${(bytes / 1_000_000).toFixed(1)} MB  ${plain(folder)}`,
     missing: `its folder is gone: chirality worktrees restore ${id}`,
-    orphaned: 'its repository is gone',
+    orphaned: `its repository ${plain(worktree.repository)} is gone: chirality worktrees forget ${id}`,
     removed: `removed. ${keptText(id, kept ?? null)}`,
   }[condition]
   return `${id}  ${plain(branch)}  ${user}\n  ${place}\n`

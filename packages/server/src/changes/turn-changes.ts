@@ -30,14 +30,22 @@ export class TurnChanges {
   /** The number of readers and writers of a project's snapshots: they are trimmed only when there are none. */
   readonly #users = new Map<string, { count: number; trimmed: Promise<void> }>()
   #stop: () => void = () => {}
+  #ready: (projectRoot: string) => Promise<void> = async () => {}
 
   constructor({ holdMs = HOLD_MS, ...limits }: Partial<SnapshotLimits> & { holdMs?: number } = {}) {
     this.#limits = { ...SNAPSHOT_LIMITS, ...limits }
     this.#holdMs = holdMs
   }
 
-  /** Records a snapshot before a turn of any session begins and when it ends. */
-  watch(host: Pick<SessionHost, 'onStatus' | 'beforeTurns'>): void {
+  /**
+   * Records a snapshot before a turn of any session begins and when it ends. `ready` is waited for before the first: the
+   * files of the project are as they shall be then.
+   */
+  watch(
+    host: Pick<SessionHost, 'onStatus' | 'beforeTurns'>,
+    ready: (projectRoot: string) => Promise<void> = async () => {},
+  ): void {
+    this.#ready = ready
     const stops = [host.onStatus(status => this.#see(status)), host.beforeTurns(turn => this.#before(turn))]
     this.#stop = () => {
       for (const stop of stops) stop()
@@ -107,7 +115,11 @@ export class TurnChanges {
     this.#running.set(sessionId, turnId)
     const place = { root: projectRoot, folder: workFolder }
     // Nothing of this session has changed since its last turn ended, if that is still being recorded.
-    const taken = this.#ending.get(sessionId) ?? this.#snapshot(place, { trims: false })
+    const fresh = async () => {
+      await this.#ready(projectRoot)
+      return this.#snapshot(place, { trims: false })
+    }
+    const taken = this.#ending.get(sessionId) ?? fresh()
     const waited = await within(taken, { ms: this.#holdMs, signal })
     if (waited === 'late') return NOT_KEPT
     if (waited !== undefined && waited !== 'stopped')

@@ -1,5 +1,5 @@
 import type { UIEvent } from '@chirality/core'
-import type { LiveSession } from '@chirality/sessions'
+import type { LiveSession, SessionHost } from '@chirality/sessions'
 import {
   type Branches,
   branchState,
@@ -11,6 +11,7 @@ import {
   type FileMove,
   FileMoves,
   filesOfTurns,
+  findRepository,
   forScope,
   gitStatus,
   headTree,
@@ -18,6 +19,7 @@ import {
   mergeIntoBase,
   rebaseOnBase,
   takeConflicts,
+  unfinishedMoves,
 } from '@chirality/workspaces'
 import type { WorkPlace } from '../changes/turn-changes.ts'
 import type { ReviewState } from '../contract/review-calls.ts'
@@ -163,20 +165,42 @@ function requireRest({ host }: AppServices, folder: string): void {
 
 /** Finishes first what a killed server left half done. */
 export async function movesOf(
-  { host }: AppServices,
-  { id }: Pick<LiveSession, 'id'>,
+  { host }: Pick<AppServices, 'host'>,
+  { id, status }: Pick<LiveSession, 'id' | 'status'>,
   { repository }: Pick<WorkPlace, 'repository'>,
 ): Promise<FileMoves> {
-  const moves = new FileMoves(repository, id)
-  const recovered = RECOVERED.get(host) ?? new Map<string, Promise<unknown>>()
-  RECOVERED.set(host, recovered)
-  const known = recovered.get(id) ?? moves.recover()
-  recovered.set(id, known)
-  await known.catch(() => recovered.delete(id))
-  return moves
+  await recoverMoves(host, status.projectRoot)
+  return new FileMoves(repository, id)
 }
 
-const RECOVERED = new WeakMap<object, Map<string, Promise<unknown>>>()
+/**
+ * Finishes what a killed server left half done in the folders of a project that this one owns: once, before the first
+ * review or turn. Never rejects.
+ */
+export function recoverMoves(host: SessionHost, projectRoot: string): Promise<void> {
+  const recovered = RECOVERED.get(host) ?? new Map<string, Promise<void>>()
+  RECOVERED.set(host, recovered)
+  const known = recovered.get(projectRoot) ?? finishMoves(host, projectRoot)
+  recovered.set(projectRoot, known)
+  return known.catch((error: unknown) => {
+    recovered.delete(projectRoot)
+    host.logFault(error)
+  })
+}
+
+const RECOVERED = new WeakMap<SessionHost, Map<string, Promise<void>>>()
+
+async function finishMoves(host: SessionHost, projectRoot: string): Promise<void> {
+  const repository = await findRepository(projectRoot)
+  if (repository === undefined) return
+  for (const sessionId of await unfinishedMoves(repository)) {
+    const session = await host.store.get(sessionId).catch(() => undefined)
+    if (session?.projectRoot !== projectRoot) continue
+    const worktree = session.worktree === null ? undefined : await host.worktrees.find(session.worktree)
+    const place = session.worktree === null ? repository : worktree && (await findRepository(worktree.folder))
+    if (place !== undefined) await new FileMoves(place, sessionId).recover()
+  }
+}
 
 async function treesOf(
   session: LiveSession,

@@ -224,9 +224,20 @@ export class FileMoves {
   }
 
   get #movingRef(): string {
-    return `refs/chirality/moving/${this.#scope}`
+    return `${MOVING}${this.#scope}`
   }
 }
+
+/** The scopes of moves that were begun and not finished, in all work trees of a repository. */
+export async function unfinishedMoves(repository: GitRepository): Promise<string[]> {
+  const listed = await git(repository, ['for-each-ref', '--format=%(refname)', MOVING])
+  return listed
+    .toString('utf8')
+    .split('\n')
+    .flatMap(ref => (ref.startsWith(MOVING) ? [ref.slice(MOVING.length)] : []))
+}
+
+const MOVING = 'refs/chirality/moving/'
 
 /** So that a git that outlives its server is found by `recover()`, and waited for. */
 export function forScope(repository: GitRepository, scope: string): GitRepository {

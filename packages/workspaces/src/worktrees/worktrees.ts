@@ -171,15 +171,19 @@ export class Worktrees {
     })
   }
 
-  /** Removes the record and the refs of a removed worktree: what was kept is given up. */
-  forget(id: string): Promise<void> {
+  /**
+   * Removes the record and the refs of a removed worktree: what was kept is given up. Also the record of one whose
+   * repository is gone; its files stay where they are.
+   */
+  forget(id: string): Promise<Worktree> {
     return this.#inTurn(id, async () => {
       const worktree = await this.get(id)
-      if (worktree.state !== 'removed')
+      const isGone = await isOrphaned(worktree)
+      if (worktree.state !== 'removed' && !isGone)
         throw workspaceError('worktree-exists', `The worktree ${id} still exists. Remove it first.`)
-      const repository = await repositoryOf(worktree).catch(() => undefined)
-      if (repository) await forgetKept(repository, id)
+      if (!isGone) await forgetKept(await repositoryOf(worktree), id)
       await this.#records.remove(id)
+      return worktree
     })
   }
 
@@ -316,9 +320,13 @@ async function openWorktree(worktree: Worktree, repository: GitRepository): Prom
 }
 
 async function conditionOf(worktree: Worktree): Promise<WorktreeCondition> {
+  if (await isOrphaned(worktree)) return 'orphaned'
   if (worktree.state === 'removed') return 'removed'
-  if (!(await exists(worktree.folder))) return 'missing'
-  return (await exists(path.join(worktree.repository, '.git'))) ? 'ready' : 'orphaned'
+  return (await exists(worktree.folder)) ? 'ready' : 'missing'
+}
+
+async function isOrphaned({ repository }: Worktree): Promise<boolean> {
+  return !(await exists(path.join(repository, '.git')))
 }
 
 async function freeBranch(repository: GitRepository, slug: string, id: string): Promise<string> {
