@@ -19,14 +19,17 @@ export interface SettleOptions {
  */
 export async function settleTurn({ project, session, turnId, spent }: SettleOptions): Promise<void> {
   const { projectRoot, id: sessionId, persona, mode, claudeSessionId } = session
+  // Different files: together they wait for the disk once.
+  const [counted, ...others] = await Promise.allSettled([
+    project.budget.count(turnId, spent),
+    project.store.save(session).then(() => project.store.noteSpent(session)),
+    noteClaudeSession(projectRoot, (persona ?? mode).toLowerCase(), claudeSessionId),
+  ])
+  if (counted.status === 'rejected') project.budget.owe(turnId, spent)
   try {
-    await project.store.save(session)
-    await project.store.noteSpent(session)
-    await project.budget.count(turnId, spent)
-    await noteClaudeSession(projectRoot, (persona ?? mode).toLowerCase(), claudeSessionId)
+    for (const write of [counted, ...others]) if (write.status === 'rejected') throw write.reason
     await new TurnRecordFile(projectRoot, sessionId).remove(turnId)
   } catch (error) {
-    project.budget.owe(turnId, spent)
     project.harnessLog.write(sessionId, faultRow(error))
   }
 }
