@@ -133,6 +133,9 @@ ${keptElsewhere()}
   mcp                      Sessions of a project for other agents and programs, through MCP on stdin and stdout: see docs/mcp.md
       --project DIR          Whose (default: this folder)
       --http                 Print {"url","token"} for a client that speaks MCP over HTTP, and end
+  acp                      Chirality as an agent for editors (Agent Client Protocol on stdin and stdout): see docs/editors.md
+      --harness ID  --persona ID  --model M
+                             Of new sessions
   changes SESSION          Branch, files that are not committed, and what was taken back; needs a server that has the project
   commit SESSION           Commit what it changed, by your name; nothing is signed
       --message M            Default: made of the conversation, without a model

@@ -21,6 +21,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   trust: async () => (await import('./commands/trust.ts')).trust,
   worktrees: async () => (await import('./commands/worktrees.ts')).worktrees,
   mcp: async () => (await import('./commands/mcp.ts')).mcp,
+  acp: async () => (await import('./commands/acp.ts')).acp,
   changes: async () => (await import('./commands/review.ts')).changes,
   commit: async () => (await import('./commands/review.ts')).commit,
   merge: async () => (await import('./commands/review.ts')).merge,

@@ -1,8 +1,16 @@
+import type { Envelope } from '@chirality/core'
 import { listServerFiles, type ServerFile } from '@chirality/server'
+import { userDataFolder } from '@chirality/sessions'
 
 /** Calls a running server with its token. Without a body it is a GET. */
-export async function callServer(server: ServerFile, path: string, body?: unknown): Promise<Response> {
+export async function callServer(
+  server: ServerFile,
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+): Promise<Response> {
   const response = await fetch(`${server.url}${path}`, {
+    ...(signal ? { signal } : {}),
     headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' },
     ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
   }).catch((error: unknown) => {
@@ -21,6 +29,15 @@ function unreachable({ url, pid }: ServerFile, why: unknown): ServerRefusedError
   const reason = why instanceof Error ? why.message : String(why)
   const message = `The server at ${url} (process ${pid}) does not answer: ${reason}. Try again, or stop it.`
   return new ServerRefusedError('unreachable', message)
+}
+
+/** The result of a tRPC query with input. */
+export async function askProcedure<T>(server: ServerFile, name: string, input: unknown): Promise<T> {
+  const query = encodeURIComponent(JSON.stringify(input))
+  const { result } = (await (await callServer(server, `/trpc/${name}?input=${query}`)).json()) as {
+    result: { data: T }
+  }
+  return result.data
 }
 
 /** The result of a tRPC call: a mutation if there is input, otherwise a query. */
@@ -53,6 +70,28 @@ export async function runningServers(home: string): Promise<ServerFile[]> {
     }),
   )
   return answers.flat()
+}
+
+/** The server that has the project already, else any. */
+export async function anyServerFor(project: string): Promise<ServerFile | undefined> {
+  const servers = await runningServers(userDataFolder())
+  for (const server of servers) {
+    const known = await callProcedure<{ root: string }[]>(server, 'projects.list')
+    if (known.some(({ root }) => root === project)) return server
+  }
+  return servers[0]
+}
+
+/** The envelopes of a stream of events. */
+export async function* envelopesOf(response: Response): AsyncGenerator<Envelope> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines)
+      if (line.startsWith('data: ')) yield JSON.parse(line.slice('data: '.length)) as Envelope
+  }
 }
 
 /** A busy server on a loaded machine answers slowly. */

@@ -1,11 +1,9 @@
 import { createInterface } from 'node:readline'
 import { MARKER_VARIABLE, processEnv } from '@chirality/runner'
-import type { ServerFile } from '@chirality/server'
-import { userDataFolder } from '@chirality/sessions'
 import { EXIT } from '../exit-code.ts'
 import { noArgument, projectFolder, readOptions } from '../options.ts'
 import { type Output, tell } from '../output.ts'
-import { callProcedure, runningServers } from '../running-server.ts'
+import { anyServerFor, callProcedure } from '../running-server.ts'
 
 /** Offers the sessions of a project to an agent or another program, through MCP on stdin and stdout. */
 export async function mcp(args: string[], output: Output): Promise<number> {
@@ -15,7 +13,7 @@ export async function mcp(args: string[], output: Output): Promise<number> {
   })
   noArgument(positionals)
   const project = await projectFolder(values.project)
-  const server = await serverOf(project)
+  const server = await anyServerFor(project)
   if (server === undefined) {
     await tell('chirality: No server of yours runs. `chirality serve` starts one.\n')
     return EXIT.failed
@@ -35,16 +33,6 @@ export async function mcp(args: string[], output: Output): Promise<number> {
 interface Door {
   url: string
   token: string
-}
-
-/** The server that has the project already, else any. */
-async function serverOf(project: string): Promise<ServerFile | undefined> {
-  const servers = await runningServers(userDataFolder())
-  for (const server of servers) {
-    const known = await callProcedure<{ root: string }[]>(server, 'projects.list')
-    if (known.some(({ root }) => root === project)) return server
-  }
-  return servers[0]
 }
 
 /** Passes each line of stdin to the server, and its answer to stdout. Ends with stdin. */

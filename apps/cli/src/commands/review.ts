@@ -1,9 +1,9 @@
-import type { CallInputs, CallOutputs, ServerFile } from '@chirality/server'
+import type { CallInputs, CallOutputs } from '@chirality/server'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { noArgument, oneArgument, readOptions } from '../options.ts'
 import type { Output } from '../output.ts'
 import { plain } from '../render/style.ts'
-import { callProcedure, callServer } from '../running-server.ts'
+import { askProcedure, callProcedure } from '../running-server.ts'
 import { serverOf } from './budget/set-limits.ts'
 import { findSession } from './sessions/find-session.ts'
 
@@ -103,18 +103,9 @@ async function openSession(given: string): Promise<OpenSession> {
     )
   return {
     id,
-    ask: (name, input) => query(server, name, { sessionId: id, ...input }),
+    ask: (name, input) => askProcedure(server, name, { sessionId: id, ...input }),
     tell: (name, input) => callProcedure(server, name, { sessionId: id, ...input }),
   }
-}
-
-async function query<T>(server: ServerFile, name: string, input: object): Promise<T> {
-  const response = await callServer(
-    server,
-    `/trpc/${name}?input=${encodeURIComponent(JSON.stringify(input))}`,
-  )
-  const { result } = (await response.json()) as { result: { data: T } }
-  return result.data
 }
 
 function stateText({ branches, uncommitted, moves }: NonNullable<Review['state']>): string {

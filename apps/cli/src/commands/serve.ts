@@ -30,7 +30,8 @@ export async function serve(args: string[], output: Output): Promise<number> {
   const options = origin === undefined ? read : { ...read, publicOrigins: [origin, ...read.publicOrigins] }
   const stop = stopSignals()
   const demo = options.demo ? await (await import('../demo/start-demo.ts')).startDemo() : undefined
-  const started = await start(options, demo)
+  const projects = demo ? [demo.projectRoot, ...options.projects] : await projectFolders(options.projects)
+  const started = await start(options, projects, demo)
   if (started.kind !== 'started') {
     await demo?.close()
     return started.kind === 'running-elsewhere' ? leadTo(started.owner, options, output) : EXIT.failed
@@ -98,7 +99,8 @@ type Start =
   | { kind: 'running-elsewhere'; owner: ProjectLockedError }
   | { kind: 'failed' }
 
-async function start(options: ServeOptions, demo?: RunningDemo): Promise<Start> {
+/** Starts the server in this process. An error that it does not return was told. */
+export async function start(options: ServeOptions, projects: string[], demo?: RunningDemo): Promise<Start> {
   const { port, host, exposed, publicOrigins } = options
   const environment = agentEnvironment(await serverEnvironment(), options.allowEnv)
   let server: RunningServer | undefined
@@ -108,7 +110,7 @@ async function start(options: ServeOptions, demo?: RunningDemo): Promise<Start> 
         environment,
         keepMemory: options.keepMemory,
       }),
-      projects: demo ? [demo.projectRoot, ...options.projects] : await projectFolders(options.projects),
+      projects,
       ...(demo
         ? { demo: { projectRoot: demo.projectRoot, prompt: demo.prompt, session: demo.session } }
         : {}),
@@ -190,7 +192,7 @@ function welcome(addresses: string[], link: string): string {
 }
 
 /** A second signal ends the process at once. */
-function stopSignals(): { first: Promise<void>; second: Promise<void> } {
+export function stopSignals(): { first: Promise<void>; second: Promise<void> } {
   const asked: (() => void)[] = []
   const first = new Promise<void>(resolve => asked.push(resolve))
   const second = new Promise<void>(resolve => asked.push(resolve))

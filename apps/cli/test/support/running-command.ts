@@ -60,6 +60,21 @@ export class RunningCommand {
     this.#child.stdin?.write(`${line}\n`)
   }
 
+  /** stdin and stdout as streams of bytes, from here on. */
+  streams(): { input: WritableStream<Uint8Array>; output: ReadableStream<Uint8Array> } {
+    const child = this.#child
+    const encoder = new TextEncoder()
+    return {
+      input: new WritableStream({ write: chunk => void child.stdin?.write(chunk) }),
+      output: new ReadableStream({
+        start: reader => {
+          child.stdout?.on('data', (text: string) => reader.enqueue(encoder.encode(text)))
+          child.stdout?.once('close', () => reader.close())
+        },
+      }),
+    }
+  }
+
   endInput(): void {
     this.#child.stdin?.end()
   }

@@ -2,7 +2,7 @@ import type { Envelope } from '@chirality/core'
 import { readServerFile, type ServerFile } from '@chirality/server'
 import { userDataFolder } from '@chirality/sessions'
 import { UsageError } from '../../exit-code.ts'
-import { callProcedure, callServer } from '../../running-server.ts'
+import { callProcedure, callServer, envelopesOf } from '../../running-server.ts'
 import type { RunRequest } from './request.ts'
 import type { StartTurn } from './start-here.ts'
 
@@ -96,15 +96,4 @@ async function createSession(server: ServerFile, request: ServerTurnRequest): Pr
   const response = await callServer(server, '/api/harness/session/create', body)
   const { session } = (await response.json()) as { session: { id: string } }
   return session.id
-}
-
-async function* envelopesOf(response: Response): AsyncGenerator<Envelope> {
-  const decoder = new TextDecoder()
-  let rest = ''
-  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines)
-      if (line.startsWith('data: ')) yield JSON.parse(line.slice('data: '.length)) as Envelope
-  }
 }

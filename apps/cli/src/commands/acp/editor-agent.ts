@@ -1,0 +1,356 @@
+import path from 'node:path'
+import { PERMISSION_WORDS, type PermissionMode } from '@chirality/core'
+import type { CallOutputs, HarnessInfo, ServerFile } from '@chirality/server'
+import { askProcedure, callProcedure, ServerRefusedError } from '../../running-server.ts'
+import { type EditorConnection, EditorError, type JsonObject, RPC } from './editor-connection.ts'
+import { EditorSession } from './editor-session.ts'
+import { promptContent } from './prompt-content.ts'
+
+type StoredSession = CallOutputs['sessions']['get']
+
+export interface EditorAgentOptions {
+  version: string
+  /** The settings of new sessions. */
+  newSession: { harness?: string; persona?: string; model?: string }
+  /** The server for a folder: one that runs, or one that is started now. */
+  serverFor(project: string): Promise<ServerFile>
+  tell(text: string): void
+}
+
+interface OpenSession {
+  live: EditorSession
+  stored: StoredSession
+  harness: HarnessInfo | undefined
+}
+
+/** Chirality as an agent of the Agent Client Protocol, version 1: each session of the editor is one of the server. */
+export class EditorAgent {
+  readonly #options: EditorAgentOptions
+  readonly #open = new Map<string, OpenSession>()
+  #editor: EditorConnection | null = null
+  #isInitialized = false
+
+  constructor(options: EditorAgentOptions) {
+    this.#options = options
+  }
+
+  connect(editor: EditorConnection): void {
+    this.#editor = editor
+  }
+
+  /** The editor is gone. */
+  close(): void {
+    for (const { live } of this.#open.values()) live.close()
+    this.#open.clear()
+  }
+
+  async onRequest(method: string, params: JsonObject): Promise<unknown> {
+    if (method === 'initialize') return this.#initialize(params)
+    if (!this.#isInitialized)
+      throw new EditorError(RPC.invalidRequest, 'The first request has to be "initialize".')
+    const handler = Object.hasOwn(this.#methods, method) ? this.#methods[method] : undefined
+    if (handler === undefined)
+      throw new EditorError(RPC.methodNotFound, `There is no method ${JSON.stringify(method)}.`)
+    return handler(params)
+  }
+
+  onNotification(method: string, params: JsonObject): void {
+    const session = typeof params.sessionId === 'string' ? this.#open.get(params.sessionId) : undefined
+    if (method === 'session/cancel')
+      session?.live.cancel().catch((error: unknown) => this.#options.tell(`${explained(error).message}\n`))
+  }
+
+  explain(error: unknown): EditorError {
+    const { code, message } = explained(error)
+    return new EditorError(code, message)
+  }
+
+  readonly #methods: Record<string, (params: JsonObject) => Promise<unknown>> = {
+    authenticate: async () => ({}),
+    'session/new': params => this.#new(params),
+    'session/load': async params => {
+      const session = await this.#reopen(params)
+      await session.live.replay()
+      void this.#tellCommands(session)
+      return settingsOf(session)
+    },
+    'session/resume': async params => {
+      const session = await this.#reopen(params)
+      await session.live.resume()
+      void this.#tellCommands(session)
+      return settingsOf(session)
+    },
+    'session/list': params => this.#list(params),
+    'session/close': async params => {
+      const { live } = this.#session(params)
+      if (live.isAtWork) await live.cancel()
+      live.close()
+      this.#open.delete(live.id)
+      return {}
+    },
+    'session/prompt': async params => {
+      const session = this.#session(params)
+      const { live, stored } = session
+      const answer = await live.prompt(promptContent(params.prompt, stored.projectRoot))
+      void this.#tellState(session)
+      return answer
+    },
+    'session/set_mode': async params => {
+      const session = this.#session(params)
+      await this.#setMode(session, params.modeId)
+      return {}
+    },
+    'session/set_config_option': async params => {
+      const session = this.#session(params)
+      await this.#setOption(session, params)
+      return { configOptions: configOptions(session) }
+    },
+  }
+
+  #initialize(params: JsonObject): JsonObject {
+    if (typeof params.protocolVersion !== 'number')
+      throw new EditorError(RPC.invalidParams, '"protocolVersion" must be a number.')
+    this.#isInitialized = true
+    return {
+      // The version that is spoken here: an editor that does not speak it disconnects.
+      protocolVersion: 1,
+      agentCapabilities: {
+        loadSession: true,
+        promptCapabilities: { image: true, audio: false, embeddedContext: true },
+        mcpCapabilities: { http: false, sse: false },
+        sessionCapabilities: { list: {}, resume: {}, close: {} },
+      },
+      authMethods: [],
+      agentInfo: { name: 'chirality', title: 'Chirality', version: this.#options.version },
+    }
+  }
+
+  async #new(params: JsonObject): Promise<JsonObject> {
+    const { project, server } = await this.#place(params)
+    if (Array.isArray(params.mcpServers) && params.mcpServers.length > 0)
+      this.#options.tell(
+        'chirality: MCP servers of the editor are not passed on. Add them in Chirality: settings, tool servers.\n',
+      )
+    const stored = await callProcedure<StoredSession>(server, 'sessions.create', {
+      ...{ project, mode: 'direct', permissionMode: 'default' },
+      ...this.#options.newSession,
+    })
+    const session = await this.#opened(stored, server)
+    session.live.follow()
+    // After the answer: an editor knows the session only then.
+    setImmediate(() => void this.#tellCommands(session))
+    return { sessionId: stored.id, ...settingsOf(session) }
+  }
+
+  async #reopen(params: JsonObject): Promise<OpenSession> {
+    const { project, server } = await this.#place(params)
+    const id = typeof params.sessionId === 'string' ? params.sessionId : ''
+    const stored = await askProcedure<StoredSession>(server, 'sessions.get', { sessionId: id }).catch(
+      (error: unknown) => {
+        if (error instanceof ServerRefusedError && error.code !== 'unreachable') throw noSession(id)
+        throw error
+      },
+    )
+    if (stored.projectRoot !== project)
+      throw new EditorError(
+        RPC.notFound,
+        `The session ${id} belongs to ${stored.projectRoot}. Open that folder.`,
+      )
+    this.#open.get(id)?.live.close()
+    return this.#opened(stored, server)
+  }
+
+  async #opened(stored: StoredSession, server: ServerFile): Promise<OpenSession> {
+    const harnesses = await callProcedure<HarnessInfo[]>(server, 'harnesses.list')
+    const live = new EditorSession({
+      ...{ stored, server, editor: this.#connection() },
+      onMode: mode => {
+        session.stored.settings.permissionMode = mode
+        void this.#tellSettings(session)
+      },
+    })
+    const harness = harnesses.find(({ id }) => id === (stored.harness ?? harnesses[0]?.id))
+    const session: OpenSession = { live, stored, harness }
+    this.#open.set(stored.id, session)
+    return session
+  }
+
+  async #place({ cwd }: JsonObject): Promise<{ project: string; server: ServerFile }> {
+    if (typeof cwd !== 'string' || !path.isAbsolute(cwd))
+      throw new EditorError(RPC.invalidParams, '"cwd" must be the absolute path of a folder.')
+    const server = await this.#options.serverFor(cwd)
+    // The user who opens a folder in an editor registers it, as `chirality run` does.
+    const { root } = await callProcedure<{ root: string }>(server, 'projects.register', { path: cwd })
+    return { project: root, server }
+  }
+
+  async #list({ cwd, cursor }: JsonObject): Promise<JsonObject> {
+    const isNamed = typeof cwd === 'string' && path.isAbsolute(cwd)
+    const server = await this.#options.serverFor(isNamed ? cwd : process.cwd())
+    const page = await askProcedure<CallOutputs['sessions']['list']>(server, 'sessions.list', {
+      ...{ limit: LIST_LIMIT, ...(isNamed ? { project: cwd } : {}) },
+      ...(typeof cursor === 'string' ? { cursor } : {}),
+    }).catch((error: unknown) => {
+      // A folder that is no project yet has no sessions.
+      if (error instanceof ServerRefusedError && error.code === 'not-registered') return { sessions: [] }
+      throw error
+    })
+    return {
+      sessions: page.sessions.map(({ id, projectRoot, title, updatedAt }) => ({
+        ...{ sessionId: id, cwd: projectRoot, title, updatedAt },
+      })),
+      ...('nextCursor' in page && page.nextCursor !== undefined ? { nextCursor: page.nextCursor } : {}),
+    }
+  }
+
+  async #setMode({ live, stored, harness }: OpenSession, mode: unknown): Promise<void> {
+    const known = modesOf(harness).find(one => one === mode)
+    if (known === undefined)
+      throw new EditorError(RPC.invalidParams, `There is no mode ${JSON.stringify(mode)} for this agent.`)
+    await callProcedure(live.server, 'turns.setPermissionMode', { sessionId: live.id, mode: known })
+    stored.settings.permissionMode = known
+  }
+
+  async #setOption(session: OpenSession, { configId, value }: JsonObject): Promise<void> {
+    const { live, stored } = session
+    const option = configOptions(session).find(({ id }) => id === configId)
+    if (!option?.options.some(choice => choice.value === value))
+      throw new EditorError(
+        RPC.invalidParams,
+        `There is no option ${JSON.stringify(configId)} with the value ${JSON.stringify(value)}.`,
+      )
+    if (configId === 'mode') return this.#setMode(session, value)
+    const change = configId === 'model' ? { model: value } : { thinking: value }
+    const changed = await callProcedure<StoredSession>(live.server, 'sessions.configure', {
+      ...{ sessionId: live.id, ...change },
+    })
+    stored.settings = changed.settings
+  }
+
+  async #tellSettings(session: OpenSession): Promise<void> {
+    const { live, stored } = session
+    const currentModeId = modeOf(stored)
+    await live.send({ sessionUpdate: 'current_mode_update', currentModeId })
+    await live.send({ sessionUpdate: 'config_option_update', configOptions: configOptions(session) })
+  }
+
+  async #tellCommands({ live, stored, harness }: OpenSession): Promise<void> {
+    if (harness === undefined) return
+    const commands = await askProcedure<CallOutputs['harnesses']['slashCommands']>(
+      ...[live.server, 'harnesses.slashCommands', { harness: harness.id, project: stored.projectRoot }],
+    ).catch(() => [])
+    const availableCommands = commands.map(({ name, description = '' }) => ({ name, description }))
+    await live.send({ sessionUpdate: 'available_commands_update', availableCommands })
+  }
+
+  /** The title, and what the conversation takes of the model's room and of the user's money. */
+  async #tellState({ live, stored }: OpenSession): Promise<void> {
+    const input = { sessionId: live.id }
+    const now = await askProcedure<StoredSession>(live.server, 'sessions.get', input).catch(() => stored)
+    const { title, updatedAt, costUsd } = now
+    await live.send({ sessionUpdate: 'session_info_update', title, updatedAt })
+    const room = await askProcedure<CallOutputs['turns']['contextUsage']>(
+      ...[live.server, 'turns.contextUsage', input],
+    ).catch(() => null)
+    if (room?.usedTokens == null) return
+    const cost = costUsd === null ? {} : { cost: { amount: costUsd, currency: 'USD' } }
+    await live.send({ sessionUpdate: 'usage_update', used: room.usedTokens, size: room.maxTokens, ...cost })
+  }
+
+  #session({ sessionId }: JsonObject): OpenSession {
+    const session = typeof sessionId === 'string' ? this.#open.get(sessionId) : undefined
+    if (session === undefined) throw noSession(sessionId)
+    return session
+  }
+
+  #connection(): EditorConnection {
+    if (this.#editor === null) throw new Error('No editor is connected.')
+    return this.#editor
+  }
+}
+
+const LIST_LIMIT = 100
+
+function noSession(id: unknown): EditorError {
+  return new EditorError(
+    RPC.notFound,
+    `No session ${JSON.stringify(id)} is open here. Make one with session/new, or open one with session/load.`,
+  )
+}
+
+/** Modes in which somebody is asked make no sense with an agent that cannot ask. */
+function modesOf(harness: HarnessInfo | undefined): PermissionMode[] {
+  const { supportsDecisions = true, supportsReadOnly = true } = harness?.capabilities ?? {}
+  return [
+    ...(supportsDecisions ? (['default', 'acceptEdits'] as const) : []),
+    'dontAsk',
+    ...(supportsReadOnly ? (['plan'] as const) : []),
+  ]
+}
+
+function modeOf({ settings }: StoredSession): PermissionMode {
+  return settings.permissionMode ?? 'default'
+}
+
+function settingsOf(session: OpenSession): JsonObject {
+  const { stored, harness } = session
+  const availableModes = modesOf(harness).map(id => ({
+    ...{ id, name: PERMISSION_WORDS[id].label, description: PERMISSION_WORDS[id].consequence },
+  }))
+  return {
+    modes: { currentModeId: modeOf(stored), availableModes },
+    configOptions: configOptions(session),
+  }
+}
+
+interface ConfigOption {
+  id: string
+  name: string
+  category: string
+  type: 'select'
+  currentValue: string
+  options: { value: string; name: string; description?: string }[]
+}
+
+/** Editors that know options show these instead of the modes, so the mode is one of them. */
+function configOptions({ stored, harness }: OpenSession): ConfigOption[] {
+  const modes = modesOf(harness).map(id => ({
+    ...{ value: id, name: PERMISSION_WORDS[id].label, description: PERMISSION_WORDS[id].consequence },
+  }))
+  const models = (harness?.models ?? []).map(({ id, label }) => ({ value: id, name: label }))
+  const model = stored.settings.model ?? harness?.models.find(({ isDefault }) => isDefault)?.id
+  return [
+    select('mode', 'Permissions', { currentValue: modeOf(stored), options: modes }),
+    ...(model === undefined
+      ? []
+      : [
+          select('model', 'Model', {
+            currentValue: model,
+            options: models.some(({ value }) => value === model)
+              ? models
+              : [...models, { value: model, name: model }],
+          }),
+        ]),
+  ]
+}
+
+function select(
+  id: string,
+  name: string,
+  choice: Pick<ConfigOption, 'currentValue' | 'options'>,
+): ConfigOption {
+  return { id, name, category: id, type: 'select', ...choice }
+}
+
+function explained(error: unknown): { code: number; message: string } {
+  const message = error instanceof Error ? error.message : String(error)
+  const code = error instanceof ServerRefusedError ? CODES[error.code] : undefined
+  return { code: code ?? RPC.internal, message }
+}
+
+/** What the server refuses because of the request, not because of itself. */
+const CODES: Record<string, number> = {
+  'invalid-input': RPC.invalidParams,
+  'not-found': RPC.notFound,
+  busy: RPC.invalidRequest,
+}

@@ -1,0 +1,305 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type {
+  Envelope,
+  PermissionMode,
+  PermissionRequestEvent,
+  SessionErrorCode,
+  UIEvent,
+} from '@chirality/core'
+import type { CallOutputs, ServerFile } from '@chirality/server'
+import {
+  askProcedure,
+  callProcedure,
+  callServer,
+  envelopesOf,
+  ServerRefusedError,
+} from '../../running-server.ts'
+import { type EditorConnection, EditorError, RPC } from './editor-connection.ts'
+import { type EditorUpdate, EditorUpdates } from './editor-updates.ts'
+import { answeredInEditor } from './permission-card.ts'
+import type { PromptContent } from './prompt-content.ts'
+
+type StoredSession = CallOutputs['sessions']['get']
+
+interface OwnTurn {
+  /** Null if the server refused it. */
+  started: Promise<string | null>
+  end(outcome: { stopReason: string } | EditorError): void
+  error: (UIEvent & { type: 'session:error' }) | null
+}
+
+/**
+ * A session of the server that an editor has open. It follows the log of the session: what happens there goes to the
+ * editor, whoever caused it, so the editor and the dashboard show the same.
+ */
+export class EditorSession {
+  readonly id: string
+  readonly server: ServerFile
+  readonly #editor: EditorConnection
+  readonly #updates: EditorUpdates
+  readonly #closed = new AbortController()
+  /** The requests that the editor shows, by their ids. */
+  readonly #cards = new Map<string, AbortController>()
+  #cursor = 0
+  #following: Promise<void> | null = null
+  #turn: OwnTurn | null = null
+  #ownTurnId: string | null = null
+  #isCancelled = false
+  /** By the log, as far as it was read. */
+  #runs = false
+  readonly #onMode: (mode: PermissionMode) => void
+
+  constructor(options: {
+    stored: Pick<StoredSession, 'id' | 'projectRoot' | 'status'>
+    server: ServerFile
+    editor: EditorConnection
+    /** The permission mode has changed, in the dashboard or by the agent. */
+    onMode: (mode: PermissionMode) => void
+  }) {
+    this.id = options.stored.id
+    this.server = options.server
+    this.#runs = options.stored.status !== 'idle'
+    this.#editor = options.editor
+    this.#updates = new EditorUpdates(options.stored.projectRoot)
+    this.#onMode = options.onMode
+  }
+
+  /** Sends what happened so far; what follows is sent as it happens. */
+  async replay(): Promise<void> {
+    const last = await this.#lastSeq()
+    for await (const envelope of this.#events(last)) await this.#show(envelope)
+    await this.#askPending()
+    this.follow()
+  }
+
+  /** Begins after what happened so far, which the editor has already. */
+  async resume(): Promise<void> {
+    this.#cursor = await this.#lastSeq()
+    await this.#askPending()
+    this.follow()
+  }
+
+  follow(): void {
+    this.#following ??= this.#follow().finally(() => {
+      this.#following = null
+    })
+  }
+
+  get isAtWork(): boolean {
+    return this.#turn !== null
+  }
+
+  /** Runs one turn. Resolves when everything of it was sent to the editor. */
+  async prompt({ message, images }: PromptContent): Promise<{ stopReason: string }> {
+    if (this.#turn) throw new EditorError(RPC.invalidRequest, AT_WORK)
+    this.#isCancelled = false
+    const options = images.length > 0 ? { options: { images } } : {}
+    const started = this.#start({ sessionId: this.id, message, ...options })
+    return new Promise((resolve, reject) => {
+      const end: OwnTurn['end'] = outcome => {
+        if (this.#turn !== turn) return
+        this.#turn = null
+        if (outcome instanceof EditorError) reject(outcome)
+        else resolve(outcome)
+      }
+      const turn: OwnTurn = {
+        end,
+        error: null,
+        started: started.then(
+          ({ turnId }) => turnId,
+          (error: unknown) => {
+            this.#turn = null
+            reject(error)
+            return null
+          },
+        ),
+      }
+      this.#turn = turn
+      this.follow()
+    })
+  }
+
+  /** The log tells the end of a turn a moment before the session takes the next one. */
+  async #start(input: object): Promise<{ turnId: string }> {
+    const deadline = Date.now() + SETTLE_MS
+    for (;;) {
+      try {
+        return await callProcedure<{ turnId: string }>(this.server, 'turns.start', input)
+      } catch (error) {
+        const isSettling = error instanceof ServerRefusedError && error.code === 'busy'
+        if (!isSettling || this.#runs || Date.now() > deadline) throw error
+        await sleep(RETRY_MS)
+      }
+    }
+  }
+
+  /** Stops the work of the session, also a turn that is just being started. */
+  async cancel(): Promise<void> {
+    this.#isCancelled = true
+    await this.#turn?.started
+    await callProcedure(this.server, 'turns.interrupt', { sessionId: this.id })
+  }
+
+  /** The session stays, and so does its work, unless the editor is told otherwise. */
+  close(): void {
+    this.#closed.abort()
+    for (const card of this.#cards.values()) card.abort()
+    this.#turn?.end({ stopReason: 'cancelled' })
+  }
+
+  send(update: EditorUpdate): Promise<boolean> {
+    return this.#editor.notify('session/update', { sessionId: this.id, update })
+  }
+
+  async #lastSeq(): Promise<number> {
+    const page = { sessionId: this.id, limit: 1 }
+    const [last] = await askProcedure<Envelope[]>(this.server, 'sessions.history', page)
+    return last?.seq ?? 0
+  }
+
+  /** The events after the cursor, as they come; up to `last` if it is given. */
+  async *#events(last = Number.POSITIVE_INFINITY): AsyncGenerator<Envelope> {
+    if (this.#cursor >= last) return
+    const stop = new AbortController()
+    const signal = AbortSignal.any([stop.signal, this.#closed.signal])
+    const path = `/api/harness/session/${this.id}/events?as=envelopes&after=${this.#cursor}`
+    try {
+      const response = await callServer(this.server, path, undefined, signal)
+      for await (const envelope of envelopesOf(response)) {
+        this.#cursor = envelope.seq
+        yield envelope
+        if (envelope.seq >= last) return
+      }
+    } finally {
+      stop.abort()
+    }
+  }
+
+  async #follow(): Promise<void> {
+    // A stream that ends is opened again from the cursor; a server that does not answer is an error.
+    while (!this.#closed.signal.aborted) {
+      try {
+        for await (const envelope of this.#events()) {
+          await this.#show(envelope)
+          this.#note(envelope.event)
+        }
+      } catch (error) {
+        if (this.#closed.signal.aborted) return
+        if (!(error instanceof ServerRefusedError) && !isLost(error)) throw error
+        if (error instanceof ServerRefusedError) {
+          this.#turn?.end(new EditorError(RPC.internal, error.message))
+          return
+        }
+      }
+      await sleep(RETRY_MS, undefined, { signal: this.#closed.signal }).catch(() => {})
+    }
+  }
+
+  async #show({ event, turnId }: Envelope): Promise<void> {
+    if (event.type === 'turn:start' || event.type === 'turn:end') this.#runs = event.type === 'turn:start'
+    if (event.type === 'turn:start') this.#ownTurnId = (await this.#turn?.started) ?? this.#ownTurnId
+    const isOwn = turnId !== null && turnId === this.#ownTurnId
+    for (const update of this.#updates.of(event, isOwn)) await this.send(update)
+    if (!isOwn || this.#turn === null) return
+    if (event.type === 'session:error' && !event.recovered) this.#turn.error = event
+    if (event.type === 'turn:end') this.#turn.end(this.#outcome(event.reason, this.#turn.error))
+  }
+
+  #note(event: UIEvent): void {
+    if (event.type === 'permission:request') this.#ask(event)
+    if (event.type === 'permission:resolved') this.#cards.get(event.requestId)?.abort()
+    if (event.type === 'turn:end') for (const card of this.#cards.values()) card.abort()
+    if (event.type === 'status' && event.status === 'permission_mode' && isMode(event.data?.mode))
+      this.#onMode(event.data.mode)
+  }
+
+  /** Shows a request, unless a rule answers it. The first answer counts: the editor's, or one from elsewhere. */
+  #ask(request: PermissionRequestEvent): void {
+    const { requestId } = request
+    if (this.#cards.has(requestId)) return
+    const card = new AbortController()
+    this.#cards.set(requestId, card)
+    const asking = async () => {
+      if (!(await this.#isWaiting(requestId, card.signal))) return
+      const toolCall = this.#updates.asked(request)
+      const ask = (options: object[], title?: string) =>
+        this.#editor.request(
+          'session/request_permission',
+          {
+            sessionId: this.id,
+            toolCall: title === undefined ? toolCall : { ...toolCall, title },
+            options,
+          },
+          card.signal,
+        )
+      const decision = await answeredInEditor(request, ask).catch(() => ({
+        behavior: 'deny' as const,
+        message: 'The editor could not ask.',
+      }))
+      // It was answered elsewhere, or the turn is over, or the user has stopped it.
+      if (card.signal.aborted || (decision === undefined && this.#isCancelled)) return
+      const given = decision ?? { behavior: 'deny' as const, message: 'The user dismissed the request.' }
+      await callServer(this.server, '/api/harness/decisions', {
+        ...{ sessionId: this.id, requestId, decision: given },
+      })
+    }
+    void asking()
+      // Somebody else was faster, which the log tells.
+      .catch(() => {})
+      .finally(() => this.#cards.delete(requestId))
+  }
+
+  async #pending(): Promise<PermissionRequestEvent[]> {
+    const response = await callServer(this.server, `/api/harness/decisions?sessionId=${this.id}`)
+    const { pending } = (await response.json()) as { pending: { request: PermissionRequestEvent }[] }
+    return pending.map(({ request }) => request)
+  }
+
+  async #askPending(): Promise<void> {
+    for (const request of await this.#pending()) this.#ask(request)
+  }
+
+  /** Rules are asked before people. Whether they leave it open shows a moment after the event. */
+  async #isWaiting(requestId: string, signal: AbortSignal): Promise<boolean> {
+    for (let wait = 20; !signal.aborted; wait = Math.min(2 * wait, 1000)) {
+      if ((await this.#pending()).some(request => request.requestId === requestId)) return true
+      await sleep(wait, undefined, { signal }).catch(() => {})
+    }
+    return false
+  }
+
+  #outcome(
+    reason: (UIEvent & { type: 'turn:end' })['reason'],
+    error: OwnTurn['error'],
+  ): { stopReason: string } | EditorError {
+    if (reason === 'completed') return { stopReason: 'end_turn' }
+    if (this.#isCancelled || reason === 'interrupted' || reason === 'killed')
+      return { stopReason: 'cancelled' }
+    if (reason === 'max_turns') return { stopReason: 'max_turn_requests' }
+    const stopReason = error && STOP_REASONS[error.code]
+    if (stopReason) return { stopReason }
+    const code = error?.code === 'auth_failed' ? RPC.authRequired : RPC.internal
+    return new EditorError(code, error?.error ?? `The turn ended: ${reason}.`)
+  }
+}
+
+const AT_WORK = 'This session is at work on a prompt. Wait for its end, or cancel it.'
+const RETRY_MS = 50
+const SETTLE_MS = 30_000
+
+const STOP_REASONS: Partial<Record<SessionErrorCode, string>> = {
+  context_overflow: 'max_tokens',
+  refused: 'refusal',
+  max_turns: 'max_turn_requests',
+}
+
+const MODES: readonly unknown[] = ['default', 'acceptEdits', 'dontAsk', 'plan', 'bypassPermissions']
+
+function isMode(value: unknown): value is PermissionMode {
+  return MODES.includes(value)
+}
+
+/** The connection broke, as it does when the server ends: fetch has no class for it. */
+function isLost(error: unknown): boolean {
+  return error instanceof TypeError || (error instanceof Error && error.name === 'AbortError')
+}
