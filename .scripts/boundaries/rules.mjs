@@ -24,6 +24,7 @@ const DOWN = {
     'packages/workspaces',
     'packages/sessions',
   ],
+  'packages/fleet': ['packages/core', 'packages/runner', 'packages/sessions'],
   'packages/server': [
     'packages/core',
     'packages/runner',

@@ -135,6 +135,17 @@ export class SessionLog {
     return this.#writer.appendAll(joined, turnId, isUrgent)
   }
 
+  /**
+   * For a copy of a log that another machine writes: adds whole lines of it, byte for byte. A log gets either these or
+   * events.
+   */
+  appendLines(lines: Uint8Array): void {
+    this.#requireWritable()
+    this.#writer.appendLines(lines)
+    this.#recent.clear()
+    for (const subscription of this.#subscriptions) subscription.wake()
+  }
+
   /** Resolves when everything that was appended so far is on the disk. Rejects if the log is paused. */
   async flush(): Promise<void> {
     await this.#writer.flush()

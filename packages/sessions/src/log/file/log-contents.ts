@@ -76,6 +76,20 @@ export class LogContents {
     return 'sound'
   }
 
+  /** Adds whole lines of a copy of this log as they are. They are indexed as if they had been found in the file. */
+  appendLines(bytes: Uint8Array): FileState {
+    this.file.append(bytes)
+    const state = this.file.look(bytes.length)
+    if (state !== 'sound') {
+      this.file.undo(bytes.length)
+      return state
+    }
+    this.file.commit(bytes.length)
+    const steps = indexLines(this.#index, this.#scan())
+    while (!steps.next().done);
+    return 'sound'
+  }
+
   /** Afterwards the log can be written to again, and `lastSeq` is unchanged. */
   async recover(fault: Fault, lastSeq: number): Promise<void> {
     if (fault === 'write') await this.file.reopen()

@@ -93,6 +93,16 @@ export class LogWriter {
     return envelope
   }
 
+  /** Lines that another machine numbered. Throws if they were not written. */
+  appendLines(bytes: Uint8Array): void {
+    const { file, index } = this.#contents
+    const state = this.#contents.appendLines(bytes)
+    if (state !== 'sound')
+      throw new StorageError('changed', file.path, `Something else changed ${file.path}.`)
+    this.#publishedSeq = index.count
+    this.#sync.wrote(this.#publishedSeq, false)
+  }
+
   drain(): void {
     if (this.#fault !== undefined || this.#batch.count === 0 || this.#closed) return
     const { envelopes, written, urgent } = this.#batch

@@ -1,0 +1,96 @@
+import { isMachineName, subjects } from '../subjects.ts'
+
+/** Who has a piece of work, as it is stored. A claim is never taken back, only followed by one with the next epoch. */
+export interface Claim {
+  machine: string
+  epoch: number
+  /** The result is stored. Nobody begins it again. */
+  done: boolean
+}
+
+export type ClaimStep =
+  | { kind: 'take' }
+  /** A machine that is gone is followed. `epoch` is the one that the caller saw. */
+  | { kind: 'take-over'; epoch: number }
+  | { kind: 'finish'; epoch: number }
+
+export type Judged =
+  | { kind: 'write'; claim: Claim }
+  /** It is so already: an answer was lost. */
+  | { kind: 'held'; claim: Claim }
+  | { kind: 'refused'; why: 'done' | 'other' | 'stale'; claim: Claim | undefined }
+
+/** What a machine may write after what is stored. Pure: the broker takes it only if nothing came in between. */
+export function judgeClaim(machine: string, step: ClaimStep, stored: Claim | undefined): Judged {
+  if (stored === undefined) {
+    if (step.kind === 'take') return { kind: 'write', claim: { machine, epoch: 1, done: false } }
+    return { kind: 'refused', why: 'stale', claim: undefined }
+  }
+  const isOwn = stored.machine === machine
+  if (step.kind === 'finish') {
+    if (!isOwn || stored.epoch !== step.epoch) return { kind: 'refused', why: 'stale', claim: stored }
+    return stored.done ? { kind: 'held', claim: stored } : { kind: 'write', claim: { ...stored, done: true } }
+  }
+  if (stored.done) return { kind: 'refused', why: 'done', claim: stored }
+  if (step.kind === 'take') {
+    return isOwn ? { kind: 'held', claim: stored } : { kind: 'refused', why: 'other', claim: stored }
+  }
+  if (stored.epoch === step.epoch)
+    return { kind: 'write', claim: { machine, epoch: stored.epoch + 1, done: false } }
+  const isOurs = isOwn && stored.epoch === step.epoch + 1
+  return isOurs ? { kind: 'held', claim: stored } : { kind: 'refused', why: 'stale', claim: stored }
+}
+
+/** Where claims are kept: `Link` is one. */
+export interface ClaimStore {
+  last(kind: 'claims', subject: string): Promise<{ seq: number; body: Uint8Array } | undefined>
+  /** Stored only if the last message of the subject has the number `after`. */
+  publish(
+    subject: string,
+    body: Uint8Array,
+    options: { after: number },
+  ): Promise<{ kind: 'stored' } | { kind: 'conflict' }>
+}
+
+/**
+ * Claims by compare-and-set, never by the lease of a queue. What is stored is read from the leader before it is judged,
+ * and again after a conflict or a lost acknowledgement: a refusal is believed only after such a read.
+ */
+export class Claims {
+  readonly #store: ClaimStore
+  readonly #machine: string
+
+  constructor(store: ClaimStore, machine: string) {
+    this.#store = store
+    this.#machine = machine
+  }
+
+  async read(id: string): Promise<Claim | undefined> {
+    return parse((await this.#store.last('claims', subjects.claim(id)))?.body)
+  }
+
+  /** Rejects if the broker cannot be asked: then nothing may be begun. */
+  async step(id: string, step: ClaimStep): Promise<Exclude<Judged, { kind: 'write' }>> {
+    for (;;) {
+      const last = await this.#store.last('claims', subjects.claim(id))
+      const judged = judgeClaim(this.#machine, step, parse(last?.body))
+      if (judged.kind !== 'write') return judged
+      const body = Buffer.from(JSON.stringify(judged.claim))
+      const published = await this.#store.publish(subjects.claim(id), body, { after: last?.seq ?? 0 })
+      if (published.kind === 'stored') return { kind: 'held', claim: judged.claim }
+    }
+  }
+}
+
+/** A claim that cannot be read is nobody's to take: it counts as done by an unknown machine. */
+function parse(body: Uint8Array | undefined): Claim | undefined {
+  if (body === undefined) return undefined
+  try {
+    const { machine, epoch, done } = JSON.parse(Buffer.from(body).toString()) as Partial<Claim>
+    if (isMachineName(machine ?? '') && Number.isSafeInteger(epoch) && typeof done === 'boolean')
+      return { machine: machine as string, epoch: epoch as number, done }
+  } catch {
+    // Below.
+  }
+  return { machine: '?', epoch: Number.MAX_SAFE_INTEGER, done: true }
+}

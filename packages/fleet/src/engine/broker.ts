@@ -1,0 +1,274 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { buildChildEnv, processEnv } from '@chirality/runner'
+import { fleetError } from '../fleet-error.ts'
+import { isMachineName, machineNameOf, type Role, subjects } from '../subjects.ts'
+import { certificateFingerprint, keyFingerprint, makeCertificate } from './certificate.ts'
+import {
+  type BrokerFile,
+  brokerFolder,
+  formatJoinCode,
+  isPublicKey,
+  JOINING,
+  type Member,
+  newKey,
+  parseJoinCode,
+  publicKeyOf,
+  readBroker,
+  readMember,
+  write,
+  writeBroker,
+  writeMember,
+} from './fleet-files.ts'
+import { Link } from './link.ts'
+
+export interface InitOptions {
+  home: string
+  /** Default: made of the host's name. */
+  machine?: string
+  /** The address that the broker listens on, and that other machines dial. Default 127.0.0.1. */
+  host?: string
+  port?: number
+  /** Further names of this machine, for the certificate. */
+  names?: readonly string[]
+}
+
+/** Makes this machine the first hub of a new fleet, with the broker. Starts nothing. */
+export async function initFleet(options: InitOptions): Promise<Member> {
+  const { home, machine = machineNameOf(hostname()), host = '127.0.0.1', port = 4222, names = [] } = options
+  requireName(machine)
+  if ((await readMember(home)) !== undefined)
+    throw fleetError('fleet-exists', 'This machine is in a fleet already: `chirality fleet status` shows it.')
+  const hosts = [...new Set([host, '127.0.0.1', 'localhost', ...names])].filter(name => name !== '0.0.0.0')
+  const { cert, key: certKey } = makeCertificate(hosts)
+  const { seed, key } = newKey()
+  const folder = brokerFolder(home)
+  await write(join(folder, 'cert.pem'), cert)
+  await write(join(folder, 'key.pem'), certKey)
+  const addedAt = new Date().toISOString()
+  await writeBroker(home, { host, port, machines: [{ machine, role: 'hub', key, addedAt }], invitations: [] })
+  const dialled = names[0] ?? (host === '0.0.0.0' ? '127.0.0.1' : host)
+  const member: Member = { machine, role: 'hub', url: `tls://${dialled}:${port}`, seed, cert }
+  await writeMember(home, member)
+  return member
+}
+
+/** A code with which one machine can join, once, within a day. */
+export async function invite(home: string, role: Role): Promise<{ code: string; fingerprint: string }> {
+  const broker = await requireBroker(home)
+  const member = await readMember(home)
+  if (member === undefined) throw notSetUp()
+  const { seed, key } = newKey()
+  const expiresAt = new Date(Date.now() + INVITATION_MS).toISOString()
+  await writeBroker(home, { ...broker, invitations: [...current(broker), { key, role, expiresAt }] })
+  await reloadBroker(home)
+  const { url, cert } = member
+  return { code: formatJoinCode({ url, cert, seed }), fingerprint: certificateFingerprint(cert) }
+}
+
+/** Takes the rights of a machine away. Its connection is cut at once. */
+export async function revoke(home: string, machine: string): Promise<void> {
+  const broker = await requireBroker(home)
+  const machines = broker.machines.filter(one => one.machine !== machine)
+  if (machines.length === broker.machines.length)
+    throw fleetError('fleet-refused', `No machine ${JSON.stringify(machine)} has a key for this fleet.`)
+  if ((await readMember(home))?.machine === machine)
+    throw fleetError('fleet-refused', 'This machine has the broker: it cannot be revoked.')
+  await writeBroker(home, { ...broker, machines })
+  await reloadBroker(home)
+}
+
+/** Makes this machine's own key, and gives the public half to the fleet. */
+export async function joinFleet(options: {
+  home: string
+  code: string
+  machine?: string
+}): Promise<{ member: Member; fingerprint: string; key: string }> {
+  const { home, machine = machineNameOf(hostname()) } = options
+  requireName(machine)
+  if ((await readMember(home)) !== undefined)
+    throw fleetError('fleet-exists', 'This machine is in a fleet already: `chirality fleet status` shows it.')
+  const { url, cert, seed: invitation } = parseJoinCode(options.code)
+  const link = await Link.open({ url, cert, seed: invitation, machine: JOINING })
+  try {
+    const { seed, key } = newKey()
+    const invitedBy = publicKeyOf(invitation)
+    const request = Buffer.from(JSON.stringify({ machine, key, invitation: invitedBy }))
+    const answer = await link.request(subjects.join, request, JOIN_MS)
+    if (answer.kind !== 'answer')
+      throw fleetError(
+        'fleet-refused',
+        'The machine with the broker does not answer. Start `chirality serve --fleet` there.',
+      )
+    const said = JSON.parse(Buffer.from(answer.body).toString()) as { role?: Role; refused?: string }
+    if (said.role === undefined)
+      throw fleetError('fleet-refused', said.refused ?? 'The fleet refused this machine.')
+    const member: Member = { machine, role: said.role, url, seed, cert }
+    await writeMember(home, member)
+    return { member, fingerprint: certificateFingerprint(cert), key: keyFingerprint(key) }
+  } finally {
+    await link.close()
+  }
+}
+
+export interface RunningBroker {
+  /** False if a broker of an earlier process was found. */
+  readonly isOwn: boolean
+  stop(): Promise<void>
+}
+
+/** Starts the broker of this machine, unless it runs. Resolves when it takes connections. */
+export async function startBroker(home: string, binary: string): Promise<RunningBroker> {
+  const broker = await requireBroker(home)
+  const config = join(brokerFolder(home), 'nats.conf')
+  await writeBroker(home, { ...broker, invitations: current(broker) })
+  if ((await brokerPid(home)) !== undefined) return { isOwn: false, stop: async () => {} }
+  const child = spawn(binary, ['-c', config], {
+    env: { ...buildChildEnv({ source: processEnv() }).env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let said = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(-2_000)
+  })
+  const ended = new Promise<string>(resolve => {
+    child.once('error', error => resolve(error.message))
+    child.once('exit', code => resolve(said.trim().split('\n').at(-1) || `exit code ${code}`))
+  })
+  const failed = ended.then(why => {
+    throw fleetError(
+      'fleet-no-broker',
+      `nats-server does not run: ${why}. Its log is ${join(brokerFolder(home), 'nats.log')}.`,
+    )
+  })
+  failed.catch(() => {})
+  const starting = new AbortController()
+  await Promise.race([failed, whenListening(broker, starting.signal)]).finally(() => starting.abort())
+  return { isOwn: true, stop: () => stop(child, ended) }
+}
+
+/** Answers machines that want to join, for as long as the link is open. */
+export function answerJoins(
+  home: string,
+  link: Link,
+  onJoin: (machine: string, key: string) => void,
+): () => void {
+  let turn = Promise.resolve()
+  return link.serve(subjects.join, body => {
+    const answer = turn.then(() => admit(home, body, onJoin))
+    turn = answer.then(
+      () => {},
+      () => {},
+    )
+    return answer.then(said => Buffer.from(JSON.stringify(said)))
+  })
+}
+
+async function admit(
+  home: string,
+  body: Uint8Array,
+  onJoin: (machine: string, key: string) => void,
+): Promise<{ role: Role } | { refused: string }> {
+  try {
+    const asked = JSON.parse(Buffer.from(body).toString()) as Record<string, unknown>
+    const { machine, key, invitation } = asked
+    if (typeof machine !== 'string' || !isMachineName(machine))
+      return { refused: 'The name of the machine is not valid.' }
+    if (typeof key !== 'string' || !isPublicKey(key))
+      return { refused: 'The key of the machine is not valid.' }
+    const broker = await requireBroker(home)
+    const invited = current(broker).find(one => one.key === invitation)
+    if (invited === undefined) return { refused: 'This code was used, or is older than a day.' }
+    if (broker.machines.some(one => one.machine === machine))
+      return { refused: `There is a machine ${machine} already. Give another name with --name.` }
+    const { role } = invited
+    const invitations = current(broker).filter(one => one.key !== invitation)
+    const machines = [...broker.machines, { machine, role, key, addedAt: new Date().toISOString() }]
+    await writeBroker(home, { ...broker, machines, invitations })
+    onJoin(machine, keyFingerprint(key))
+    // The answer first: the reload cuts the connection of the invitation.
+    setTimeout(() => void reloadBroker(home), ANSWER_MS)
+    return { role }
+  } catch {
+    return { refused: 'The machine with the broker could not store the key.' }
+  }
+}
+
+/** Makes the running broker read its configuration again. */
+async function reloadBroker(home: string): Promise<void> {
+  const pid = await brokerPid(home)
+  if (pid !== undefined) process.kill(pid, 'SIGHUP')
+}
+
+/** The process of our configuration: a number in a file may have become another program. */
+async function brokerPid(home: string): Promise<number | undefined> {
+  const folder = brokerFolder(home)
+  const pid = Number(await readFile(join(folder, 'nats.pid'), 'utf8').catch(() => ''))
+  if (!Number.isInteger(pid) || pid <= 0) return undefined
+  try {
+    process.kill(pid, 0)
+  } catch {
+    return undefined
+  }
+  const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined)
+  return command === undefined || command.split('\0').includes(join(folder, 'nats.conf')) ? pid : undefined
+}
+
+async function whenListening({ host, port }: BrokerFile, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const isOpen = await new Promise<boolean>(resolve => {
+      const socket = connect(port, host === '0.0.0.0' ? '127.0.0.1' : host)
+      const end = (answered: boolean) => {
+        socket.destroy()
+        resolve(answered)
+      }
+      socket.once('data', () => end(true)).once('error', () => end(false))
+      socket.once('close', () => end(false)).setTimeout(1_000, () => end(false))
+    })
+    if (isOpen) return
+    await sleep(20)
+  }
+}
+
+async function stop(child: ChildProcess, ended: Promise<unknown>): Promise<void> {
+  child.kill('SIGTERM')
+  const force = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
+  await ended
+  clearTimeout(force)
+}
+
+function current(broker: BrokerFile): BrokerFile['invitations'] {
+  const now = new Date().toISOString()
+  return broker.invitations.filter(({ expiresAt }) => expiresAt > now)
+}
+
+async function requireBroker(home: string): Promise<BrokerFile> {
+  const broker = await readBroker(home)
+  if (broker === undefined)
+    throw fleetError('fleet-not-set-up', 'The broker of the fleet is not on this machine.')
+  return broker
+}
+
+export function notSetUp(): Error {
+  return fleetError(
+    'fleet-not-set-up',
+    'This machine is in no fleet. `chirality fleet init` makes one, `chirality fleet join CODE` joins one.',
+  )
+}
+
+function requireName(machine: string): void {
+  if (isMachineName(machine)) return
+  throw fleetError(
+    'fleet-refused',
+    `${JSON.stringify(machine)} cannot be the name of a machine. Take small letters, digits and dashes, at most 40.`,
+  )
+}
+
+const INVITATION_MS = 86_400_000
+const JOIN_MS = 20_000
+const ANSWER_MS = 200
+const STOP_MS = 10_000

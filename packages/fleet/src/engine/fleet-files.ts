@@ -1,0 +1,147 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { nkeys } from '@nats-io/transport-node'
+import { z } from 'zod'
+import { fleetError } from '../fleet-error.ts'
+import { inboxOf, isMachineName, type Role, rightsOf, subjects } from '../subjects.ts'
+
+const machineName = z.string().refine(isMachineName)
+const role = z.enum(['worker', 'hub'])
+
+/** What a machine needs to be one of the fleet: `fleet/member.json` in the user's data folder, for its owner only. */
+const memberFile = z.object({
+  machine: machineName,
+  role,
+  url: z.string(),
+  /** The private key of this machine. It never leaves it. */
+  seed: z.string(),
+  /** The certificate of the broker. No other is accepted. */
+  cert: z.string(),
+})
+
+export type Member = z.infer<typeof memberFile>
+
+/** Who may connect to the broker of this machine: `fleet/broker/broker.json`. */
+const brokerFile = z.object({
+  host: z.string(),
+  port: z.number().int(),
+  machines: z.array(z.object({ machine: machineName, role, key: z.string(), addedAt: z.string() })),
+  /** Keys that each let one machine join, once. */
+  invitations: z.array(z.object({ key: z.string(), role, expiresAt: z.string() })),
+})
+
+export type BrokerFile = z.infer<typeof brokerFile>
+
+const joinCode = z.object({ url: z.string(), cert: z.string(), seed: z.string() })
+export type JoinCode = z.infer<typeof joinCode>
+
+export function fleetFolder(home: string): string {
+  return join(home, 'fleet')
+}
+
+export function brokerFolder(home: string): string {
+  return join(home, 'fleet', 'broker')
+}
+
+export async function readMember(home: string): Promise<Member | undefined> {
+  return read(join(fleetFolder(home), 'member.json'), memberFile)
+}
+
+export async function writeMember(home: string, member: Member): Promise<void> {
+  await write(join(fleetFolder(home), 'member.json'), JSON.stringify(member, null, 2))
+}
+
+export async function readBroker(home: string): Promise<BrokerFile | undefined> {
+  return read(join(brokerFolder(home), 'broker.json'), brokerFile)
+}
+
+/** Also writes the configuration that follows from it. */
+export async function writeBroker(home: string, broker: BrokerFile): Promise<void> {
+  const folder = brokerFolder(home)
+  await write(join(folder, 'broker.json'), JSON.stringify(broker, null, 2))
+  await write(join(folder, 'nats.conf'), brokerConfig(broker, folder))
+}
+
+export function newKey(): { seed: string; key: string } {
+  const pair = nkeys.createUser()
+  return { seed: new TextDecoder().decode(pair.getSeed()), key: pair.getPublicKey() }
+}
+
+export function publicKeyOf(seed: string): string {
+  return nkeys.fromSeed(new TextEncoder().encode(seed)).getPublicKey()
+}
+
+export function isPublicKey(key: string): boolean {
+  try {
+    return key.startsWith('U') && nkeys.fromPublic(key).getPublicKey() === key
+  } catch {
+    return false
+  }
+}
+
+export function formatJoinCode(code: JoinCode): string {
+  return Buffer.from(JSON.stringify(code)).toString('base64url')
+}
+
+export function parseJoinCode(text: string): JoinCode {
+  try {
+    return joinCode.parse(JSON.parse(Buffer.from(text.trim(), 'base64url').toString()))
+  } catch (error) {
+    throw fleetError('fleet-refused', 'This is no join code. `chirality fleet invite` prints one.', error)
+  }
+}
+
+/** The configuration of `nats-server`. Every message is on the disk before it is acknowledged. */
+export function brokerConfig(broker: BrokerFile, folder: string): string {
+  const users = [
+    ...broker.machines.map(({ machine, role, key }) => user(key, { machine, role })),
+    ...broker.invitations.map(({ key }) => user(key)),
+  ]
+  return `# Written by chirality: change it with \`chirality fleet\`.
+listen: ${JSON.stringify(`${broker.host.includes(':') ? `[${broker.host}]` : broker.host}:${broker.port}`)}
+pid_file: ${JSON.stringify(join(folder, 'nats.pid'))}
+log_file: ${JSON.stringify(join(folder, 'nats.log'))}
+logfile_size_limit: 10000000
+max_payload: 8388608
+ping_interval: "5s"
+ping_max: 2
+tls { cert_file: ${JSON.stringify(join(folder, 'cert.pem'))}, key_file: ${JSON.stringify(join(folder, 'key.pem'))}, timeout: 10 }
+jetstream { store_dir: ${JSON.stringify(join(folder, 'store'))}, sync_interval: always }
+authorization {
+  timeout: 10
+  users: [
+${users.join('\n')}
+  ]
+}
+`
+}
+
+function user(key: string, machine?: { machine: string; role: Role }): string {
+  const rights =
+    machine === undefined
+      ? { publish: [subjects.join], subscribe: [`${inboxOf(JOINING)}.>`] }
+      : rightsOf(machine.machine, machine.role)
+  const joins = machine?.role === 'hub' ? [subjects.join] : []
+  const list = (names: string[]) => `[${names.map(name => JSON.stringify(name)).join(', ')}]`
+  const answers = machine === undefined ? '' : ', allow_responses: { max: 1, expires: "2m" }'
+  return `    { nkey: ${JSON.stringify(key)}, permissions: { publish: ${list(rights.publish)}, subscribe: ${list([...rights.subscribe, ...joins])}${answers} } }`
+}
+
+/** No machine can have this name. */
+export const JOINING = 'join-'
+
+async function read<T>(file: string, schema: z.ZodType<T>): Promise<T | undefined> {
+  const text = await readFile(file, 'utf8').catch(() => undefined)
+  if (text === undefined) return undefined
+  try {
+    return schema.parse(JSON.parse(text))
+  } catch (error) {
+    throw fleetError('fleet-not-set-up', `${file} is damaged. Remove it and join the fleet again.`, error)
+  }
+}
+
+export async function write(file: string, text: string): Promise<void> {
+  await mkdir(join(file, '..'), { recursive: true, mode: 0o700 })
+  await writeFile(`${file}.new`, text, { mode: 0o600 })
+  await rename(`${file}.new`, file)
+}

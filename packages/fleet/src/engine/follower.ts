@@ -1,0 +1,111 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Consumer, ConsumerMessages } from '@nats-io/jetstream'
+
+export interface StoredMessage {
+  subject: string
+  seq: number
+  headers: Record<string, string>
+  body: Uint8Array
+}
+
+/** Messages come one after the other; the next one waits. One that throws is tried again. */
+export type Handler = (message: StoredMessage) => Promise<void>
+
+interface FollowerSource {
+  isConnected: () => boolean
+  lastSeq: () => Promise<number>
+  /** Reads what comes after a number. */
+  consumer: (after: number) => Promise<Consumer>
+}
+
+/**
+ * Reads a stream for as long as it is wanted. Readers of brokers have fallen silent without a word, so its cursor is
+ * compared with the end of the stream, and a reader that hears nothing is made anew.
+ */
+export class Follower {
+  readonly #source: FollowerSource
+  readonly #handler: Handler
+  readonly #waiting = new Set<{ seq: number; resolve: () => void }>()
+  readonly #watchdog: NodeJS.Timeout
+  #cursor: number
+  #heardAtLastLook = -1
+  #messages: ConsumerMessages | undefined
+  #closed = false
+  readonly #ended: Promise<void>
+  /** How often a silent reader was replaced. */
+  restarts = 0
+
+  constructor(from: number | 'last-of-each', handler: Handler, source: FollowerSource) {
+    this.#source = source
+    this.#handler = handler
+    this.#cursor = from === 'last-of-each' ? 0 : Math.max(0, from - 1)
+    this.#watchdog = setInterval(() => void this.#look().catch(() => {}), LOOK_MS)
+    this.#watchdog.unref()
+    this.#ended = this.#run()
+  }
+
+  /** The last message that was handled. */
+  get cursor(): number {
+    return this.#cursor
+  }
+
+  /** Resolves when everything that is in the stream now was handled. */
+  async caughtUp(): Promise<void> {
+    const seq = await this.#source.lastSeq()
+    if (this.#cursor >= seq) return
+    await new Promise<void>(resolve => this.#waiting.add({ seq, resolve }))
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    clearInterval(this.#watchdog)
+    this.#messages?.stop()
+    await this.#ended
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#closed) {
+      try {
+        const consumer = await this.#source.consumer(this.#cursor)
+        this.#messages = await consumer.consume({ max_messages: 256 })
+        if (this.#closed) this.#messages.stop()
+        for await (const message of this.#messages) {
+          if (this.#closed) break
+          if (message.seq <= this.#cursor) continue
+          const named = (message.headers?.keys() ?? []).map(key => [key, message.headers?.get(key) ?? ''])
+          await this.#handler({
+            ...{ subject: message.subject, seq: message.seq, body: message.data },
+            headers: Object.fromEntries(named),
+          })
+          this.#advance(message.seq)
+        }
+      } catch {
+        // The broker is away, or the handler could not keep it: read again from the cursor.
+      }
+      this.#messages?.stop()
+      if (!this.#closed) await sleep(AGAIN_MS)
+    }
+  }
+
+  #advance(seq: number): void {
+    this.#cursor = seq
+    for (const one of this.#waiting) {
+      if (one.seq > seq) continue
+      this.#waiting.delete(one)
+      one.resolve()
+    }
+  }
+
+  async #look(): Promise<void> {
+    if (this.#closed || !this.#source.isConnected()) return
+    const before = this.#cursor
+    const isSilent = before === this.#heardAtLastLook
+    this.#heardAtLastLook = before
+    if (!isSilent || (await this.#source.lastSeq()) <= before || this.#cursor !== before) return
+    this.restarts += 1
+    this.#messages?.stop()
+  }
+}
+
+const LOOK_MS = 2_000
+const AGAIN_MS = 250

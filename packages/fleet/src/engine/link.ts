@@ -1,0 +1,243 @@
+import {
+  DeliverPolicy,
+  DiscardPolicy,
+  JetStreamApiError,
+  type JetStreamClient,
+  type JetStreamManager,
+  jetstream,
+  jetstreamManager,
+  RetentionPolicy,
+  StorageType,
+} from '@nats-io/jetstream'
+import {
+  connect,
+  headers,
+  type NatsConnection,
+  NoRespondersError,
+  nkeyAuthenticator,
+  TimeoutError,
+} from '@nats-io/transport-node'
+import { fleetError } from '../fleet-error.ts'
+import { inboxOf, STREAMS, type StreamKind } from '../subjects.ts'
+import { Follower, type Handler, type StoredMessage } from './follower.ts'
+
+export interface LinkOptions {
+  url: string
+  seed: string
+  /** The certificate of the broker, PEM. */
+  cert: string
+  machine: string
+}
+
+export type Published =
+  | { kind: 'stored'; seq: number }
+  /** Another message came before: nothing was written. */
+  | { kind: 'conflict' }
+
+export type Answer =
+  | { kind: 'answer'; body: Uint8Array }
+  /** Nobody listens: nothing was done. */
+  | { kind: 'absent' }
+  /** It may have been done. */
+  | { kind: 'silent' }
+
+export interface PublishOptions {
+  headers?: Record<string, string>
+  /** The last message of the subject must have this number; 0 for none. */
+  after?: number
+  /** The broker takes a message with the same id once. */
+  id?: string
+}
+
+/** The connection of one machine to its fleet. The only class that knows NATS, with `Follower`. */
+export class Link {
+  readonly #connection: NatsConnection
+  readonly #stream: JetStreamClient
+  readonly #manager: JetStreamManager
+  readonly #listeners = new Set<(connected: boolean) => void>()
+  #connected = true
+  #closed = false
+
+  private constructor(connection: NatsConnection, manager: JetStreamManager) {
+    this.#connection = connection
+    this.#stream = jetstream(connection, { timeout: ACK_MS })
+    this.#manager = manager
+    void this.#watch()
+  }
+
+  /** One attempt. Once it is open, it is kept: after a loss it is tried for ever. */
+  static async open({ url, seed, cert, machine }: LinkOptions): Promise<Link> {
+    let connection: NatsConnection
+    try {
+      connection = await connect({
+        servers: url.replace(/^(tls|nats):\/\//, ''),
+        authenticator: nkeyAuthenticator(new TextEncoder().encode(seed)),
+        tls: { ca: cert },
+        inboxPrefix: inboxOf(machine),
+        name: machine,
+        pingInterval: 3_000,
+        maxPingOut: 2,
+        reconnectTimeWait: 500,
+        maxReconnectAttempts: -1,
+        timeout: 10_000,
+        ignoreAuthErrorAbort: true,
+      })
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      throw fleetError('fleet-refused', `The broker at ${url} does not let this machine in: ${why}.`, error)
+    }
+    return new Link(connection, await jetstreamManager(connection, { checkAPI: false, timeout: ACK_MS }))
+  }
+
+  get connected(): boolean {
+    return this.#connected
+  }
+
+  onConnected(listener: (connected: boolean) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Makes the streams that are missing, and tries out what the fleet relies on. */
+  async prepare(): Promise<void> {
+    for (const [kind, { name, subjects }] of Object.entries(STREAMS)) {
+      const found = await this.#manager.streams.info(name).catch((error: unknown) => {
+        if (error instanceof JetStreamApiError && error.code === STREAM_NOT_FOUND) return undefined
+        throw error
+      })
+      if (found !== undefined) continue
+      await this.#manager.streams.add({
+        name,
+        subjects: [...subjects],
+        storage: StorageType.File,
+        retention: RetentionPolicy.Limits,
+        discard: DiscardPolicy.New,
+        allow_direct: true,
+        deny_delete: kind === 'events',
+        ...(kind === 'state' ? { max_msgs_per_subject: 1, discard: DiscardPolicy.Old } : {}),
+        ...(kind === 'claims' ? { max_msgs_per_subject: 64, discard: DiscardPolicy.Old } : {}),
+        duplicate_window: DEDUPE_NS,
+      })
+    }
+    await this.#probe()
+  }
+
+  /** An old broker ignores an expectation without a word, and two machines would each think that they have the work. */
+  async #probe(): Promise<void> {
+    const subject = `chi.claim.probe-${crypto.randomUUID()}`
+    const first = await this.publish(subject, EMPTY, { after: 0 })
+    const second = await this.publish(subject, EMPTY, { after: 0 })
+    if (first.kind === 'stored' && second.kind === 'conflict') return
+    throw fleetError(
+      'fleet-no-broker',
+      'This broker does not hold expectations. Install a newer nats-server.',
+    )
+  }
+
+  /** Resolves when the broker has it on its disk. Rejects if that is not known. */
+  async publish(subject: string, body: Uint8Array, options: PublishOptions = {}): Promise<Published> {
+    const { after, id, headers: named = {} } = options
+    const own = headers()
+    for (const [name, value] of Object.entries(named)) own.set(name, value)
+    try {
+      const { seq } = await this.#stream.publish(subject, body, {
+        headers: own,
+        ...(id === undefined ? {} : { msgID: id }),
+        ...(after === undefined ? {} : { expect: { lastSubjectSequence: after } }),
+      })
+      return { kind: 'stored', seq }
+    } catch (error) {
+      if (error instanceof JetStreamApiError && error.code === WRONG_LAST_SEQUENCE)
+        return { kind: 'conflict' }
+      throw error
+    }
+  }
+
+  /** The last message of a subject of this machine. */
+  async last(kind: StreamKind, subject: string): Promise<StoredMessage | undefined> {
+    const { name } = STREAMS[kind]
+    const query = { last_by_subj: subject }
+    // Claims are read from the leader: a follower may not have heard of the last one.
+    const message =
+      kind === 'claims'
+        ? await this.#manager.streams.getMessage(name, query).catch(noMessage)
+        : await this.#manager.direct.getMessage(name, query)
+    if (message === null || message === undefined) return undefined
+    const named = (message.header?.keys() ?? []).map(key => [key, message.header.get(key)])
+    return { subject, seq: message.seq, headers: Object.fromEntries(named), body: message.data }
+  }
+
+  /** Every message of a stream from a number on, or the last one of each subject, in order. */
+  follow(kind: StreamKind, from: number | 'last-of-each', handler: Handler): Follower {
+    const { name } = STREAMS[kind]
+    const manager = this.#manager
+    return new Follower(from, handler, {
+      isConnected: () => this.#connected,
+      lastSeq: async () => (await manager.streams.info(name)).state.last_seq,
+      consumer: seq =>
+        this.#stream.consumers.get(name, {
+          ...(seq === 0 && from === 'last-of-each'
+            ? { deliver_policy: DeliverPolicy.LastPerSubject, filter_subjects: STREAMS[kind].subjects[0] }
+            : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: seq + 1 }),
+        }),
+    })
+  }
+
+  /** Asked once. Whoever hears `silent` looks before asking again. */
+  async request(subject: string, body: Uint8Array, timeout: number): Promise<Answer> {
+    try {
+      return { kind: 'answer', body: (await this.#connection.request(subject, body, { timeout })).data }
+    } catch (error) {
+      if (error instanceof NoRespondersError || isCausedBy(error, NoRespondersError))
+        return { kind: 'absent' }
+      if (error instanceof TimeoutError || isCausedBy(error, TimeoutError)) return { kind: 'silent' }
+      throw error
+    }
+  }
+
+  /** Answers requests until it is called again. */
+  serve(subject: string, handler: (body: Uint8Array) => Promise<Uint8Array>): () => void {
+    const subscription = this.#connection.subscribe(subject, {
+      callback: (error, message) => {
+        if (error !== null) return
+        void handler(message.data).then(answer => message.respond(answer))
+      },
+    })
+    return () => subscription.unsubscribe()
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#connection.close()
+  }
+
+  async #watch(): Promise<void> {
+    for await (const { type } of this.#connection.status()) {
+      if (type === 'disconnect' || type === 'staleConnection') this.#tell(false)
+      else if (type === 'reconnect') this.#tell(true)
+    }
+    if (!this.#closed) this.#tell(false)
+  }
+
+  #tell(connected: boolean): void {
+    if (connected === this.#connected) return
+    this.#connected = connected
+    for (const listener of [...this.#listeners]) listener(connected)
+  }
+}
+
+const EMPTY = new Uint8Array()
+const ACK_MS = 10_000
+const DEDUPE_NS = 120_000_000_000
+const STREAM_NOT_FOUND = 10_059
+const WRONG_LAST_SEQUENCE = 10_071
+const NO_MESSAGE = 10_037
+
+function noMessage(error: unknown): undefined {
+  if (error instanceof JetStreamApiError && error.code === NO_MESSAGE) return undefined
+  throw error
+}
+
+function isCausedBy(error: unknown, type: new (...args: never[]) => Error): boolean {
+  return error instanceof Error && error.cause instanceof type
+}

@@ -1,0 +1,339 @@
+import { readFileSync } from 'node:fs'
+import { availableParallelism, loadavg } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SessionHost, SessionLog } from '@chirality/sessions'
+import { BEAT_MS } from './claim/presence.ts'
+import { answerJoins, notSetUp, type RunningBroker, startBroker } from './engine/broker.ts'
+import { fleetFolder, type Member, readBroker, readMember, write } from './engine/fleet-files.ts'
+import type { Follower } from './engine/follower.ts'
+import { Link } from './engine/link.ts'
+import { findNatsServer } from './engine/nats-binary.ts'
+import { fleetError } from './fleet-error.ts'
+import { type Beat, type Machine, Machines } from './machines.ts'
+import { Mirror } from './mirror/mirror.ts'
+import { type RemoteSession, RemoteSessions } from './remote-sessions.ts'
+import { answerCalls, callMachine, fetchBytes, pingMachine, type RemoteCall } from './rpc/calls.ts'
+import { LogBytes } from './ship/log-bytes.ts'
+import { logPath, Shipper } from './ship/shipper.ts'
+import { parseSubject, subjects } from './subjects.ts'
+
+export interface FleetMemberOptions {
+  /** The user's data folder. */
+  home: string
+  /** Has to be the broker that this machine joined. */
+  url?: string
+  labels?: readonly string[]
+  /** How many turns may run at once. */
+  slots?: number
+  onFault?: (error: unknown) => void
+  /** For people: what happens. */
+  onNews?: (text: string) => void
+}
+
+/** What a machine brings into the fleet. */
+export interface LocalMachine {
+  host: SessionHost
+  version: string
+  agents: () => Promise<Beat['agents']>
+  /** Answers a call of a hub as this machine's own server would. */
+  answer: (call: RemoteCall) => Promise<unknown>
+  onRemoved: (listener: (sessionId: string) => void) => () => void
+}
+
+/** This machine in its fleet. The broker may be away at any time: agents, logs and the own dashboard go on. */
+export class FleetMember {
+  readonly machine: string
+  readonly #member: Member
+  readonly #options: FleetMemberOptions
+  readonly #broker: RunningBroker | undefined
+  readonly #machines: Machines
+  readonly #remote: RemoteSessions
+  readonly #mirror: Mirror
+  readonly #stop = new AbortController()
+  readonly #cleanups: (() => unknown)[] = []
+  readonly #dirty = new Set<string>()
+  #agents: Beat['agents'] = []
+  #link: Link | undefined
+  #events: Follower | undefined
+  #state: Follower | undefined
+  #running: Promise<void> = Promise.resolve()
+
+  private constructor(member: Member, options: FleetMemberOptions, broker: RunningBroker | undefined) {
+    this.#member = member
+    this.#options = options
+    this.#broker = broker
+    this.machine = member.machine
+    this.#machines = new Machines(member.machine)
+    const folder = join(fleetFolder(options.home), 'mirrors')
+    this.#remote = new RemoteSessions(folder)
+    const fetch = (machine: string, session: string, from: number) =>
+      fetchBytes(this.#link, machine, { session, from })
+    this.#mirror = new Mirror({ folder, fetch })
+  }
+
+  /** Reads what `fleet init` or `fleet join` wrote, and starts the broker if it is this machine's. */
+  static async open(options: FleetMemberOptions): Promise<FleetMember> {
+    const { home, url } = options
+    const member = await readMember(home)
+    if (member === undefined) throw notSetUp()
+    if (url !== undefined && url !== member.url)
+      throw fleetError('fleet-refused', `This machine joined ${member.url}, not ${url}.`)
+    const hasBroker = (await readBroker(home)) !== undefined
+    const binary = hasBroker
+      ? await findNatsServer({ home, fetch: true, onProgress: options.onNews })
+      : undefined
+    const broker = binary && (await startBroker(home, binary.path))
+    return new FleetMember(member, options, broker)
+  }
+
+  get role(): Member['role'] {
+    return this.#member.role
+  }
+
+  get connected(): boolean {
+    return this.#link?.connected ?? false
+  }
+
+  /** Does not wait for the broker. */
+  start(local: LocalMachine): void {
+    this.#cleanups.push(
+      local.host.onStatus(({ sessionId }) => this.#dirty.add(sessionId)),
+      local.onRemoved(sessionId => this.#dirty.add(sessionId)),
+    )
+    this.#running = this.#run(local)
+  }
+
+  machines(): Machine[] {
+    return this.#machines.list()
+  }
+
+  /** The sessions of the other machines. */
+  sessions(): RemoteSession[] {
+    return this.#remote.list()
+  }
+
+  session(sessionId: string): RemoteSession | undefined {
+    return this.#remote.get(sessionId)
+  }
+
+  onChange(listener: (sessionId: string) => void): () => void {
+    return this.#remote.onChange(listener)
+  }
+
+  /** The mirrored log of a session of another machine. Close it. */
+  async log(sessionId: string): Promise<SessionLog> {
+    const machine = this.#require(sessionId)
+    return this.#mirror.log(machine, sessionId)
+  }
+
+  /** The folder that has the mirrored logs of a machine, for readers of files. */
+  mirrorRoot(machine: string): string {
+    return this.#mirror.root(machine)
+  }
+
+  /** Calls the machine that has the session. */
+  call(sessionId: string, call: RemoteCall): Promise<unknown> {
+    return callMachine(this.#link, this.#require(sessionId), call)
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+    for (const clean of this.#cleanups.splice(0)) await clean()
+    await this.#running
+    await this.#mirror.close()
+    await this.#link?.close()
+    await this.#broker?.stop()
+  }
+
+  #require(sessionId: string): string {
+    const found = this.#remote.get(sessionId)
+    if (found !== undefined) return found.machine
+    throw fleetError('machine-away', `No machine of the fleet has the session ${sessionId}.`)
+  }
+
+  async #run(local: LocalMachine): Promise<void> {
+    const { signal } = this.#stop
+    const link = await this.#connect()
+    if (link === undefined) return
+    this.#link = link
+    this.#machines.connected(true)
+    this.#cleanups.push(
+      link.onConnected(connected => {
+        this.#machines.connected(connected)
+        this.#options.onNews?.(
+          connected ? 'The fleet is connected again.' : 'The fleet is not connected. Agents work on.',
+        )
+      }),
+    )
+    if (this.role === 'hub') await this.#lead(link)
+    const shipper = new Shipper({
+      ...{ link, machine: this.machine, onFault: this.#options.onFault },
+      projects: () => local.host.projects(),
+      open: () => local.host.statuses(),
+    })
+    this.#cleanups.push(
+      () => shipper.close(),
+      answerCalls(link, this.machine, {
+        call: call => local.answer(call),
+        bytes: (session, from) => this.#bytes(local, session, from),
+      }),
+    )
+    this.#options.onNews?.(`This is the ${this.role} ${this.machine} of the fleet at ${this.#member.url}.`)
+    void local.agents().then(agents => {
+      this.#agents = agents
+    }, this.#options.onFault)
+    await this.#markAll(local)
+    let beatAt = Number.NEGATIVE_INFINITY
+    while (!signal.aborted) {
+      try {
+        if (performance.now() - beatAt >= BEAT_MS) {
+          beatAt = performance.now()
+          await link.publish(subjects.presence(this.machine), Buffer.from(JSON.stringify(this.#beat(local))))
+        }
+        await this.#tellSessions(link, local)
+      } catch (error) {
+        if (link.connected && !signal.aborted) this.#options.onFault?.(error)
+      }
+      await sleep(TELL_MS, undefined, { signal }).catch(() => {})
+    }
+  }
+
+  /** Tries until it is let in, or closed. */
+  async #connect(): Promise<Link | undefined> {
+    const { signal } = this.#stop
+    let told = ''
+    while (!signal.aborted) {
+      try {
+        return await Link.open(this.#member)
+      } catch (error) {
+        const why = error instanceof Error ? error.message : String(error)
+        if (why !== told) this.#options.onNews?.(`${why} It is tried again.`)
+        told = why
+        await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})
+      }
+    }
+    return undefined
+  }
+
+  /** What only hubs do: they keep the streams, read them, and let machines join. */
+  async #lead(link: Link): Promise<void> {
+    const { signal } = this.#stop
+    for (let isReady = false; !isReady && !signal.aborted; ) {
+      try {
+        await link.prepare()
+        isReady = true
+      } catch (error) {
+        this.#options.onFault?.(error)
+        await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})
+      }
+    }
+    if (this.#broker !== undefined)
+      this.#cleanups.push(
+        answerJoins(this.#options.home, link, (machine, key) =>
+          this.#options.onNews?.(`The machine ${machine} joined. Its key is ${key}.`),
+        ),
+      )
+    const cursorFile = join(fleetFolder(this.#options.home), 'mirrors', '.cursor')
+    const events = link.follow('events', readCursor(cursorFile) + 1, async message => {
+      if (parseSubject(message.subject)?.machine !== this.machine) await this.#mirror.take(message)
+    })
+    const firstLive = performance.now() + SETTLE_MS
+    const state = link.follow('state', 'last-of-each', async message => this.#heard(link, message, firstLive))
+    const saving = setInterval(() => void saveCursor(), SAVE_MS)
+    const saveCursor = () =>
+      write(cursorFile, String(this.#mirror.safeCursor(events.cursor))).catch(this.#options.onFault)
+    this.#events = events
+    this.#state = state
+    this.#cleanups.push(async () => {
+      clearInterval(saving)
+      await events.close()
+      await state.close()
+      await saveCursor()
+    })
+  }
+
+  /** For tests and `fleet status`: resolves when what is in the streams now was taken. */
+  async caughtUp(): Promise<void> {
+    await this.#events?.caughtUp()
+    await this.#state?.caughtUp()
+  }
+
+  async #heard(link: Link, message: { subject: string; body: Uint8Array }, firstLive: number): Promise<void> {
+    const { machine, session } = parseSubject(message.subject) ?? {}
+    if (machine === undefined) return
+    if (session !== undefined) {
+      if (machine !== this.machine) this.#remote.take(machine, session, Buffer.from(message.body).toString())
+      return
+    }
+    const isLive = performance.now() > firstLive
+    this.#machines.heard(machine, message.body, isLive)
+    // A beat that was stored earlier says nothing of now.
+    if (!isLive && machine !== this.machine)
+      void pingMachine(link, machine).then(
+        isHere => isHere && this.#machines.answered(machine),
+        () => {},
+      )
+  }
+
+  #beat(local: LocalMachine): Beat {
+    const statuses = local.host.statuses()
+    return {
+      role: this.role,
+      version: local.version,
+      labels: [...(this.#options.labels ?? [])],
+      slots: this.#options.slots ?? availableParallelism(),
+      busy: statuses.filter(({ phase }) => phase !== 'idle').length,
+      load: (loadavg()[0] ?? 0) / availableParallelism(),
+      agents: this.#agents,
+      projects: local.host.projects(),
+    }
+  }
+
+  async #markAll({ host }: LocalMachine): Promise<void> {
+    for (const root of host.projects())
+      for (const { id } of await host.store.list(root).catch(() => [])) this.#dirty.add(id)
+  }
+
+  async #tellSessions(link: Link, { host }: LocalMachine): Promise<void> {
+    for (const sessionId of [...this.#dirty]) {
+      this.#dirty.delete(sessionId)
+      try {
+        const session = await host.store.get(sessionId)
+        const status = host.statuses().find(one => one.sessionId === sessionId) ?? null
+        const body = session === undefined ? '' : JSON.stringify({ session, status })
+        await link.publish(subjects.session(this.machine, sessionId), Buffer.from(body))
+      } catch (error) {
+        this.#dirty.add(sessionId)
+        throw error
+      }
+    }
+  }
+
+  #bytes({ host }: LocalMachine, session: string, from: number): Buffer {
+    const root = host.projects().find(one => existsLog(one, session))
+    return root === undefined ? Buffer.alloc(0) : new LogBytes(logPath(root, session)).read(from, MAX_FETCH)
+  }
+}
+
+const TELL_MS = 250
+const AGAIN_MS = 1_000
+const SAVE_MS = 1_000
+const SETTLE_MS = 2_000
+const MAX_FETCH = 256 * 1024
+
+function existsLog(root: string, session: string): boolean {
+  return (
+    /^[A-Za-z0-9_-]{1,64}$/.test(session) &&
+    new LogBytes(logPath(root, session)).checksumBefore(0) !== undefined
+  )
+}
+
+function readCursor(file: string): number {
+  try {
+    const cursor = Number(readFileSync(file, 'utf8'))
+    return Number.isSafeInteger(cursor) && cursor >= 0 ? cursor : 0
+  } catch {
+    return 0
+  }
+}

@@ -1,0 +1,20 @@
+export {
+  type Claim,
+  type ClaimStep,
+  type ClaimStore,
+  Claims,
+  type Judged,
+  judgeClaim,
+} from './claim/claims.ts'
+export { type MachineState, stateOf } from './claim/presence.ts'
+export { type InitOptions, initFleet, invite, joinFleet, revoke } from './engine/broker.ts'
+export { certificateFingerprint, keyFingerprint } from './engine/certificate.ts'
+export { type Member, publicKeyOf, readMember } from './engine/fleet-files.ts'
+export { BIN_VARIABLE, findNatsServer, type NatsBinary } from './engine/nats-binary.ts'
+export type { FleetErrorCode } from './fleet-error.ts'
+export { FleetMember, type FleetMemberOptions, type LocalMachine } from './fleet-member.ts'
+export type { Beat, Machine } from './machines.ts'
+export { type Candidate, type Placement, place, type Work } from './placement/place.ts'
+export type { RemoteSession } from './remote-sessions.ts'
+export type { RemoteCall } from './rpc/calls.ts'
+export type { Role } from './subjects.ts'

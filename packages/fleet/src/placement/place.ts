@@ -1,0 +1,96 @@
+import type { MachineState } from '../claim/presence.ts'
+
+export interface Work {
+  id: string
+  /** All of them have to be labels of the machine. */
+  labels: readonly string[]
+  /** The agent that does it. */
+  agent: string
+  /** The project, by the name that it has on every machine. */
+  project: string
+}
+
+export interface Candidate {
+  machine: string
+  state: MachineState
+  labels: readonly string[]
+  slots: number
+  /** Turns that run. */
+  busy: number
+  agents: readonly { id: string; installed: boolean; loggedIn: boolean }[]
+  projects: readonly string[]
+  /** Of one core; 1 is all of it. */
+  load: number
+}
+
+export type Placement = { machine: string; why: string } | { waits: true; why: string }
+
+/**
+ * Where a new session or task runs: the first rule that leaves no machine is the reason why it waits. Of several the
+ * one with most room, then the least loaded, then the one that a hash of both names chooses: every hub says the same.
+ */
+export function place(work: Work, machines: readonly Candidate[]): Placement {
+  let left = machines
+  for (const { fits, why } of RULES) {
+    const next = left.filter(machine => fits(machine, work))
+    if (next.length === 0) return { waits: true, why: why(work, left) }
+    left = next
+  }
+  const [best] = [...left].sort(
+    (a, b) =>
+      share(a) - share(b) ||
+      Math.round(a.load * 4) - Math.round(b.load * 4) ||
+      rank(work.id, b.machine) - rank(work.id, a.machine) ||
+      (a.machine < b.machine ? -1 : 1),
+  )
+  if (best === undefined) return { waits: true, why: 'waits: there is no machine' }
+  const room = `${best.slots - best.busy} of ${best.slots} slots free`
+  return {
+    machine: best.machine,
+    why: left.length === 1 ? `the only machine that fits, ${room}` : `most room: ${room}`,
+  }
+}
+
+interface Rule {
+  fits: (machine: Candidate, work: Work) => boolean
+  why: (work: Work, left: readonly Candidate[]) => string
+}
+
+const RULES: readonly Rule[] = [
+  { fits: ({ state }) => state === 'here', why: () => 'waits: no machine is connected' },
+  {
+    fits: ({ labels }, work) => work.labels.every(label => labels.includes(label)),
+    why: ({ labels }) => `waits: no machine has the labels ${labels.join(', ')}`,
+  },
+  {
+    fits: ({ agents }, work) => agents.some(({ id, installed }) => id === work.agent && installed),
+    why: ({ agent }, left) => `waits: ${agent} is not installed on ${namesOf(left)}`,
+  },
+  {
+    fits: ({ agents }, work) => agents.some(({ id, loggedIn }) => id === work.agent && loggedIn),
+    why: ({ agent }, left) => `waits: ${agent} is not logged in on ${namesOf(left)}`,
+  },
+  {
+    fits: ({ projects }, work) => projects.includes(work.project),
+    why: ({ project }, left) => `waits: ${project} is not on ${namesOf(left)}`,
+  },
+  {
+    fits: ({ busy, slots }) => busy < slots,
+    why: (_, left) => `waits: no slot is free on ${namesOf(left)}`,
+  },
+]
+
+function namesOf(machines: readonly Candidate[]): string {
+  return machines.map(({ machine }) => machine).join(', ')
+}
+
+function share({ busy, slots }: Candidate): number {
+  return busy / slots
+}
+
+/** Rendezvous hashing, FNV-1a: a machine that leaves moves only its own work. */
+function rank(id: string, machine: string): number {
+  let hash = 0x811c9dc5
+  for (const char of `${machine}/${id}`) hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193) >>> 0
+  return hash
+}

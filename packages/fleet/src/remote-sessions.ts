@@ -1,0 +1,100 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { SessionStatus, StoredSession } from '@chirality/sessions'
+import { z } from 'zod'
+import { isSession } from './mirror/mirror.ts'
+
+/** A session of another machine, as that machine last told it. */
+export interface RemoteSession {
+  machine: string
+  session: StoredSession
+  /** Null if it is not open there. */
+  status: SessionStatus | null
+}
+
+const told = z.object({
+  session: z.looseObject({ id: z.string(), projectRoot: z.string(), updatedAt: z.string() }),
+  status: z.looseObject({ sessionId: z.string(), projectRoot: z.string(), phase: z.string() }).nullable(),
+})
+
+/** What other machines said of their sessions. It is in files, too, so that a hub knows it while the broker is away. */
+export class RemoteSessions {
+  readonly #folder: string
+  readonly #sessions = new Map<string, RemoteSession>()
+  readonly #listeners = new Set<(sessionId: string) => void>()
+
+  constructor(folder: string) {
+    this.#folder = folder
+    for (const machine of list(folder))
+      for (const name of list(join(folder, machine, STATES)))
+        this.#add(machine, name.replace(/\.json$/, ''), readText(join(folder, machine, STATES, name)))
+  }
+
+  list(): RemoteSession[] {
+    return [...this.#sessions.values()]
+  }
+
+  get(sessionId: string): RemoteSession | undefined {
+    return this.#sessions.get(sessionId)
+  }
+
+  onChange(listener: (sessionId: string) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** An empty text is the end of a session. */
+  take(machine: string, sessionId: string, text: string): void {
+    if (!isSession(sessionId)) return
+    const folder = join(this.#folder, machine, STATES)
+    const file = join(folder, `${sessionId}.json`)
+    if (text === '') {
+      if (this.#sessions.get(sessionId)?.machine === machine) this.#sessions.delete(sessionId)
+      rmSync(file, { force: true })
+    } else {
+      if (!this.#add(machine, sessionId, text)) return
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      writeFileSync(`${file}.new`, text, { mode: 0o600 })
+      renameSync(`${file}.new`, file)
+    }
+    for (const listener of [...this.#listeners]) listener(sessionId)
+  }
+
+  /** False if it is malformed, or another machine has a session of this id: the first one keeps it. */
+  #add(machine: string, sessionId: string, text: string): boolean {
+    const parsed = parse(text)
+    if (parsed === undefined || parsed.session.id !== sessionId) return false
+    const known = this.#sessions.get(sessionId)
+    if (known !== undefined && known.machine !== machine) return false
+    this.#sessions.set(sessionId, { machine, ...parsed })
+    return true
+  }
+}
+
+const STATES = 'states'
+
+function parse(text: string): Pick<RemoteSession, 'session' | 'status'> | undefined {
+  try {
+    const { session, status } = told.parse(JSON.parse(text))
+    if (status !== null && status.sessionId !== session.id) return undefined
+    return { session: session as unknown as StoredSession, status: status as unknown as SessionStatus | null }
+  } catch {
+    return undefined
+  }
+}
+
+function list(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,106 @@
+import { CodedError, isCodedError } from '@chirality/core'
+import type { Link } from '../engine/link.ts'
+import { fleetError } from '../fleet-error.ts'
+import { subjects } from '../subjects.ts'
+
+/** A call of a hub to the machine that has the session. */
+export interface RemoteCall {
+  path: string
+  input: unknown
+}
+
+type Request =
+  | ({ kind: 'call'; id: string } & RemoteCall)
+  | { kind: 'ping' }
+  | { kind: 'bytes'; session: string; from: number }
+
+/**
+ * Calls another machine, once. `machine-away` means that nothing was done. `machine-silent` means that it is not known:
+ * the caller looks at the session before it tries again.
+ */
+export async function callMachine(
+  link: Link | undefined,
+  machine: string,
+  call: RemoteCall,
+): Promise<unknown> {
+  const answer = await ask(link, machine, { kind: 'call', id: crypto.randomUUID(), ...call }, CALL_MS)
+  if (answer === undefined)
+    throw fleetError('machine-away', `The machine ${machine} cannot be reached now. Nothing was done.`)
+  if (answer === 'silent')
+    throw fleetError(
+      'machine-silent',
+      `The machine ${machine} did not answer. It may have done it: look at the session before you try again.`,
+    )
+  const said = JSON.parse(Buffer.from(answer).toString()) as CallAnswer
+  if (said.ok) return said.data
+  // With the code that it has there.
+  throw new CodedError(said.code, said.message)
+}
+
+type CallAnswer = { ok: true; data?: unknown } | { ok: false; code: string; message: string }
+
+export async function pingMachine(link: Link, machine: string): Promise<boolean> {
+  return isBytes(await ask(link, machine, { kind: 'ping' }, PING_MS))
+}
+
+/** Bytes of a log of another machine. Undefined if it cannot be reached. */
+export async function fetchBytes(
+  link: Link | undefined,
+  machine: string,
+  { session, from }: { session: string; from: number },
+): Promise<Buffer | undefined> {
+  const answer = await ask(link, machine, { kind: 'bytes', session, from }, PING_MS)
+  return isBytes(answer) ? Buffer.from(answer) : undefined
+}
+
+export interface Answers {
+  call: (call: RemoteCall) => Promise<unknown>
+  bytes: (session: string, from: number) => Buffer
+}
+
+/** Answers the hubs. The same call, delivered twice, is done once. */
+export function answerCalls(link: Link, machine: string, answers: Answers): () => void {
+  const done = new Map<string, Promise<CallAnswer>>()
+  return link.serve(subjects.calls(machine), async body => {
+    const request = JSON.parse(Buffer.from(body).toString()) as Request
+    if (request.kind === 'ping') return Buffer.from('{}')
+    if (request.kind === 'bytes') return answers.bytes(String(request.session), Number(request.from))
+    const { id, path, input } = request
+    let answer = done.get(id)
+    if (answer === undefined) {
+      answer = answers.call({ path, input }).then(
+        (data): CallAnswer => ({ ok: true, data }),
+        (error: unknown): CallAnswer => refusal(error),
+      )
+      done.set(id, answer)
+      if (done.size > MAX_REMEMBERED) done.delete(done.keys().next().value ?? '')
+    }
+    return Buffer.from(JSON.stringify(await answer))
+  })
+}
+
+function refusal(error: unknown): CallAnswer {
+  const message = error instanceof Error ? error.message : String(error)
+  return { ok: false, code: isCodedError(error) ? error.code : 'internal', message }
+}
+
+async function ask(
+  link: Link | undefined,
+  machine: string,
+  request: Request,
+  timeout: number,
+): Promise<Uint8Array | 'silent' | undefined> {
+  if (!link?.connected) return undefined
+  const answer = await link.request(subjects.calls(machine), Buffer.from(JSON.stringify(request)), timeout)
+  if (answer.kind === 'answer') return answer.body
+  return answer.kind === 'absent' ? undefined : 'silent'
+}
+
+function isBytes(answer: Uint8Array | 'silent' | undefined): answer is Uint8Array {
+  return answer instanceof Uint8Array
+}
+
+/** Starting an agent takes its time. */
+const CALL_MS = 60_000
+const PING_MS = 10_000
+const MAX_REMEMBERED = 1_000

@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto'
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Link } from '../engine/link.ts'
+import { subjects } from '../subjects.ts'
+import { LogBytes } from './log-bytes.ts'
+
+export interface ShipperOptions {
+  link: Link
+  machine: string
+  /** The projects whose sessions are shipped. */
+  projects: () => readonly string[]
+  /** The sessions that are open: their logs are looked at often, the others now and then. */
+  open: () => readonly { sessionId: string; projectRoot: string }[]
+  onFault?: (error: unknown) => void
+}
+
+/** How much of a log is in the stream, by the stream's own last message: no state of ours can differ from it. */
+interface Place {
+  path: string
+  /** The file that the offsets belong to. */
+  generation: string
+  offset: number
+  checksum: number
+  /** The number of the last message. The next one is taken only after it. */
+  seq: number
+}
+
+/**
+ * Follows the logs of this machine's sessions and publishes their bytes. The files stay the truth: what is not
+ * acknowledged is read again from them, also after the broker was away or lost its disk.
+ */
+export class Shipper {
+  readonly #options: ShipperOptions
+  readonly #places = new Map<string, Place>()
+  readonly #sizes = new Map<string, number>()
+  readonly #stop = new AbortController()
+  readonly #ended: Promise<void>
+  #lastSweep = Number.NEGATIVE_INFINITY
+
+  constructor(options: ShipperOptions) {
+    this.#options = options
+    options.link.onConnected(connected => {
+      // It may be another broker, or have lost what it had.
+      if (connected) this.#places.clear()
+    })
+    this.#ended = this.#run()
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+    await this.#ended
+  }
+
+  /** Ships everything that is in the files now. */
+  async flush(): Promise<void> {
+    for (const [sessionId, path] of this.#all()) await this.#ship(sessionId, path)
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop
+    while (!signal.aborted) {
+      if (this.#options.link.connected) {
+        for (const [sessionId, path] of this.#grown()) {
+          if (signal.aborted) break
+          try {
+            await this.#ship(sessionId, path)
+          } catch (error) {
+            // Not known to be stored: the stream is asked how far it came.
+            this.#places.delete(sessionId)
+            this.#sizes.delete(path)
+            if (this.#options.link.connected) this.#options.onFault?.(error)
+            await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})
+            break
+          }
+        }
+      }
+      await sleep(PACE_MS, undefined, { signal }).catch(() => {})
+    }
+  }
+
+  /** Those whose file has another size than when it was last looked at. */
+  *#grown(): Generator<[sessionId: string, path: string]> {
+    const isSweep = performance.now() - this.#lastSweep > SWEEP_MS
+    if (isSweep) this.#lastSweep = performance.now()
+    for (const [sessionId, path] of isSweep ? this.#all() : this.#open()) {
+      const size = statSync(path, { throwIfNoEntry: false })?.size
+      if (size === undefined || (size === this.#sizes.get(path) && this.#places.has(sessionId))) continue
+      yield [sessionId, path]
+      this.#sizes.set(path, size)
+    }
+  }
+
+  #open(): [string, string][] {
+    return this.#options
+      .open()
+      .map(({ sessionId, projectRoot }) => [sessionId, logPath(projectRoot, sessionId)])
+  }
+
+  #all(): [string, string][] {
+    return this.#options.projects().flatMap(root => {
+      const folder = join(root, '.chirality', 'events')
+      return sessionsIn(folder).map((id): [string, string] => [id, logPath(root, id)])
+    })
+  }
+
+  async #ship(sessionId: string, path: string): Promise<void> {
+    const { link, machine } = this.#options
+    const subject = subjects.events(machine, sessionId)
+    const file = new LogBytes(path)
+    let place = this.#places.get(sessionId) ?? (await this.#ask(subject, path))
+    if (file.checksumBefore(place.offset) !== place.checksum)
+      place = { ...place, generation: randomUUID(), offset: 0, checksum: 0 }
+    this.#places.set(sessionId, place)
+    for (let part = file.next(place.offset); part !== undefined; part = file.next(place.offset)) {
+      const to = part.from + part.bytes.length
+      const checksum = file.checksumBefore(to)
+      if (checksum === undefined) return
+      const published = await link.publish(subject, part.bytes, {
+        after: place.seq,
+        id: `${sessionId}:${place.generation}:${part.from}:${to}`,
+        headers: {
+          'Chi-From': String(part.from),
+          'Chi-To': String(to),
+          'Chi-Generation': place.generation,
+          'Chi-Checksum': String(checksum),
+        },
+      })
+      // An earlier publication was stored though its acknowledgement was lost.
+      if (published.kind === 'conflict') place = await this.#ask(subject, path)
+      else place = { ...place, offset: to, checksum, seq: published.seq }
+      this.#places.set(sessionId, place)
+    }
+  }
+
+  async #ask(subject: string, path: string): Promise<Place> {
+    const last = await this.#options.link.last('events', subject)
+    if (last === undefined) return { path, generation: randomUUID(), offset: 0, checksum: 0, seq: 0 }
+    const { headers, seq } = last
+    const generation = headers['Chi-Generation'] ?? randomUUID()
+    return {
+      path,
+      generation,
+      offset: Number(headers['Chi-To']),
+      checksum: Number(headers['Chi-Checksum']),
+      seq,
+    }
+  }
+}
+
+export function logPath(projectRoot: string, sessionId: string): string {
+  return join(projectRoot, '.chirality', 'events', `${sessionId}.ndjson`)
+}
+
+/** The sessions that have a log in a folder. */
+export function sessionsIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).flatMap(name => /^([A-Za-z0-9_-]{1,64})\.ndjson$/.exec(name)?.[1] ?? [])
+  } catch {
+    return []
+  }
+}
+
+const PACE_MS = 100
+const SWEEP_MS = 5_000
+const AGAIN_MS = 500

@@ -1,0 +1,278 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect, createServer } from 'node:tls'
+import { afterAll, describe, expect, test } from 'vitest'
+import { stateOf } from '../src/claim/presence.ts'
+import { certificateFingerprint, makeCertificate } from '../src/engine/certificate.ts'
+import { brokerConfig, formatJoinCode, newKey, parseJoinCode } from '../src/engine/fleet-files.ts'
+import { findNatsServer, isOlder, parseVersion } from '../src/engine/nats-binary.ts'
+import { Machines } from '../src/machines.ts'
+import { Mirror } from '../src/mirror/mirror.ts'
+import { RemoteSessions } from '../src/remote-sessions.ts'
+import { LogBytes } from '../src/ship/log-bytes.ts'
+import { logPath } from '../src/ship/shipper.ts'
+import { isMachineName, machineNameOf, parseSubject, rightsOf } from '../src/subjects.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'chirality-fleet-parts-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const SESSION = '22222222-2222-4222-8222-222222222222'
+
+describe('nats-server', () => {
+  test('is known by its version and refused below the first sound one', () => {
+    expect(parseVersion('nats-server: v2.10.27\n')).toEqual([2, 10, 27])
+    expect(parseVersion('nothing')).toBeUndefined()
+    expect(
+      [
+        [2, 9, 10],
+        [2, 10, 22],
+      ].map(version => isOlder(version, [2, 10, 23])),
+    ).toEqual([true, true])
+    expect(
+      [
+        [2, 10, 23],
+        [2, 11, 0],
+        [3, 0, 0],
+      ].map(version => isOlder(version, [2, 10, 23])),
+    ).toEqual([false, false, false])
+  })
+
+  test('that is named and missing is an error that names the way out', async () => {
+    const env = { CHIRALITY_NATS_BIN: join(folder, 'missing') }
+    await expect(findNatsServer({ home: folder, env, fetch: true })).rejects.toThrow(
+      /2\.10\.23.*CHIRALITY_NATS_BIN/,
+    )
+  })
+
+  test('that is too old is refused with its version', async () => {
+    const old = join(folder, 'old-nats')
+    writeFileSync(old, '#!/bin/sh\necho "nats-server: v2.9.10"\n', { mode: 0o755 })
+    const env = { CHIRALITY_NATS_BIN: old }
+    await expect(findNatsServer({ home: folder, env })).rejects.toThrow(/2\.9\.10 is too old/)
+  })
+})
+
+test('the certificate of a broker is accepted by exactly those who know it, for its own names', async () => {
+  const { cert, key } = makeCertificate(['127.0.0.1', 'broker.example', '::1'])
+  const server = createServer({ cert, key }, socket => socket.end('hello')).listen(0, '127.0.0.1')
+  await new Promise(resolve => server.once('listening', resolve))
+  const address = server.address()
+  const port = typeof address === 'object' ? (address?.port ?? 0) : 0
+  const dial = (ca: string, servername: string) =>
+    new Promise<string>(resolve => {
+      const socket = connect({ port, host: '127.0.0.1', ca, servername })
+      const end = (said: string) => {
+        socket.destroy()
+        resolve(said)
+      }
+      socket.once('secureConnect', () => end('accepted')).once('error', ({ message }) => end(message))
+    })
+  expect(await dial(cert, 'broker.example')).toBe('accepted')
+  expect(await dial(cert, 'other.example')).toContain('does not match')
+  expect(await dial(makeCertificate(['broker.example']).cert, 'broker.example')).toContain('self-signed')
+  expect(certificateFingerprint(cert)).toMatch(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/)
+  await new Promise(resolve => server.close(resolve))
+})
+
+describe('names and rights', () => {
+  test('a machine name is a part of a subject and of a path', () => {
+    expect(['a', 'dev-box-2', 'x'.repeat(40)].every(isMachineName)).toBe(true)
+    for (const bad of ['', '-a', 'a-', 'A', 'a.b', 'a/b', '..', '*', '>', 'x'.repeat(41)])
+      expect(isMachineName(bad)).toBe(false)
+    expect(['Build-Host.example.com', '___', 'ÄÖ', `${'a'.repeat(39)}-x`].map(machineNameOf)).toEqual([
+      'build-host',
+      'machine',
+      'machine',
+      'a'.repeat(39),
+    ])
+  })
+
+  test('a worker writes what is its own and reads no stream', () => {
+    const { publish, subscribe } = rightsOf('w1', 'worker')
+    expect(publish.filter(subject => subject.startsWith('chi.'))).toEqual([
+      'chi.ev.w1.*',
+      'chi.state.w1.>',
+      'chi.claim.*',
+    ])
+    expect(publish.some(subject => subject.includes('CONSUMER'))).toBe(false)
+    expect(subscribe).toEqual(['chi.rpc.w1', '_INBOX_w1.>'])
+  })
+
+  test('the configuration names each key once, and an invitation can only ask to join', () => {
+    const [hub, guest] = [newKey(), newKey()]
+    const config = brokerConfig(
+      {
+        ...{ host: '127.0.0.1', port: 4222 },
+        machines: [{ machine: 'hub', role: 'hub', key: hub.key, addedAt: '' }],
+        invitations: [{ key: guest.key, role: 'worker', expiresAt: '' }],
+      },
+      '/data/fleet/broker',
+    )
+    expect(config).toContain('sync_interval: always')
+    expect(config.split(hub.key)).toHaveLength(2)
+    const line = config.split('\n').find(text => text.includes(guest.key))
+    expect(line).toContain('permissions: { publish: ["chi.join"], subscribe: ["_INBOX_join-.>"] }')
+    expect(config).not.toContain(hub.seed)
+  })
+
+  test('a join code is read back, and anything else is refused', () => {
+    const code = { url: 'tls://127.0.0.1:4222', cert: 'c', seed: 's' }
+    expect(parseJoinCode(`${formatJoinCode(code)}\n`)).toEqual(code)
+    for (const bad of ['', 'x', 'e30', '💥']) expect(() => parseJoinCode(bad)).toThrow(/no join code/)
+  })
+
+  test('a subject of another kind names no session', () => {
+    expect(parseSubject(`chi.ev.w.${SESSION}`)).toEqual({ machine: 'w', session: SESSION })
+    expect(parseSubject('chi.state.w.presence')).toEqual({ machine: 'w', session: undefined })
+    expect(parseSubject('chi.ev.W!.x')).toBeUndefined()
+    expect(parseSubject('other')).toBeUndefined()
+  })
+})
+
+test('a machine is away only if its observer listened all the time', () => {
+  const now = 100_000
+  expect(stateOf({ heardAt: now - 1_000, connectedSince: 0, now })).toBe('here')
+  expect(stateOf({ heardAt: now - 16_000, connectedSince: 0, now })).toBe('away')
+  expect(stateOf({ heardAt: now - 16_000, connectedSince: now - 2_000, now })).toBe('unknown')
+  expect(stateOf({ heardAt: now - 1_000, connectedSince: undefined, now })).toBe('unknown')
+  expect(stateOf({ heardAt: undefined, connectedSince: 0, now })).toBe('away')
+})
+
+test('a beat that was stored before this machine listened, or is malformed, makes nobody present', () => {
+  const machines = new Machines('hub')
+  machines.connected(true)
+  const beat = {
+    role: 'worker',
+    version: '1',
+    labels: [],
+    slots: 1,
+    busy: 0,
+    load: 0,
+    agents: [],
+    projects: [],
+  }
+  machines.heard('w1', Buffer.from(JSON.stringify(beat)), false)
+  machines.heard('w2', Buffer.from('{"role":"king"}'), true)
+  machines.heard('../w3', Buffer.from(JSON.stringify(beat)), true)
+  expect(machines.list()).toMatchObject([{ machine: 'w1', state: 'unknown' }])
+  machines.answered('w1')
+  expect(machines.list()).toMatchObject([{ machine: 'w1', state: 'here' }])
+})
+
+test('the bytes of a log end with a whole line, and a longer line comes in parts', () => {
+  const file = join(folder, 'log.ndjson')
+  const log = new LogBytes(file)
+  expect(log.next(0)).toBeUndefined()
+  writeFileSync(file, '{"a":1}\n{"b":2}\n{"half')
+  expect(log.next(0)?.bytes.toString()).toBe('{"a":1}\n{"b":2}\n')
+  expect(log.next(16)).toBeUndefined()
+  appendFileSync(file, `${'x'.repeat(600_000)}"}\nend\n`)
+  const parts: Buffer[] = []
+  for (let part = log.next(16); part !== undefined; part = log.next(part.from + part.bytes.length)) {
+    expect(part.bytes.length).toBeLessThanOrEqual(256 * 1024)
+    parts.push(part.bytes)
+  }
+  expect(Buffer.concat(parts).toString()).toBe(readFileSync(file, 'utf8').slice(16))
+  expect(log.checksumBefore(statSync(file).size + 1)).toBeUndefined()
+})
+
+describe('a mirror', () => {
+  const at = (from: number, text: string, seq: number, machine = 'w') => ({
+    ...{ subject: `chi.ev.${machine}.${SESSION}`, seq, body: Buffer.from(text) },
+    headers: { 'Chi-From': String(from) },
+  })
+  const line = (seq: number, text: string) =>
+    `${JSON.stringify({ seq, at: '2026-01-01T00:00:00.000Z', sessionId: SESSION, turnId: null, event: { type: 'status', sessionId: SESSION, status: 'notice', level: 'info', message: text } })}\n`
+  const made = (name: string, fetch: () => Promise<Buffer | undefined> = async () => undefined) => {
+    const mirrors = join(folder, name)
+    return {
+      mirror: new Mirror({ folder: mirrors, fetch }),
+      file: logPath(join(mirrors, 'w'), SESSION),
+      mirrors,
+    }
+  }
+
+  test('takes each part once, in any size, and its readers get whole lines', async () => {
+    const { mirror, file } = made('parts')
+    const text = [line(1, 'one'), line(2, 'ü'.repeat(50)), line(3, 'three')].join('')
+    const bytes = Buffer.from(text)
+    for (let from = 0, seq = 1; from < bytes.length; from += 37, seq += 1) {
+      const part = { ...at(from, '', seq), body: bytes.subarray(from, from + 37) }
+      await mirror.take(part)
+      if (seq % 3 === 0) await mirror.take(part)
+    }
+    const log = await mirror.log('w', SESSION)
+    expect(log.lastSeq).toBe(3)
+    expect(log.readAfter(0, 10).map(({ seq }) => seq)).toEqual([1, 2, 3])
+    await log.close()
+    await mirror.close()
+    expect(readFileSync(file).equals(bytes)).toBe(true)
+  })
+
+  test('does not move its cursor past a line that is not whole', async () => {
+    const { mirror } = made('cursor')
+    await mirror.take(at(0, line(1, 'one'), 7))
+    expect(mirror.safeCursor(7)).toBe(7)
+    await mirror.take(at(line(1, 'one').length, '{"seq":2', 8))
+    expect(mirror.safeCursor(9)).toBe(7)
+    await mirror.close()
+  })
+
+  test('cuts off half a line that a killed hub left', async () => {
+    const first = made('killed')
+    await first.mirror.take(at(0, line(1, 'one'), 1))
+    await first.mirror.close()
+    appendFileSync(first.file, '{"seq":2,"at"')
+    const second = new Mirror({ folder: first.mirrors, fetch: async () => undefined })
+    await second.take(at(line(1, 'one').length, line(2, 'two'), 2))
+    await second.close()
+    expect(readFileSync(first.file, 'utf8')).toBe(line(1, 'one') + line(2, 'two'))
+  })
+
+  test('keeps a hole open when the machine is away, and fills it when the machine answers', async () => {
+    let isHere = false
+    const whole = [1, 2, 3].map(seq => line(seq, 'text'))
+    const size = whole[0]?.length ?? 0
+    const { mirror, file } = made('hole', async () =>
+      isHere ? Buffer.from(whole.slice(0, 2).join('')) : undefined,
+    )
+    await mirror.take(at(size * 2, whole[2] ?? '', 3))
+    expect(readFileSync(file, 'utf8')).toBe('')
+    isHere = true
+    await mirror.take(at(size * 2, whole[2] ?? '', 3))
+    await mirror.close()
+    expect(readFileSync(file, 'utf8')).toBe(whole.join(''))
+  })
+
+  test('ignores a part without a place, and a session that is no id', async () => {
+    const { mirror, mirrors } = made('malformed')
+    await mirror.take({ ...at(0, line(1, 'x'), 1), headers: {} })
+    await mirror.take({ ...at(0, line(1, 'x'), 1), subject: 'chi.ev.w.$evil' })
+    expect(() => statSync(join(mirrors, 'w', '.chirality'))).toThrow()
+    await mirror.close()
+  })
+})
+
+test('what machines said of their sessions is known again after a restart, and a machine cannot take another’s', () => {
+  const states = join(folder, 'states')
+  const told = (title: string) =>
+    JSON.stringify({
+      session: { id: SESSION, projectRoot: '/p', updatedAt: '2026-01-01', title },
+      status: null,
+    })
+  const remote = new RemoteSessions(states)
+  const changed: string[] = []
+  remote.onChange(id => changed.push(id))
+  remote.take('w', SESSION, told('mine'))
+  remote.take('thief', SESSION, told('stolen'))
+  remote.take('w', '../x', told('out'))
+  remote.take('w', 'other', told('wrong id'))
+  remote.take('w', SESSION, 'no json')
+  expect(changed).toEqual([SESSION])
+  const again = new RemoteSessions(states)
+  expect(again.get(SESSION)).toMatchObject({ machine: 'w', session: { title: 'mine' } })
+  again.take('thief', SESSION, '')
+  expect(again.list()).toHaveLength(1)
+  again.take('w', SESSION, '')
+  expect(new RemoteSessions(states).list()).toEqual([])
+})

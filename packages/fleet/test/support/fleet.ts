@@ -1,0 +1,116 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { processEnv } from '@chirality/runner'
+import { openSessionLog, type SessionLog } from '@chirality/sessions'
+import { afterEach } from 'vitest'
+import {
+  answerJoins,
+  initFleet,
+  invite,
+  joinFleet,
+  type RunningBroker,
+  startBroker,
+} from '../../src/engine/broker.ts'
+import type { Member } from '../../src/engine/fleet-files.ts'
+import { Link } from '../../src/engine/link.ts'
+import { findNatsServer } from '../../src/engine/nats-binary.ts'
+
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean()
+})
+
+export function later(clean: () => unknown): void {
+  cleanups.push(clean)
+}
+
+export function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), 'chirality-fleet-'))
+  later(() => rmSync(made, { recursive: true, force: true }))
+  return made
+}
+
+/** Kept between runs, like the agents' binaries: a fetched broker is the same for every test. */
+const CACHE = join(import.meta.dirname, '..', '..', 'node_modules', '.cache')
+
+export async function natsBinary(): Promise<string> {
+  return (await findNatsServer({ home: CACHE, fetch: true, env: processEnv() })).path
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise(resolve => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
+
+export interface TestFleet {
+  home: string
+  hub: Member
+  broker: RunningBroker
+  restart: () => Promise<void>
+  stop: () => Promise<void>
+}
+
+/** A hub with a running broker. */
+export async function startFleet(): Promise<TestFleet> {
+  const home = folder()
+  const hub = await initFleet({ home, machine: 'hub', port: await freePort() })
+  const binary = await natsBinary()
+  let broker = await startBroker(home, binary)
+  later(() => broker.stop())
+  const stop = () => broker.stop()
+  const restart = async () => {
+    broker = await startBroker(home, binary)
+  }
+  return { home, hub, broker, stop, restart }
+}
+
+export async function connect(member: Member): Promise<Link> {
+  const link = await Link.open(member)
+  later(() => link.close())
+  return link
+}
+
+/** A second machine, which joined by a code. */
+export async function joined(
+  fleet: TestFleet,
+  hubLink: Link,
+  machine = 'worker',
+): Promise<{ home: string; member: Member }> {
+  const home = folder()
+  const stop = answerJoins(fleet.home, hubLink, () => {})
+  const { code } = await invite(fleet.home, 'worker')
+  const { member } = await whenItWorks(() => joinFleet({ home, code, machine }))
+  stop()
+  await whenItWorks(async () => (await Link.open(member)).close())
+  return { home, member }
+}
+
+/** A changed configuration takes a moment to hold. */
+export async function whenItWorks<T>(action: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await action()
+    } catch (error) {
+      if (attempt === 100) throw error
+      await new Promise(resolve => setTimeout(resolve, 100))
+    }
+  }
+}
+
+export async function sessionLog(projectRoot: string, id: string): Promise<SessionLog> {
+  const log = await openSessionLog(projectRoot, id)
+  later(() => log.close())
+  return log
+}
+
+export function say(log: SessionLog, text: string): void {
+  log.append({ type: 'chat:delta', sessionId: log.sessionId, text } as Parameters<SessionLog['append']>[0], {
+    turnId: 't',
+  })
+}
