@@ -1,5 +1,14 @@
 // Git for agents. Nothing that a repository names is run.
 
+export {
+  type BlamedLines,
+  type BlameRequest,
+  blameFile,
+  type LineOrigin,
+  MAX_BLAME_BYTES,
+} from './blame/blame-file.ts'
+export type { UserCommit } from './blame/incremental.ts'
+export type { TurnPoint } from './blame/turn-chain.ts'
 export type { ChangedFile, Changes, FileChange, GitStatus } from './git/changes.ts'
 export { diffTrees, type TreePair } from './git/diff-trees.ts'
 export { findRepository } from './git/find-repository.ts'

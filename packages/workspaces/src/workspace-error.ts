@@ -11,6 +11,8 @@ export type WorkspaceErrorCode =
   /** A file, a branch or a commit is not in the state that was asked about. Nothing was changed. */
   | 'review-refused'
   | 'review-missing'
+  /** Who wrote a file cannot be said: it is no text, or too large. */
+  | 'blame-refused'
 
 export function workspaceError(
   code: WorkspaceErrorCode,

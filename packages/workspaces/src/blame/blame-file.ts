@@ -1,0 +1,310 @@
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { hasCode } from '@chirality/core'
+import { type GitRepository, git } from '../git/git.ts'
+import { snapshotEnvironment, takeSnapshot } from '../git/snapshot.ts'
+import { workspaceError } from '../workspace-error.ts'
+import { resolveCommit } from '../worktrees/check-base.ts'
+import type { BlamedGroup, UserCommit } from './incremental.ts'
+import { blame, blameTip } from './tip-blame.ts'
+import {
+  blameFolder,
+  type ChainPoint,
+  type PrivateGit,
+  readAllChains,
+  type TurnPoint,
+  turnChain,
+  withPrivateGit,
+} from './turn-chain.ts'
+import { type Labels, labelsOf, type PointLabel } from './turn-labels.ts'
+
+/** Where a line comes from. */
+export type LineOrigin =
+  | {
+      kind: 'turns'
+      /** One, or all that ran when it was written. */
+      turns: string[]
+      /** False if it may also have been written right before or after: the turn's beginning or end was not recorded. */
+      isSure: boolean
+      /** The commit of the user through which it came here from another work folder or branch. */
+      commit?: UserCommit | undefined
+    }
+  /** In the history of the repository, and not from a turn that is known. */
+  | { kind: 'commit'; commit: UserCommit }
+  /** Not committed, and not in a turn: by a person or another program, between these times. */
+  | { kind: 'between'; since: number | null; until: number | null }
+
+/** Lines of one origin, from `line` (the first is 1). */
+export interface BlamedLines {
+  line: number
+  count: number
+  origin: LineOrigin
+}
+
+export interface BlameRequest {
+  /** The folder of Chirality's own objects. */
+  stateFolder: string
+  /** Names the work folder among those of the project; letters, digits, `-` and `_`. */
+  place: string
+  /** Of the turns in this work folder. */
+  points: readonly TurnPoint[]
+  /** Turns that run now. */
+  running: ReadonlySet<string>
+  /** The work folders of the project, also removed ones: a line can come from each of them through a commit. */
+  places: readonly string[]
+  /** From the root of the project. */
+  file: string
+  content: Buffer
+}
+
+/**
+ * Which turn wrote each line of a file, from the trees before and after the turns: through renames, and through later
+ * changes by people. Nothing is guessed: a line that was not written in a turn is the history's, or somebody's between
+ * the turns.
+ */
+export async function blameFile(repository: GitRepository, request: BlameRequest): Promise<BlamedLines[]> {
+  const { stateFolder, place, points, running, content } = request
+  const name = repository.prefix === '' ? request.file : `${repository.prefix}/${request.file}`
+  const lines = countLines(request.file, content)
+  if (lines === 0) return []
+  const chain = await turnChain(repository, stateFolder, { place, points })
+  const labels = labelsOf(chain, running)
+  return withPrivateGit(repository, stateFolder, async own => {
+    const stored = await storedContent(repository, { own, stateFolder, name, content })
+    const byTurns = await blameTurns(repository, { own, chain, stateFolder, name, stored })
+    const unknown: LineOrigin = { kind: 'between', since: null, until: null }
+    const origins: LineOrigin[] = Array.from({ length: lines }, () => unknown)
+    for (const [index, commit] of byTurns.entries())
+      origins[index] = originOf(commit === null ? labels.now : labels.ofCommit.get(commit))
+    const others = origins.flatMap(({ kind }, index) => (kind === 'between' ? [index] : []))
+    if (others.length > 0)
+      await explain(repository, { ...request, own, chain, name, stored, origins, others })
+    return joined(origins)
+  })
+}
+
+/** A larger file is not kept in the states of a turn either. */
+export const MAX_BLAME_BYTES = 5 * 1024 * 1024
+const MAX_LINES = 200_000
+
+function countLines(file: string, content: Buffer): number {
+  if (content.length > MAX_BLAME_BYTES) throw refused(file, 'it is larger than 5 MB')
+  if (content.includes(0)) throw refused(file, 'it is not text')
+  let lines = 0
+  for (let at = content.indexOf(0x0a); at !== -1; at = content.indexOf(0x0a, at + 1)) lines += 1
+  if (content.length > 0 && content.at(-1) !== 0x0a) lines += 1
+  if (lines > MAX_LINES) throw refused(file, `it has more than ${MAX_LINES} lines`)
+  return lines
+}
+
+export function refused(file: string, why: string) {
+  return workspaceError('blame-refused', `Who wrote ${JSON.stringify(file)} cannot be said: ${why}.`)
+}
+
+/** As git would store it: with the line endings and the filters of the user's own config. Returns a file of it. */
+async function storedContent(
+  repository: GitRepository,
+  {
+    own,
+    stateFolder,
+    name,
+    content,
+  }: { own: PrivateGit; stateFolder: string; name: string; content: Buffer },
+): Promise<string> {
+  const env = await snapshotEnvironment(repository, stateFolder)
+  const hashed = await git(repository, ['hash-object', '-w', '--stdin', `--path=${name}`], {
+    env,
+    input: content,
+  })
+  const stored = await git(own.repository, ['cat-file', 'blob', hashed.toString('utf8').trim()], {
+    maxBytes: 4 * MAX_BLAME_BYTES,
+  })
+  const file = path.join(own.repository.top, 'content')
+  await writeFile(file, stored)
+  return file
+}
+
+interface ByTurns {
+  own: PrivateGit
+  chain: readonly ChainPoint[]
+  stateFolder: string
+  name: string
+  stored: string
+}
+
+/** The commit of the chain that each line is from; null for what changed since its end. */
+async function blameTurns(
+  repository: GitRepository,
+  { own, chain, stateFolder, name, stored }: ByTurns,
+): Promise<(string | null)[]> {
+  const tip = chain.at(-1)?.commit
+  if (tip === undefined) return []
+  const lines: (string | null)[] = []
+  try {
+    await own.setHead(tip)
+    if (await has(own, tip, name)) {
+      const kept = await blameTip(own, { chain, folder: blameFolder(stateFolder), name })
+      each(await blame(own, ['--contents', stored, `^${tip}`, '--', name]), (index, { commit }, original) => {
+        lines[index] = commit === null ? null : (kept[original - 1] ?? null)
+      })
+      return lines
+    }
+    // Made or renamed since the last turn: only the tree of all files shows from what.
+    const { tree } = await takeSnapshot(repository, stateFolder)
+    if (!(await has(own, tree, name))) return []
+    const made = await git(own.repository, ['commit-tree', tree, '-p', tip, '-m', 'now'], {
+      env: { ...own.repository.env, ...IDENTITY },
+    })
+    const now = made.toString('utf8').trim()
+    await own.setHead(now)
+    each(await blame(own, ['--contents', stored, '--', name]), (index, { commit }) => {
+      lines[index] = commit === now ? null : commit
+    })
+    return lines
+  } catch (error) {
+    // The trees are not complete: objects of them were the user's, and git has removed them since.
+    if (hasCode(error, 'git-failed')) return []
+    throw error
+  }
+}
+
+const IDENTITY = {
+  GIT_AUTHOR_NAME: 'Chirality',
+  GIT_AUTHOR_EMAIL: 'chirality@localhost',
+  GIT_COMMITTER_NAME: 'Chirality',
+  GIT_COMMITTER_EMAIL: 'chirality@localhost',
+}
+
+interface Unexplained extends BlameRequest {
+  own: PrivateGit
+  chain: readonly ChainPoint[]
+  name: string
+  stored: string
+  origins: LineOrigin[]
+  others: readonly number[]
+}
+
+/** Lines that no turn in this folder wrote: by the user's commits, and by turns elsewhere that these commits have. */
+async function explain(repository: GitRepository, request: Unexplained): Promise<void> {
+  const { own, name, stored, origins, others } = request
+  const head = await resolveCommit(repository, 'HEAD')
+  if (head === undefined || !(await has(own, head, name))) return
+  await own.setHead(head)
+  const groups = await blame(own, [...rangesOf(others), '--contents', stored, '--', name], {
+    timeoutMs: HISTORY_TIMEOUT_MS,
+  }).catch((error: unknown) => {
+    // A very long history, or one that is not here whole: these lines stay as they are.
+    if (hasCode(error, 'git-failed')) return []
+    throw error
+  })
+  const wanted = new Set(others)
+  const elsewhere = await turnsElsewhere(request, groups)
+  each(groups, (index, { commit, info, originalPath }, originalLine) => {
+    if (!wanted.has(index) || commit === null || info === undefined) return
+    const known = elsewhere.get(`${commit} ${originalPath}`)?.[originalLine - 1]
+    origins[index] =
+      known?.kind === 'turns'
+        ? { kind: 'turns', turns: known.turns, isSure: known.isSure, commit: info }
+        : { kind: 'commit', commit: info }
+  })
+}
+
+/**
+ * A commit whose file has exactly the content that a turn left was made from it: its lines are blamed there. By the
+ * commit and the path; each is a list of origins by line.
+ */
+async function turnsElsewhere(
+  { own, stateFolder, places, place, chain, running }: Unexplained,
+  groups: readonly BlamedGroup[],
+): Promise<Map<string, LineOrigin[]>> {
+  const found = new Map<string, LineOrigin[]>()
+  const sizes = new Map<string, { commit: string; originalPath: string; count: number }>()
+  for (const { commit, originalPath, count } of groups) {
+    if (commit === null) continue
+    const key = `${commit} ${originalPath}`
+    sizes.set(key, { commit, originalPath, count: count + (sizes.get(key)?.count ?? 0) })
+  }
+  if (sizes.size === 0) return found
+  const chains = [
+    chain,
+    ...(await readAllChains(
+      stateFolder,
+      places.filter(other => other !== place),
+    )),
+  ]
+  const byBlob = new Map<string, { point: ChainPoint; labels: Labels }>()
+  for (const points of chains) {
+    const labels = labelsOf(points, running)
+    for (const point of points) {
+      if (!labels.ofCommit.get(point.commit)?.turns.length) continue
+      for (const blob of point.blobs) byBlob.set(blob, { point, labels })
+    }
+  }
+  if (byBlob.size === 0) return found
+  const largest = [...sizes].sort(([, a], [, b]) => b.count - a.count).slice(0, MAX_COMMITS)
+  for (const [key, { commit, originalPath }] of largest) {
+    const blob = await blobAt(own, commit, originalPath)
+    const left = blob === undefined ? undefined : byBlob.get(blob)
+    if (left === undefined || (await blobAt(own, left.point.commit, originalPath)) !== blob) continue
+    const { labels } = left
+    const lines: LineOrigin[] = []
+    const there = await blame(own, [left.point.commit, '--', originalPath])
+    each(there, (index, group) => {
+      lines[index] = originOf(group.commit === null ? undefined : labels.ofCommit.get(group.commit))
+    })
+    found.set(key, lines)
+  }
+  return found
+}
+
+const MAX_COMMITS = 20
+const MAX_RANGES = 200
+const HISTORY_TIMEOUT_MS = 10_000
+
+function originOf(label: PointLabel | undefined): LineOrigin {
+  if (label === undefined) return { kind: 'between', since: null, until: null }
+  const { turns, isSure, since, until } = label
+  return turns.length === 0 ? { kind: 'between', since, until } : { kind: 'turns', turns, isSure }
+}
+
+async function has(own: PrivateGit, tree: string, name: string): Promise<boolean> {
+  return (await blobAt(own, tree, name)) !== undefined
+}
+
+async function blobAt(own: PrivateGit, tree: string, name: string): Promise<string | undefined> {
+  const listed = await git(own.repository, ['ls-tree', '-z', '--full-tree', tree, '--', name])
+  return /^100\d+ blob ([0-9a-f]+)\t/.exec(listed.toString('latin1'))?.[1]
+}
+
+/** As arguments, unless there are too many. */
+function rangesOf(indexes: readonly number[]): string[] {
+  const ranges: [from: number, to: number][] = []
+  for (const index of [...indexes].sort((a, b) => a - b)) {
+    const last = ranges.at(-1)
+    if (last !== undefined && last[1] === index) last[1] = index + 1
+    else ranges.push([index, index + 1])
+  }
+  return ranges.length > MAX_RANGES ? [] : ranges.flatMap(([from, to]) => ['-L', `${from + 1},${to}`])
+}
+
+function each(
+  groups: readonly BlamedGroup[],
+  see: (index: number, group: BlamedGroup, originalLine: number) => void,
+): void {
+  for (const group of groups) {
+    for (let i = 0; i < group.count; i += 1) see(group.line - 1 + i, group, group.originalLine + i)
+  }
+}
+
+function joined(origins: readonly LineOrigin[]): BlamedLines[] {
+  const blamed: BlamedLines[] = []
+  let last = ''
+  for (const [index, origin] of origins.entries()) {
+    const key = JSON.stringify(origin)
+    const before = blamed.at(-1)
+    if (before !== undefined && key === last) before.count += 1
+    else blamed.push({ line: index + 1, count: 1, origin })
+    last = key
+  }
+  return blamed
+}

@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto'
+import { readdir, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { git } from '../git/git.ts'
+import { type BlamedGroup, parseIncremental } from './incremental.ts'
+import { type ChainPoint, type PrivateGit, readStateFile, writeStateFile } from './turn-chain.ts'
+
+/** Runs `git blame` in a private git folder. */
+export async function blame(
+  own: PrivateGit,
+  args: string[],
+  { timeoutMs = TIMEOUT_MS }: { timeoutMs?: number } = {},
+): Promise<BlamedGroup[]> {
+  const output = await git(own.repository, ['blame', '--incremental', '--no-textconv', ...args], {
+    timeoutMs,
+    maxBytes: MAX_OUTPUT_BYTES,
+  })
+  return parseIncremental(output.toString('utf8'))
+}
+
+/**
+ * The commit of each line of a file at the end of a chain. The result is kept: the next one reads only the points that
+ * are new since, however long the chain is.
+ */
+export async function blameTip(
+  own: PrivateGit,
+  { chain, folder, name }: { chain: readonly ChainPoint[]; folder: string; name: string },
+): Promise<string[]> {
+  const tip = chain.at(-1)?.commit ?? ''
+  const first = chain[0]?.commit ?? ''
+  const file = path.join(
+    folder,
+    `file-${createHash('sha256').update(`${first}\0${name}`).digest('hex')}.json`,
+  )
+  const known = await readKept(file)
+  if (known?.tip === tip) return known.lines
+  const isUsable = known !== undefined && chain.some(({ commit }) => commit === known.tip)
+  const lines = (isUsable ? await addedTo(own, known, { tip, name }) : undefined) ?? []
+  if (lines.length === 0) {
+    for (const group of await blame(own, [tip, '--', name])) fill(lines, group, () => group.commit ?? '')
+  }
+  await writeStateFile(file, JSON.stringify(packed({ tip, lines })))
+  await dropOthers(folder, path.basename(file))
+  return lines
+}
+
+/** Undefined if the file had another name at the kept point. */
+async function addedTo(
+  own: PrivateGit,
+  known: Kept,
+  { tip, name }: { tip: string; name: string },
+): Promise<string[] | undefined> {
+  const lines: string[] = []
+  for (const group of await blame(own, [`^${known.tip}`, tip, '--', name])) {
+    const isKept = group.commit === known.tip
+    if (isKept && group.originalPath !== name) return undefined
+    fill(lines, group, offset =>
+      isKept ? (known.lines[group.originalLine - 1 + offset] ?? '') : (group.commit ?? ''),
+    )
+  }
+  return lines
+}
+
+function fill(lines: string[], group: BlamedGroup, commitAt: (offset: number) => string): void {
+  for (let i = 0; i < group.count; i += 1) lines[group.line - 1 + i] = commitAt(i)
+}
+
+interface Kept {
+  tip: string
+  /** The commit of each line. */
+  lines: string[]
+}
+
+/** Each commit once, and how many lines follow each other from it. */
+interface Packed {
+  tip: string
+  commits: string[]
+  runs: [commit: number, count: number][]
+}
+
+function packed({ tip, lines }: Kept): Packed {
+  const indexes = new Map<string, number>()
+  const runs: Packed['runs'] = []
+  for (const commit of lines) {
+    const index = indexes.get(commit) ?? indexes.size
+    indexes.set(commit, index)
+    const last = runs.at(-1)
+    if (last?.[0] === index) last[1] += 1
+    else runs.push([index, 1])
+  }
+  return { tip, commits: [...indexes.keys()], runs }
+}
+
+/** Other programs can write the file: what is not valid is made again. */
+async function readKept(file: string): Promise<Kept | undefined> {
+  try {
+    const { tip, commits, runs } = JSON.parse((await readStateFile(file)).toString('utf8')) as Packed
+    if (![tip, ...commits].every(id => /^[0-9a-f]{40,64}$/.test(id))) return undefined
+    const total = runs.reduce((sum, [, count]) => sum + count, 0)
+    if (!(total <= MAX_KEPT_LINES)) return undefined
+    return { tip, lines: runs.flatMap(([index, count]) => Array<string>(count).fill(commits[index] ?? '')) }
+  } catch {
+    return undefined
+  }
+}
+
+async function dropOthers(folder: string, kept: string): Promise<void> {
+  const files = (await readdir(folder)).filter(name => name.startsWith('file-'))
+  if (files.length <= MAX_KEPT_FILES) return
+  for (const name of files) if (name !== kept) await rm(path.join(folder, name), { force: true })
+}
+
+const MAX_KEPT_FILES = 200
+const MAX_KEPT_LINES = 1_000_000
+const TIMEOUT_MS = 60_000
+const MAX_OUTPUT_BYTES = 128 * 1024 * 1024

@@ -1,0 +1,253 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { constants } from 'node:fs'
+import { mkdir, mkdtemp, open, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { ensurePrivateDirectory } from '@chirality/runner'
+import { type GitRepository, git } from '../git/git.ts'
+import { snapshotEnvironment } from '../git/snapshot.ts'
+
+/** The files of a work folder at the beginning or the end of a turn. */
+export interface TurnPoint {
+  /** Names one turn of one session. */
+  turn: string
+  when: 'before' | 'after'
+  /** In milliseconds since 1970; null if it was not recorded. */
+  at: number | null
+  tree: string
+  /** Taken when the turn had called a tool already: it may contain the first changes of the turn. */
+  late?: boolean | undefined
+}
+
+/** A point with the commit that stands for it. Points without a change between them share one. */
+export interface ChainPoint extends TurnPoint {
+  commit: string
+  /** Contents that the files changed since the point before have. Empty if they are too many. */
+  blobs: string[]
+}
+
+/**
+ * The points of one work folder as a chain of commits, oldest first, so that `git blame` can read them. The commits are
+ * in Chirality's own objects. Only points that are new since the last call are added.
+ */
+export async function turnChain(
+  repository: GitRepository,
+  stateFolder: string,
+  { place, points }: { place: string; points: readonly TurnPoint[] },
+): Promise<ChainPoint[]> {
+  const file = chainFile(stateFolder, place)
+  const known = await readChain(file)
+  const sorted = inOrder(known, points)
+  const same = sorted.findIndex((point, index) => point !== known[index])
+  if (same === -1) return known
+  const env = await snapshotEnvironment(repository, stateFolder)
+  const chain = known.slice(0, same)
+  const fresh = sorted.slice(same)
+  const contents: Buffer[] = []
+  for (const point of fresh) {
+    const before = chain.at(-1)
+    if (before?.tree === point.tree) {
+      chain.push({ ...point, commit: before.commit, blobs: [] })
+      continue
+    }
+    const content = commitObject(point.tree, before?.commit)
+    contents.push(content)
+    chain.push({ ...point, commit: objectId('commit', content, point.tree.length), blobs: [] })
+  }
+  await storeCommits(repository, contents, env)
+  await nameBlobs(repository, chain, { from: same, env })
+  const kept = chain.slice(-MAX_POINTS)
+  await writeStateFile(file, JSON.stringify(kept))
+  return kept
+}
+
+/** Of all work folders of a project that have one. */
+export async function readAllChains(stateFolder: string, places: readonly string[]): Promise<ChainPoint[][]> {
+  return Promise.all(places.map(place => readChain(chainFile(stateFolder, place))))
+}
+
+const MAX_POINTS = 20_000
+const MAX_BLOBS = 500
+
+/** Points that were in the chain stay, also if their session is deleted: their changes are nobody else's. */
+function inOrder(known: readonly ChainPoint[], points: readonly TurnPoint[]): (ChainPoint | TurnPoint)[] {
+  const keyOf = ({ turn, when }: TurnPoint) => `${when} ${turn}`
+  const seen = new Set(known.map(keyOf))
+  const fresh = points.filter(point => !seen.has(keyOf(point)))
+  if (fresh.length === 0) return [...known]
+  const time = ({ at }: TurnPoint) => at ?? 0
+  return [...known, ...fresh].sort((a, b) => time(a) - time(b))
+}
+
+/** Always the same bytes for the same history, so that nothing is stored twice. */
+function commitObject(tree: string, parent: string | undefined): Buffer {
+  const who = 'Chirality <chirality@localhost> 0 +0000'
+  const lines = [`tree ${tree}`, ...(parent ? [`parent ${parent}`] : []), `author ${who}`, `committer ${who}`]
+  return Buffer.from(`${lines.join('\n')}\n\npoint\n`)
+}
+
+function objectId(type: string, content: Buffer, idLength: number): string {
+  const hash = createHash(idLength === 64 ? 'sha256' : 'sha1')
+  return hash.update(`${type} ${content.length}\0`).update(content).digest('hex')
+}
+
+/** One git for all of them. */
+async function storeCommits(
+  repository: GitRepository,
+  contents: readonly Buffer[],
+  env: Record<string, string>,
+): Promise<void> {
+  if (contents.length === 0) return
+  const folder = await mkdtemp(path.join(tmpdir(), 'chirality-points-'))
+  try {
+    const files = contents.map((_, index) => path.join(folder, String(index)))
+    for (const [index, content] of contents.entries()) await writeFile(files[index] ?? '', content)
+    await git(repository, ['hash-object', '-t', 'commit', '-w', '--no-filters', '--stdin-paths'], {
+      env,
+      input: files.map(file => `${file}\n`).join(''),
+      timeoutMs: TIMEOUT_MS,
+    })
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** With them a commit of the user is known again as what a turn left, on whichever branch it is. */
+async function nameBlobs(
+  repository: GitRepository,
+  chain: ChainPoint[],
+  { from, env }: { from: number; env: Record<string, string> },
+): Promise<void> {
+  const pairs = chain.flatMap((point, index) => {
+    const before = chain[index - 1]
+    return index < from || before === undefined || before.tree === point.tree ? [] : [{ before, point }]
+  })
+  if (pairs.length === 0) return
+  const options = ['-r', '-z', '--raw', '--no-renames', '--no-abbrev', '--stdin']
+  const output = await git(repository, ['diff-tree', ...options], {
+    env,
+    input: pairs.map(({ before, point }) => `${before.tree} ${point.tree}\n`).join(''),
+    maxBytes: MAX_LIST_BYTES,
+    timeoutMs: TIMEOUT_MS,
+  })
+  const byPair = new Map(pairs.map(({ before, point }) => [`${before.tree} ${point.tree}`, point]))
+  let point: ChainPoint | undefined
+  for (const word of output.toString('latin1').split('\0')) {
+    const [, pair, blob] =
+      /^(?:([0-9a-f]+ [0-9a-f]+)\n)?:\d+ \d+ [0-9a-f]+ ([0-9a-f]+) [A-Z]$/.exec(word) ?? []
+    if (pair !== undefined) point = byPair.get(pair)
+    if (blob !== undefined && point !== undefined && !/^0+$/.test(blob)) point.blobs.push(blob)
+  }
+  // So many come with another branch, not from a turn.
+  for (const { point: named } of pairs) if (named.blobs.length > MAX_BLOBS) named.blobs = []
+}
+
+export interface PrivateGit {
+  /** Has no config, no attributes and no refs; reads the objects of the user and of Chirality. */
+  repository: GitRepository
+  /** What the next command of it begins at. */
+  setHead(commit: string): Promise<void>
+}
+
+/** A git folder for reading alone: nothing that the user's repository or `.chirality` contains is its config. */
+export async function withPrivateGit<T>(
+  repository: GitRepository,
+  stateFolder: string,
+  work: (own: PrivateGit) => Promise<T>,
+): Promise<T> {
+  const env = await snapshotEnvironment(repository, stateFolder)
+  const folder = await mkdtemp(path.join(tmpdir(), 'chirality-blame-'))
+  const own = path.join(folder, '.git')
+  try {
+    for (const name of ['objects', 'refs']) await mkdir(path.join(own, name), { recursive: true })
+    const [format = 'sha1', shallow = ''] = (
+      await git(repository, ['rev-parse', '--show-object-format', '--git-path', 'shallow'])
+    )
+      .toString('utf8')
+      .split('\n')
+    const isPlain = format === 'sha1'
+    const version = `[core]\n\trepositoryformatversion = ${isPlain ? 0 : 1}\n`
+    await writeFile(
+      path.join(own, 'config'),
+      isPlain ? version : `${version}[extensions]\n\tobjectFormat = ${format}\n`,
+    )
+    // Commits that a shallow clone does not have must not be looked for.
+    const cut = await readStateFile(path.resolve(repository.top, shallow)).catch(() => undefined)
+    if (cut !== undefined) await writeFile(path.join(own, 'shallow'), cut)
+    const setHead = (commit: string) => writeFile(path.join(own, 'HEAD'), `${commit}\n`)
+    await writeFile(path.join(own, 'HEAD'), 'ref: refs/heads/none\n')
+    const settings = { top: folder, prefix: '', overrides: NO_EXTRAS, env }
+    return await work({ repository: settings, setHead })
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Settings of the user's own config that would change who wrote a line. */
+const NO_EXTRAS: GitRepository['overrides'] = [
+  ['blame.ignoreRevsFile', ''],
+  ['mailmap.file', '/dev/null'],
+]
+
+/** Where the chains are, and what was computed from them. */
+export function blameFolder(stateFolder: string): string {
+  return path.join(stateFolder, 'blame')
+}
+
+function chainFile(stateFolder: string, place: string): string {
+  return path.join(blameFolder(stateFolder), `chain-${place}.json`)
+}
+
+/** Other programs can write this file, so what is not exactly valid is ignored: the chain is then made again. */
+async function readChain(file: string): Promise<ChainPoint[]> {
+  try {
+    const points: unknown = JSON.parse((await readStateFile(file)).toString('utf8'))
+    return Array.isArray(points) && points.every(isChainPoint) ? points : []
+  } catch {
+    return []
+  }
+}
+
+function isChainPoint(value: unknown): value is ChainPoint {
+  if (typeof value !== 'object' || value === null) return false
+  const { turn, when, at, tree, commit, blobs, late } = value as Record<string, unknown>
+  const isId = (id: unknown) => typeof id === 'string' && /^[0-9a-f]{40,64}$/.test(id)
+  return (
+    typeof turn === 'string' &&
+    (when === 'before' || when === 'after') &&
+    (at === null || typeof at === 'number') &&
+    (late === undefined || typeof late === 'boolean') &&
+    isId(tree) &&
+    isId(commit) &&
+    Array.isArray(blobs) &&
+    blobs.every(isId)
+  )
+}
+
+/** Non-blocking and without links: the file may have been replaced by a FIFO or by a link to an endless file. */
+export async function readStateFile(file: string): Promise<Buffer> {
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+  try {
+    const stats = await handle.stat()
+    if (!stats.isFile() || stats.size > MAX_CHAIN_BYTES) throw new Error(`${file} is not a file of ours.`)
+    return await handle.readFile()
+  } finally {
+    await handle.close()
+  }
+}
+
+export async function writeStateFile(file: string, text: string): Promise<void> {
+  await ensurePrivateDirectory(path.dirname(file))
+  const temporary = `${file}.${randomUUID()}.tmp`
+  try {
+    await writeFile(temporary, text, { flag: 'wx', mode: 0o600 })
+    await rename(temporary, file)
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+}
+
+const MAX_CHAIN_BYTES = 64 * 1024 * 1024
+const MAX_LIST_BYTES = 256 * 1024 * 1024
+const TIMEOUT_MS = 60_000
