@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { benchRow, reportBench } from '../../core/bench/report.ts'
 import { blameFile, findRepository, type TurnPoint } from '../src/index.ts'
 
 // How long it takes to say who wrote each line of a file of 5,000 lines after 500 turns, and whether other sessions
@@ -41,10 +42,7 @@ try {
       ...{ file: FILE, content: Buffer.from(own.content) },
     })
   const first = await timed(() => ask(['project']))
-  console.log(
-    `First time, ${TURNS} turns added to the chain: ${first.ms.toFixed(0)} ms, ${first.result.length} groups`,
-  )
-  console.log(`Again: ${await median(() => ask(['project']))} ms`)
+  const again = await median(() => ask(['project']))
 
   const places = ['project']
   for (let other = 0; other < OTHERS; other += 1) {
@@ -54,7 +52,23 @@ try {
     const request = { stateFolder, place, places: [place], points, running: new Set<string>() }
     await blameFile(repository, { ...request, file: FILE, content: Buffer.from(theirs) })
   }
-  console.log(`With ${OTHERS} other work folders: ${await median(() => ask(places))} ms`)
+  const beside = await median(() => ask(places))
+  const seconds = (ms: number) => ms / 1000
+  const size = `${LINES} lines, ${TURNS} turns`
+  reportBench('@chirality/workspaces', [
+    benchRow({
+      ...{ name: 'blame, first time, in seconds', ratio: seconds(first.ms), bar: 2, better: 'lower' },
+      detail: `${size}, chain made: ${first.ms.toFixed(0)} ms, ${first.result.length} groups`,
+    }),
+    benchRow({
+      ...{ name: 'blame, in seconds', ratio: seconds(again), bar: 1, better: 'lower' },
+      detail: `${size}: ${again.toFixed(0)} ms`,
+    }),
+    benchRow({
+      ...{ name: 'blame beside other sessions, of alone', ratio: beside / again, bar: 1.25, better: 'lower' },
+      detail: `${OTHERS} other work folders: ${beside.toFixed(0)} ms`,
+    }),
+  ])
 
   /** Each turn changes ten places of the file, and a person one line after it. */
   function pointsOf({ name, turns, lines }: { name: string; turns: number; lines: string[] }) {
@@ -103,8 +117,8 @@ async function timed<T>(work: () => Promise<T>): Promise<{ ms: number; result: T
   return { ms: performance.now() - start, result }
 }
 
-async function median(work: () => Promise<unknown>): Promise<string> {
+async function median(work: () => Promise<unknown>): Promise<number> {
   const times: number[] = []
   for (let run = 0; run < RUNS; run += 1) times.push((await timed(work)).ms)
-  return (times.sort((a, b) => a - b)[Math.floor(RUNS / 2)] ?? 0).toFixed(0)
+  return times.sort((a, b) => a - b)[Math.floor(RUNS / 2)] ?? 0
 }
