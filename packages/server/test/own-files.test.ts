@@ -47,7 +47,9 @@ test.each(INSTEAD)('%s is not read, and holds nobody up', async (_what, put) => 
   expect(await trees.read(project, 'some-session', 'turn')).toBeUndefined()
   rmSync(path.join(state, 'snapshots', 'some-session.json'), { recursive: true })
   const place = { sessionId: 'some-session', turnId: 'turn', tree: 'a'.repeat(40) }
-  await trees.write(project, { ...place, when: 'before' })
-  await trees.write(project, { ...place, when: 'after' })
-  expect(await trees.read(project, 'some-session', 'turn')).toEqual({ before: place.tree, after: place.tree })
+  await trees.write(project, { ...place, when: 'before', at: 1 })
+  await trees.write(project, { ...place, when: 'after', at: 2, endSeq: 3 })
+  expect(await trees.read(project, 'some-session', 'turn')).toEqual({
+    ...{ before: place.tree, beforeAt: 1, after: place.tree, afterAt: 2, endSeq: 3 },
+  })
 })

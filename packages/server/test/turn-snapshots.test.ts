@@ -84,7 +84,10 @@ test('a turn that another server began keeps the files that were recorded before
   await host.begin('first')
   const trees = new TurnTrees()
   const before = await trees.read(repository.root, SESSION, 'first')
-  expect(before).toEqual({ before: repository.run('rev-parse', 'HEAD^{tree}').trim() })
+  expect(before).toEqual({
+    before: repository.run('rev-parse', 'HEAD^{tree}').trim(),
+    beforeAt: expect.any(Number),
+  })
   repository.write('kept.txt', 'changed by the agent\n')
 
   const next = watched(repository)

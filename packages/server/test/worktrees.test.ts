@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import { initRepository } from '@chirality/fixtures'
 import { expect, onTestFinished, test } from 'vitest'
@@ -75,6 +83,21 @@ test('a turn in a worktree shows what it changed there, also after the worktree 
   const changes = { source: 'git', files: [{ path: 'new.txt', kind: 'added', added: 1, removed: 0 }] }
   expect(await client.files.turnDiff.query({ sessionId, turnId })).toMatchObject(changes)
   expect(existsSync(path.join(world.project, 'new.txt'))).toBe(false)
+  const turn = `${sessionId}/${turnId}`
+  const place = { project: world.project, sessionId }
+  expect(await client.files.blame.query({ ...place, path: 'new.txt' })).toEqual({
+    path: 'new.txt',
+    lines: [{ line: 1, count: 1, origin: { kind: 'turns', turns: [turn], isSure: true } }],
+    turns: {
+      [turn]: {
+        ...{ sessionId, turnId, prompt: 'Go', harness: 'claude-code', model: expect.any(String) },
+        ...{ title: 'Go', at: expect.any(String), costUsd: expect.any(Number), costIsEstimate: false },
+        isDeleted: false,
+      },
+    },
+  })
+  const inHistory = await client.files.blame.query({ ...place, path: 'a.txt', line: 1 })
+  expect(inHistory?.lines).toMatchObject([{ origin: { kind: 'commit', commit: { subject: 'first' } } }])
 
   const { kept } = await client.worktrees.remove.mutate({ id: worktree ?? '' })
   expect(kept).toMatchObject({ commits: 0, files: 1 })
@@ -176,6 +199,33 @@ test('a session of another project gives no access to its files', async () => {
   await client.projects.register.mutate({ path: other })
   const read = client.files.tree.query({ project: other, sessionId, path: '' })
   await expect(read).rejects.toMatchObject({ data: { reason: 'not-found' } })
+})
+
+test('blame, by REST too: what is not text, too large, a link, outside of the project, or not there', async () => {
+  const server = await serverWithRepository()
+  const { project } = server
+  const ask = async (file: string, more = '') => {
+    const query = `projectRoot=${encodeURIComponent(project)}&path=${encodeURIComponent(file)}${more}`
+    const response = await server.fetch(`/api/harness/blame?${query}`)
+    const body = (await response.json()) as { lines?: unknown[]; error?: { code: string } }
+    return body.lines ?? `${response.status} ${body.error?.code}`
+  }
+  writeFileSync(path.join(project, 'binary'), 'a\0b')
+  symlinkSync('a.txt', path.join(project, 'inside.txt'))
+  symlinkSync('/etc/passwd', path.join(project, 'outside.txt'))
+  writeFileSync(path.join(project, 'huge.txt'), '')
+  truncateSync(path.join(project, 'huge.txt'), 100 * 1024 * 1024)
+  const first = { origin: { kind: 'commit', commit: { subject: 'first', author: 'a' } } }
+  expect(await ask('a.txt')).toMatchObject([{ line: 1, count: 1, ...first }])
+  expect(await ask('inside.txt', '&line=1')).toMatchObject([first])
+  expect(await ask('a.txt', '&line=2')).toBe('400 invalid-input')
+  expect(await ask('a.txt', '&line=-1')).toBe('400 invalid-input')
+  expect(await ask('binary')).toBe('422 blame-refused')
+  expect(await ask('huge.txt')).toBe('422 blame-refused')
+  for (const file of ['outside.txt', '../other', '/etc/passwd', '.git/config', '.chirality/x'])
+    expect(await ask(file), file).toBe('403 outside-project')
+  expect(await ask('no-such.txt')).toBe('404 file-missing')
+  expect(await ask('')).toBe('400 not-a-file')
 })
 
 const SLOW = { timeout: 30_000 }

@@ -98,6 +98,18 @@ export class TurnChanges {
     )
   }
 
+  /** For work on the states of all turns in a folder of a project. Undefined if there is no git repository. */
+  async inFolder<T>(
+    { root, folder }: Place,
+    work: (place: { repository: GitRepository; stateFolder: string; trees: TurnTrees }) => Promise<T>,
+  ): Promise<T | undefined> {
+    await Promise.allSettled(this.#pending)
+    const repository = await findRepository(folder)
+    if (repository === undefined) return undefined
+    const use = (stateFolder: string) => work({ repository, stateFolder, trees: this.#trees })
+    return this.#using(root, repository, use, { trims: false })
+  }
+
   /** For a session that was deleted. */
   async forget(root: string, sessionId: string): Promise<void> {
     this.#running.delete(sessionId)
@@ -123,7 +135,9 @@ export class TurnChanges {
     const waited = await within(taken, { ms: this.#holdMs, signal })
     if (waited === 'late') return NOT_KEPT
     if (waited !== undefined && waited !== 'stopped')
-      await this.#trees.write(projectRoot, { sessionId, turnId, when: 'before', tree: waited })
+      await this.#trees.write(projectRoot, {
+        ...{ sessionId, turnId, when: 'before', tree: waited, at: Date.now() },
+      })
     return undefined
   }
 
@@ -138,12 +152,14 @@ export class TurnChanges {
   }
 
   #after(status: SessionStatus, turnId: string): void {
-    const { sessionId, projectRoot: root } = status
+    const { sessionId, projectRoot: root, lastSeq: endSeq } = status
+    const at = Date.now()
     const taken = this.#snapshot({ root, folder: workFolderOf(status) }, { trims: true })
     this.#ending.set(sessionId, taken)
     const work = taken
       .then(async tree => {
-        if (tree !== undefined) await this.#trees.write(root, { sessionId, turnId, when: 'after', tree })
+        if (tree !== undefined)
+          await this.#trees.write(root, { sessionId, turnId, when: 'after', tree, at, endSeq })
       })
       // If a snapshot fails, the tools' reports are used.
       .catch(() => {})
@@ -200,7 +216,7 @@ export class TurnChanges {
   }
 }
 
-interface Place {
+export interface Place {
   root: string
   folder: string
 }

@@ -9,6 +9,11 @@ export interface TreesOfTurn {
   before: string
   /** Undefined while the turn runs. */
   after?: string
+  /** When each was recorded, in milliseconds since 1970. Older records do not have it. */
+  beforeAt?: number
+  afterAt?: number
+  /** The last event of the log when the turn ended. */
+  endSeq?: number
 }
 
 export interface TreeOfTurn {
@@ -16,6 +21,8 @@ export interface TreeOfTurn {
   turnId: string
   when: 'before' | 'after'
   tree: string
+  at: number
+  endSeq?: number
 }
 
 /** Which snapshots belong to which turn: a small file for each session. */
@@ -43,13 +50,17 @@ export class TurnTrees {
     await rm(fileOf(root, sessionId), { force: true })
   }
 
-  write(root: string, { sessionId, turnId, when, tree }: TreeOfTurn): Promise<void> {
+  write(root: string, { sessionId, turnId, when, tree, at, endSeq }: TreeOfTurn): Promise<void> {
     const file = fileOf(root, sessionId)
     const work = async () => {
       const trees = await readTrees(file)
       const known = trees.get(turnId)
       if (when === 'after' && known === undefined) return
-      trees.set(turnId, when === 'before' ? { before: tree } : { before: tree, ...known, after: tree })
+      const ended = { after: tree, afterAt: at, ...(endSeq === undefined ? {} : { endSeq }) }
+      trees.set(
+        turnId,
+        when === 'before' ? { before: tree, beforeAt: at } : { before: tree, ...known, ...ended },
+      )
       const kept = [...trees].slice(-MAX_TURNS)
       await writePrivateFile(file, `${JSON.stringify(Object.fromEntries(kept))}\n`)
     }
@@ -60,15 +71,11 @@ export class TurnTrees {
 
 const MAX_TURNS = 1000
 
+const tree = z.string().regex(/^[0-9a-f]{40,64}$/)
+const number = z.int().nonnegative().optional()
 const FILE = z.record(
   z.string(),
-  z.object({
-    before: z.string().regex(/^[0-9a-f]{40,64}$/),
-    after: z
-      .string()
-      .regex(/^[0-9a-f]{40,64}$/)
-      .optional(),
-  }),
+  z.object({ before: tree, after: tree.optional(), beforeAt: number, afterAt: number, endSeq: number }),
 )
 
 function fileOf(root: string, sessionId: string): string {

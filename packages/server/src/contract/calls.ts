@@ -224,6 +224,10 @@ const files = {
     input: z.strictObject({ sessionId, turnId: z.string().min(1).max(64) }),
     output: fileAnswers.turnDiff,
   },
+  blame: {
+    input: byPath.extend({ line: values.lineNumber.optional() }),
+    output: fileAnswers.blame.nullable(),
+  },
 }
 
 const byWorktree = z.strictObject({ id: values.worktreeId })

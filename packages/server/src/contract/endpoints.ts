@@ -255,6 +255,18 @@ export const ENDPOINTS = {
     answer: stream('UI events', anEvent),
     refuses: [404, 409, 503],
   }),
+  blame: get({
+    path: '/api/harness/blame',
+    summary: 'Which turn wrote each line of a file, for which prompt and money',
+    query: z.object({
+      ...project,
+      path: values.relativePath,
+      sessionId: values.sessionId.optional().describe('In the worktree of this session.'),
+      line: z.coerce.number().pipe(values.lineNumber).optional(),
+    }),
+    answer: json('The lines, and their turns; null without git', fileAnswers.blame.nullable()),
+    refuses: [404, 422],
+  }),
   listWorktrees: get({
     path: '/api/harness/worktrees',
     summary: 'The worktrees of sessions, also removed ones whose work is kept',

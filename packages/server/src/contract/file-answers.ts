@@ -62,6 +62,41 @@ export const turnDiff = z.strictObject({
     .describe('`tools`: what the agent’s own tools said, where there is no git. Not what a command changed.'),
 })
 
+const userCommit = z.strictObject({
+  ...{ id: z.string(), author: z.string(), at: z.number(), subject: z.string() },
+})
+const when = z.number().nullable()
+
+const lineOrigin = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('turns'),
+    turns: z.array(z.string()).describe('Keys of `turns`: one, or all that ran when it was written.'),
+    isSure: z.boolean().describe('False if the end of the turn was not recorded.'),
+    commit: userCommit.optional().describe('Through which it came here from another branch or worktree.'),
+  }),
+  z.strictObject({ kind: z.literal('commit'), commit: userCommit }),
+  z
+    .strictObject({ kind: z.literal('between'), since: when, until: when })
+    .describe('Not committed, and not in a recorded turn: by a person or another program.'),
+])
+
+const blamedTurn = z.strictObject({
+  ...{ sessionId: z.string(), turnId: z.string(), title: z.string().nullable() },
+  ...{ harness: z.string().nullable(), model: z.string().nullable() },
+  prompt: z.string().nullable().describe('Its first 2,000 characters.'),
+  at: z.string().nullable(),
+  costUsd: z.number().nullable().describe('Of the whole turn.'),
+  costIsEstimate: z.boolean(),
+  isDeleted: z.boolean().describe('The session is deleted: nothing else is known of it.'),
+})
+
+/** Which turn wrote each line of a file. */
+export const blame = z.strictObject({
+  path: z.string(),
+  lines: z.array(z.strictObject({ line: z.int(), count: z.int(), origin: lineOrigin })),
+  turns: z.record(z.string(), blamedTurn),
+})
+
 const keptWork = z.strictObject({
   commits: z.int().describe('Those that are on no other branch, tag or remote branch.'),
   files: z.int().describe('Changed and new files that were not committed.'),
@@ -112,3 +147,5 @@ export type ChangedFile = GitStatus['files'][number]
 export type Changes = z.infer<typeof changes>
 export type FileChange = Changes['files'][number]
 export type TurnDiff = z.infer<typeof turnDiff>
+export type Blame = z.infer<typeof blame>
+export type BlamedTurn = z.infer<typeof blamedTurn>

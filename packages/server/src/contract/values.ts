@@ -7,6 +7,7 @@ import { BROWSER_ID } from '../browsers/browser-key.ts'
 export const sessionId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the id of a session')
 export const project = z.string().min(1, 'must be the path of a project').max(4096)
 export const relativePath = z.string().max(4096)
+export const lineNumber = z.int().positive().max(10_000_000)
 export const harnessId = z
   .string()
   .regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be the id of a harness: lower-case letters, digits and dashes')

@@ -108,6 +108,7 @@ export const CALL_STATUS: Record<CallErrorCode, TRPC_ERROR_CODE_KEY> = {
   'worktree-exists': 'CONFLICT',
   'review-refused': 'CONFLICT',
   'review-missing': 'NOT_FOUND',
+  'blame-refused': 'UNPROCESSABLE_CONTENT',
 }
 
 /** A call that cannot be done, in words for the one who called. */

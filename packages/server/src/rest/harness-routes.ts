@@ -8,6 +8,7 @@ import type { Route, RouteRequest } from '../http/routes.ts'
 import { cursorOf, type ServerSentEvent } from '../http/sse.ts'
 import type { AppServices } from '../trpc/context.ts'
 import { eventBatches, turnEvents } from '../trpc/event-batches.ts'
+import { blame } from '../trpc/files-router.ts'
 import {
   answerDecision,
   deleteSession,
@@ -95,6 +96,10 @@ export function harnessRoutes(services: AppServices, streams: OpenStreams): Rout
     route(ENDPOINTS.deleteSession, async ({ params, reply }) => {
       await deleteSession(services, idOf(params))
       reply()
+    }),
+
+    route(ENDPOINTS.blame, async ({ query: { projectRoot: project, ...asked }, reply }) => {
+      reply(await blame(services, { project, ...asked }))
     }),
 
     route(ENDPOINTS.listWorktrees, async ({ query: { projectRoot: project }, reply }) => {

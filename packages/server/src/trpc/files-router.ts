@@ -1,11 +1,13 @@
 import { gitStatus } from '@chirality/workspaces'
+import { blameProjectFile, turnName } from '../changes/blame.ts'
 import { workFolderOf } from '../changes/turn-changes.ts'
 import { CALLS } from '../contract/calls.ts'
+import type { Blame } from '../contract/file-answers.ts'
 import { callError } from '../errors/call-error.ts'
 import { findFiles } from '../files/find-files.ts'
 import { listFolder } from '../files/list-folder.ts'
 import { readProjectFile } from '../files/read-file.ts'
-import type { CallContext } from './context.ts'
+import type { AppServices } from './context.ts'
 import { liveSession } from './live-session.ts'
 import { call, router } from './trpc.ts'
 
@@ -13,16 +15,38 @@ const DEFAULT_FOUND = 20
 
 /** The project's folder, or the worktree of the session that is named. */
 async function placeOf(
-  ctx: CallContext,
+  ctx: AppServices,
   { project, sessionId }: { project: string; sessionId?: string | undefined },
-): Promise<{ root: string; folder: string }> {
+): Promise<{ root: string; folder: string; worktree: string | null }> {
   const root = await ctx.projects.require(project)
-  if (sessionId === undefined) return { root, folder: root }
+  if (sessionId === undefined) return { root, folder: root, worktree: null }
   const { status } = await liveSession(ctx, sessionId)
   if (status.projectRoot !== root)
     throw callError('not-found', `The session ${sessionId} is not of the project ${root}.`)
   if (status.worktree) await ctx.host.worktrees.require(status.worktree.id)
-  return { root, folder: workFolderOf(status) }
+  return { root, folder: workFolderOf(status), worktree: status.worktree?.id ?? null }
+}
+
+export interface BlameInput {
+  project: string
+  sessionId?: string | undefined
+  path: string
+  line?: number | undefined
+}
+
+/** Null if there is no git repository. */
+export async function blame(services: AppServices, input: BlameInput): Promise<Blame | null> {
+  const { root, folder, worktree } = await placeOf(services, input)
+  const { sessions } = await services.host.store.page({ projectRoot: root, limit: Number.POSITIVE_INFINITY })
+  const running = new Map(
+    services.host.statuses().flatMap(({ sessionId, turnId, phase }) => {
+      return turnId === null || phase === 'idle' ? [] : [[sessionId, turnName(sessionId, turnId)] as const]
+    }),
+  )
+  const blamed = await services.changes.inFolder({ root, folder }, place =>
+    blameProjectFile({ ...place, root, folder, worktree, sessions, running }, input),
+  )
+  return blamed ?? null
 }
 
 export const filesRouter = router({
@@ -55,4 +79,7 @@ export const filesRouter = router({
   turnDiff: call(CALLS.files.turnDiff).query(async ({ ctx, input }) =>
     ctx.changes.turn(await liveSession(ctx, input.sessionId), input.turnId),
   ),
+
+  /** Which turn wrote each line, for which prompt and money. Null if there is no git repository. */
+  blame: call(CALLS.files.blame).query(({ ctx, input }) => blame(ctx, input)),
 })

@@ -24,7 +24,7 @@ export type LineOrigin =
       kind: 'turns'
       /** One, or all that ran when it was written. */
       turns: string[]
-      /** False if it may also have been written right before or after: the turn's beginning or end was not recorded. */
+      /** False if it may also have been written after the turn, whose end was not recorded. */
       isSure: boolean
       /** The commit of the user through which it came here from another work folder or branch. */
       commit?: UserCommit | undefined

@@ -15,8 +15,6 @@ export interface TurnPoint {
   /** In milliseconds since 1970; null if it was not recorded. */
   at: number | null
   tree: string
-  /** Taken when the turn had called a tool already: it may contain the first changes of the turn. */
-  late?: boolean | undefined
 }
 
 /** A point with the commit that stands for it. Points without a change between them share one. */
@@ -210,13 +208,12 @@ async function readChain(file: string): Promise<ChainPoint[]> {
 
 function isChainPoint(value: unknown): value is ChainPoint {
   if (typeof value !== 'object' || value === null) return false
-  const { turn, when, at, tree, commit, blobs, late } = value as Record<string, unknown>
+  const { turn, when, at, tree, commit, blobs } = value as Record<string, unknown>
   const isId = (id: unknown) => typeof id === 'string' && /^[0-9a-f]{40,64}$/.test(id)
   return (
     typeof turn === 'string' &&
     (when === 'before' || when === 'after') &&
     (at === null || typeof at === 'number') &&
-    (late === undefined || typeof late === 'boolean') &&
     isId(tree) &&
     isId(commit) &&
     Array.isArray(blobs) &&

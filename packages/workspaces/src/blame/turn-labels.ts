@@ -23,10 +23,12 @@ export function labelsOf(chain: readonly ChainPoint[], running: ReadonlySet<stri
   /** Their end was not recorded, as after a crash: they count until the next point, and nobody is sure. */
   const cut = new Set<string>()
   const label = (until: ChainPoint | undefined, since: ChainPoint | undefined): PointLabel => {
-    const late = until?.late === true ? [until.turn] : []
-    const turns = [...new Set([...open, ...cut, ...late])]
-    const isSure = cut.size === 0 && late.every(turn => open.has(turn))
-    return { turns, isSure, since: since?.at ?? null, until: until?.at ?? null }
+    return {
+      turns: [...open, ...cut],
+      isSure: cut.size === 0,
+      since: since?.at ?? null,
+      until: until?.at ?? null,
+    }
   }
   let before: ChainPoint | undefined
   for (const point of chain) {

@@ -1,0 +1,189 @@
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
+import path from 'node:path'
+import { addCost, costSoFar, type Envelope, NO_COST } from '@chirality/core'
+import { readSessionLog, type SessionLogReader, type StoredSession } from '@chirality/sessions'
+import {
+  type BlamedLines,
+  blameFile,
+  type GitRepository,
+  MAX_BLAME_BYTES,
+  type TurnPoint,
+} from '@chirality/workspaces'
+import type { Blame, BlamedTurn } from '../contract/file-answers.ts'
+import { callError } from '../errors/call-error.ts'
+import { confine, requireStillInside, toFileError } from '../files/confine.ts'
+import { readStart } from '../files/read-file.ts'
+import type { TreesOfTurn, TurnTrees } from './turn-trees.ts'
+
+export interface BlamePlace {
+  /** The project's folder. */
+  root: string
+  /** Where the file is: the project's folder, or the same folder in a worktree. */
+  folder: string
+  /** The id of that worktree. */
+  worktree: string | null
+  repository: GitRepository
+  stateFolder: string
+  trees: TurnTrees
+  /** All of the project. */
+  sessions: readonly StoredSession[]
+  /** The turn that runs in each session. */
+  running: ReadonlyMap<string, string>
+}
+
+/** Which turn wrote each line of a file of a project, with its agent, prompt and cost. */
+export async function blameProjectFile(
+  place: BlamePlace,
+  { path: relative, line }: { path: string; line?: number | undefined },
+): Promise<Blame> {
+  const { file, content } = await readForBlame(place.folder, relative)
+  const { repository, stateFolder } = place
+  const known = await turnsOfPlace(place)
+  const worktrees = place.sessions.flatMap(session => session.worktree ?? [])
+  const lines = await blameFile(repository, {
+    ...{ stateFolder, place: placeName(place.worktree), points: known.points, file, content },
+    places: [...new Set([null, ...worktrees])].map(placeName),
+    running: new Set(place.running.values()),
+  })
+  const shown = line === undefined ? lines : lines.flatMap(group => only(group, line))
+  if (line !== undefined && shown.length === 0)
+    throw callError('invalid-input', `${relative} has no line ${line}.`)
+  const ids = new Set(shown.flatMap(({ origin }) => (origin.kind === 'turns' ? origin.turns : [])))
+  const turns: Record<string, BlamedTurn> = {}
+  for (const id of ids) turns[id] = await describe(place, id)
+  return { path: relative, lines: shown, turns }
+}
+
+function only(group: BlamedLines, line: number): BlamedLines[] {
+  const { line: from, count } = group
+  return line >= from && line < from + count ? [{ ...group, line, count: 1 }] : []
+}
+
+function placeName(worktree: string | null): string {
+  return worktree === null ? 'project' : `worktree-${worktree}`
+}
+
+/** By its real name: a link inside the project is the file that it leads to. */
+async function readForBlame(folder: string, relative: string): Promise<{ file: string; content: Buffer }> {
+  const real = await confine(folder, relative)
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
+  const handle = await open(real, flags).catch((error: unknown) => {
+    throw toFileError(error, relative)
+  })
+  try {
+    const stats = await handle.stat()
+    await requireStillInside(folder, relative, { fd: handle.fd, dev: stats.dev, ino: stats.ino })
+    if (!stats.isFile()) throw callError('not-a-file', `${relative} is not a file.`)
+    if (stats.size > MAX_BLAME_BYTES)
+      throw callError('blame-refused', `Who wrote ${relative} cannot be said: it is larger than 5 MB.`)
+    const file = path.relative(folder, real).split(path.sep).join('/')
+    return { file, content: await readStart(handle, stats.size) }
+  } finally {
+    await handle.close()
+  }
+}
+
+/** The recorded states of the turns in one work folder. */
+async function turnsOfPlace({
+  root,
+  worktree,
+  sessions,
+  trees,
+}: BlamePlace): Promise<{ points: TurnPoint[] }> {
+  const points: TurnPoint[] = []
+  const seen = new Set<string>()
+  const here = sessions.filter(session => session.worktree === worktree)
+  // Oldest first: a session that went back begins with turns of an older one.
+  const ordered = here.toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : 1))
+  const untimed: TurnPoint[][] = []
+  for (const { id } of ordered) {
+    const old: TurnPoint[] = []
+    for (const [turnId, recorded] of await trees.all(root, id)) {
+      if (seen.has(turnId)) continue
+      seen.add(turnId)
+      if (recorded.beforeAt === undefined) old.push(...pointsOf(id, turnId, recorded))
+      else points.push(...pointsOf(id, turnId, recorded))
+    }
+    if (old.length > 0) untimed.push(old)
+  }
+  // Records without a time have the order of their session. In what order those of two sessions were is not known.
+  return { points: untimed.length === 1 ? [...untimed.flat(), ...points] : points }
+}
+
+function pointsOf(sessionId: string, turnId: string, recorded: TreesOfTurn): TurnPoint[] {
+  const { before, after, beforeAt = null, afterAt = null } = recorded
+  const turn = turnName(sessionId, turnId)
+  return [
+    { turn, when: 'before', at: beforeAt, tree: before },
+    ...(after === undefined ? [] : [{ turn, when: 'after' as const, at: afterAt, tree: after }]),
+  ]
+}
+
+export function turnName(sessionId: string, turnId: string): string {
+  return `${sessionId}/${turnId}`
+}
+
+async function describe({ root, sessions, trees }: BlamePlace, turn: string): Promise<BlamedTurn> {
+  const [sessionId = '', turnId = ''] = turn.split('/')
+  const session = sessions.find(({ id }) => id === sessionId)
+  const unknown: BlamedTurn = {
+    ...{ sessionId, turnId, title: null, harness: null, model: null, prompt: null, at: null },
+    ...{ costUsd: null, costIsEstimate: false, isDeleted: session === undefined },
+  }
+  if (session === undefined) return unknown
+  const { title, harness, model } = session
+  const log = await readSessionLog(root, sessionId).catch(() => undefined)
+  if (log === undefined) return { ...unknown, title, harness, model }
+  try {
+    const endSeq = (await trees.read(root, sessionId, turnId))?.endSeq
+    return { ...unknown, title, harness, model, ...factsOf(eventsOfTurn(log, turnId, endSeq)) }
+  } finally {
+    log.close()
+  }
+}
+
+/** Oldest first. Read from the end of the turn back: the rest of a long log is not read. */
+function eventsOfTurn(log: SessionLogReader, turnId: string, endSeq = log.lastSeq): Envelope[] {
+  const found: Envelope[] = []
+  let before = Math.min(log.lastSeq, endSeq + AFTER_END) + 1
+  while (before > 1) {
+    const page = log.readBefore(before, PAGE)
+    for (const envelope of page.toReversed()) {
+      if (envelope.turnId !== turnId) continue
+      if (KEPT.has(envelope.event.type)) found.push(envelope)
+      if (envelope.event.type === 'turn:start') return found.toReversed()
+    }
+    before = page[0]?.seq ?? 1
+  }
+  return found.toReversed()
+}
+
+const PAGE = 1000
+/** The last events of a turn may come right after its end was noticed. */
+const AFTER_END = 50
+/** Who works, for what, and at what cost. */
+const KEPT: ReadonlySet<string> = new Set([
+  'turn:start',
+  'session:init',
+  'usage',
+  'session:complete',
+  'session:error',
+])
+
+function factsOf(envelopes: readonly Envelope[]): Partial<BlamedTurn> {
+  let ledger = NO_COST
+  const facts: Partial<BlamedTurn> = {}
+  for (const { event, at } of envelopes) {
+    ledger = addCost(ledger, event)
+    if (event.type === 'turn:start') {
+      facts.prompt = event.message.slice(0, MAX_PROMPT_CHARS)
+      facts.at = at
+    }
+    if (event.type === 'session:init') facts.model = event.model
+  }
+  const { usd, isEstimate } = costSoFar(ledger)
+  return { ...facts, costUsd: usd, costIsEstimate: isEstimate }
+}
+
+const MAX_PROMPT_CHARS = 2000
