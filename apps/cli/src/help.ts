@@ -92,6 +92,10 @@ ${keptElsewhere()}
   sessions rename ID TITLE Give it another title
   sessions pin ID          On top of the lists; --undo takes it down
   sessions archive ID      Out of the lists; --undo brings it back
+  sessions prune           What raw logs of the project would be deleted; --yes deletes them. Sessions and history stay
+      --older-than DAYS      Those that were last written to before that, or
+      --max-gb N             the oldest, until the others take no more
+      --project DIR  --json
   sessions delete ID       Everything there is of it; --yes asks no question
   replay ID                A session as it happened, without the long silences
       --speed X              Times faster (default: 1), or "max" for all at once

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { lockProject, type SearchHit, type StoredSession, type UsageReport } from '@chirality/sessions'
 import { describe, expect, test } from 'vitest'
@@ -227,11 +227,11 @@ describe('sessions delete', () => {
 test.each([
   [
     ['sessions'],
-    'Say what to do: sessions knows list, show, search, fork, export, import, rename, pin, archive and delete.',
+    'Say what to do: sessions knows list, show, search, fork, export, import, rename, pin, archive, prune and delete.',
   ],
   [
     ['sessions', 'serach', 'x'],
-    'sessions knows list, show, search, fork, export, import, rename, pin, archive and delete, not "serach". Did you mean sessions search?',
+    'sessions knows list, show, search, fork, export, import, rename, pin, archive, prune and delete, not "serach". Did you mean sessions search?',
   ],
   [['sessions', 'list', 'x'], 'Unexpected argument "x".'],
   [['sessions', 'list', '--all', '--project', '.'], '--all and --project exclude each other. Leave one out.'],
@@ -288,4 +288,37 @@ test('usage sums up what the sessions cost, as lines, JSON and CSV', async () =>
   expect(csv).toMatch(/^time,project,agent,model,persona,usd,estimate,tokens,unpriced_tokens\n/)
   expect(csv).toContain(`,${world.project},claude-code,,,0.5,`)
   expect(await world.run(['usage', '--by', 'week'])).toMatchObject({ code: 2 })
+})
+
+describe('sessions prune', () => {
+  /** A raw log of a turn that ended so many days ago. */
+  function rawLog(project: string, daysAgo: number): string {
+    const folder = path.join(project, '.chirality/logs/claude-code')
+    mkdirSync(folder, { recursive: true })
+    const file = path.join(folder, `2020010${daysAgo % 9}T000000000Z-s${daysAgo}-t.ndjson`)
+    writeFileSync(file, 'x'.repeat(1_500_000))
+    const at = new Date(Date.now() - daysAgo * 24 * 60 * 60 * 1000)
+    utimesSync(file, at, at)
+    return file
+  }
+
+  test('says what would go, deletes it with --yes, and needs a limit', async () => {
+    const world = await createWorld()
+    const { id } = await stored(world, 'The heron')
+    const [old, recent] = [rawLog(world.project, 40), rawLog(world.project, 2)]
+    expect(await world.run(['sessions', 'prune'])).toEqual(
+      usage('Say which raw logs go: --older-than DAYS, or --max-gb N for all but the newest.'),
+    )
+    expect(await world.run(['sessions', 'prune', '--max-gb', 'many'])).toMatchObject({ code: 2, stdout: '' })
+    const asked = await world.run(['sessions', 'prune', '--older-than', '30'])
+    expect(asked).toMatchObject({ code: 0, stderr: '' })
+    expect(asked.stdout).toMatch(/^1 raw log \(1\.5 MB\) would be deleted\./)
+    expect(existsSync(old)).toBe(true)
+    const { stdout } = await world.run(['sessions', 'prune', '--older-than', '30', '--yes'])
+    expect(stdout).toBe('Deleted 1 raw log (1.5 MB).\n')
+    expect([existsSync(old), existsSync(recent)]).toEqual([false, true])
+    const sized = await world.run(['sessions', 'prune', '--max-gb', '0.001', '--yes', '--json'])
+    expect(jsonLines(sized.stdout)).toEqual([{ logs: 1, bytes: 1_500_000 }])
+    expect((await world.run(['sessions', 'show', id])).stdout).toContain('In the lake.')
+  })
 })

@@ -57,7 +57,7 @@ export { SpawnError, type SpawnErrorCode } from './process/program/spawn-error.t
 export { type SpawnJsonlOptions, spawnJsonl } from './process/spawn-jsonl.ts'
 export { ensureChiralityFolder } from './process/spool/log-directory.ts'
 export { ensurePrivateDirectory } from './process/spool/private-directory.ts'
-export { openSpool, type Spool, type SpoolOptions } from './process/spool/spool.ts'
+export { isSpoolOpen, openSpool, type Spool, type SpoolOptions } from './process/spool/spool.ts'
 export { SpoolError, type SpoolErrorCode } from './process/spool/spool-error.ts'
 export { sweepTempFolders } from './process/spool/temp-folder.ts'
 export type { StopOptions, StopReport, StopStep } from './process/stop/stop.ts'

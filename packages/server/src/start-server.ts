@@ -29,6 +29,7 @@ import { removeServerFile, writeServerFile } from './system/server-file.ts'
 import { killAgents } from './system/session-processes.ts'
 import { StoppedTurns } from './system/stopped-turns.ts'
 import type { AppServices, Demo } from './trpc/context.ts'
+import { RawLogKeeper } from './trpc/data-router.ts'
 import { DiscardedSessions, RemovedSessions } from './trpc/discarded-sessions.ts'
 import { deleteForGood } from './trpc/live-session.ts'
 import { appRouter } from './trpc/router.ts'
@@ -154,6 +155,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       connections: () => connections.size,
     },
   }
+  const rawLogs = new RawLogKeeper(services)
   const proxies = proxiesOf(options)
   const api = apiRoutes({
     ...{ services, keys, browsers, version, router: appRouter, onFault },
@@ -173,6 +175,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     push.close()
     try {
       await services.discarded.close()
+      await rawLogs.close()
       await host.close({ agents })
       await changes.close()
     } finally {
@@ -192,6 +195,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       await host.openProject(root)
       void recoverMoves(host, root)
     }
+    void rawLogs.apply()
     await writeServerFile(home, { url, token: keys.token, pid: process.pid })
   } catch (error) {
     await close('stop')

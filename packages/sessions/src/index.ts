@@ -90,6 +90,8 @@ export type {
 } from './queue/queued-message.ts'
 export type { TurnRequest } from './queue/turn-request.ts'
 export type { SessionsErrorCode, StartErrorCode } from './session-errors.ts'
+export { type RawLogRule, readRawLogRule, writeRawLogRule } from './spools/raw-log-rule.ts'
+export { type DiskUse, diskUseOf, type RawLog } from './spools/raw-logs.ts'
 export {
   type NativeLine,
   type NativeLineOptions,

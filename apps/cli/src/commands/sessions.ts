@@ -19,10 +19,11 @@ import { minute, plain, type Style, style, wantsColour } from '../render/style.t
 import { continueCommand, findSession } from './sessions/find-session.ts'
 import { importCommand } from './sessions/import.ts'
 import { listCommand } from './sessions/list.ts'
+import { pruneCommand } from './sessions/prune.ts'
 import { archiveCommand, pinCommand, renameCommand } from './sessions/shelve.ts'
 import { lastTurns } from './sessions/transcript.ts'
 
-/** The sessions of projects: list, show, search, export, fork, import, rename, pin, archive and delete. */
+/** The sessions of projects: list, show, search, export, fork, import, rename, pin, archive, prune and delete. */
 export function sessions(args: string[], output: Output): Promise<number> {
   const { run, rest } = chooseAction('sessions', args, ACTIONS)
   return run(rest, output)
@@ -38,6 +39,7 @@ const ACTIONS = {
   rename: renameCommand,
   pin: pinCommand,
   archive: archiveCommand,
+  prune: pruneCommand,
   delete: deleteCommand,
 }
 

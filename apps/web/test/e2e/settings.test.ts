@@ -1,11 +1,11 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { mkdtemp, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { launchBrowser } from '../../../../.scripts/browser.ts'
-import { axeViolations } from '../support/axe.ts'
+import { axeViolations, axeViolationsInBothSchemes } from '../support/axe.ts'
 import { collectComplaints } from '../support/complaints.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 
@@ -154,4 +154,57 @@ test('a tool server is added, shown before it runs for the first time, tried, an
   expect(await page.content()).not.toContain('key-123456')
   await own.getByRole('button', { name: 'Remove tracker' }).tap()
   await page.getByText('No tool servers').waitFor()
+})
+
+test('raw logs are kept as long as is chosen, and what would go is shown before it is deleted, by keyboard and on a phone', async () => {
+  const folderOfLogs = path.join(project, '.chirality/logs/claude-code')
+  mkdirSync(folderOfLogs, { recursive: true })
+  const rawLog = (name: string, daysAgo: number) => {
+    const file = path.join(folderOfLogs, `20200101T000000000Z-${name}-t.ndjson`)
+    writeFileSync(file, 'x'.repeat(2 ** 20))
+    const at = new Date(Date.now() - daysAgo * 24 * 60 * 60 * 1000)
+    utimesSync(file, at, at)
+    return file
+  }
+  const [old, recent] = [rawLog('old', 40), rawLog('recent', 1)]
+  const desk = await openSettings('data')
+  const use = desk.getByRole('region', { name: 'Disk use' })
+  await use.getByText('raw logs 2.0 MB').waitFor()
+  const choice = desk.getByRole('form', { name: 'How long raw logs are kept' })
+  expect(await choice.getByRole('button', { name: 'Prune now…' }).isDisabled()).toBe(true)
+  await choice.getByRole('radio', { name: 'Keep all' }).focus()
+  // Held until it is chosen: the group chooses while the key is down, after its own event.
+  await desk.keyboard.down('ArrowRight')
+  await choice.getByRole('radio', { name: 'Some days', checked: true }).waitFor()
+  await desk.keyboard.up('ArrowRight')
+  await choice.getByLabel('Days').fill('many')
+  await choice.getByRole('alert').getByText('Give a whole number of days.').waitFor()
+  await choice.getByLabel('Days').fill('30')
+  await desk.keyboard.press('Enter')
+  await expect
+    .poll(() => readFileSync(path.join(folder, 'data/raw-logs.json'), 'utf8'), { timeout: 60_000 })
+    .toBe('{"keep":"days","days":30}\n')
+  // Disabled while it saves.
+  const pruneNow = choice.getByRole('button', { name: 'Prune now…', disabled: false })
+  await pruneNow.waitFor()
+  await pruneNow.press('Enter')
+  const plan = choice.getByRole('group', { name: 'What would be deleted' })
+  await plan.getByText('1 raw log, 1.0 MB').waitFor()
+  expect(await axeViolationsInBothSchemes(desk)).toEqual([])
+  expect(existsSync(old)).toBe(true)
+  await plan.getByRole('button', { name: 'Delete 1 raw log' }).press('Enter')
+  await use.getByText('raw logs 1.0 MB').waitFor()
+  expect([existsSync(old), existsSync(recent)]).toEqual([false, true])
+
+  const phone = await openSettings('data', PHONE)
+  const there = phone.getByRole('form', { name: 'How long raw logs are kept' })
+  expect(await there.getByLabel('Days').inputValue()).toBe('30')
+  await there.getByRole('radio', { name: 'Up to a size' }).tap()
+  await there.getByLabel('Gigabytes').fill('0.0001')
+  await there.getByRole('button', { name: 'Prune now…' }).tap()
+  await there.getByText('1 raw log, 1.0 MB').waitFor()
+  expect(await overhang(phone)).toBe(0)
+  expect(await axeViolations(phone)).toEqual([])
+  await there.getByRole('button', { name: 'Keep them' }).tap()
+  expect(existsSync(recent)).toBe(true)
 })

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { PUSH_DETAILS } from '../push/push-service.ts'
 import * as agents from './agent-answers.ts'
 import * as answers from './answers.ts'
+import { dataCalls as data } from './data-calls.ts'
 import * as fileAnswers from './file-answers.ts'
 import { reviewCalls as review } from './review-calls.ts'
 import * as values from './values.ts'
@@ -364,7 +365,7 @@ const fleet = { events: { yields: answers.fleetEvent } }
 
 export const CALLS = {
   ...{ projects, harnesses, personas, sessions, turns: { ...turns, queue }, decisions, files, worktrees },
-  ...{ review, budgets, rules, toolServers, trust, system, session, fleet },
+  ...{ review, budgets, rules, toolServers, trust, data, system, session, fleet },
 }
 
 export interface Call {

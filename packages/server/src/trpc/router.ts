@@ -1,6 +1,7 @@
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server'
 import { CALLS } from '../contract/calls.ts'
 import { callError } from '../errors/call-error.ts'
+import { dataRouter } from './data-router.ts'
 import { fleetRouter, sessionRouter } from './events-router.ts'
 import { filesRouter } from './files-router.ts'
 import { liveSession } from './live-session.ts'
@@ -95,6 +96,7 @@ export const appRouter = router({
   rules: rulesRouter,
   toolServers: toolServersRouter,
   trust: trustRouter,
+  data: dataRouter,
   system: systemRouter,
   session: sessionRouter,
   fleet: fleetRouter,

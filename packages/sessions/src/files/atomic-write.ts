@@ -126,7 +126,7 @@ function isLeft(name: string, changedMs: number): boolean {
   return !isAlive(Number.parseInt(pid, 16))
 }
 
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {

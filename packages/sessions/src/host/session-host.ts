@@ -10,6 +10,8 @@ import { PolicyBook } from '../decisions/policy/policy-book.ts'
 import { requireSessionId } from '../files/session-id.ts'
 import { StorageError } from '../files/storage-error.ts'
 import { userDataFolder } from '../files/user-data-folder.ts'
+import type { RawLogRule } from '../spools/raw-log-rule.ts'
+import { listRawLogs, logsToPrune, type RawLog, removeRawLogs } from '../spools/raw-logs.ts'
 import type { SessionStatus } from '../status/session-status.ts'
 import { type ForkOptions, SessionStore } from '../store/session-store.ts'
 import type { ForkHistory, Shelf, StoredSession } from '../store/stored-session.ts'
@@ -168,6 +170,28 @@ export class SessionHost {
     const { project } = await this.#projects.get(projectOf(await this.worktrees.get(id)))
     await project.leaveWorktree(id)
     return this.worktrees.remove(id)
+  }
+
+  /** The raw logs of some projects that a rule does not keep, and those that stay because they are in use. */
+  async rawLogsToPrune(
+    projectRoots: readonly string[],
+    rule: RawLogRule,
+  ): Promise<{ going: RawLog[]; inUse: RawLog[] }> {
+    const atWork = new Set(
+      this.statuses().flatMap(({ phase, sessionId }) => (phase === 'idle' ? [] : [sessionId])),
+    )
+    const logs = await Promise.all(projectRoots.map(root => listRawLogs(root, { atWork })))
+    return logsToPrune(logs.flat(), rule)
+  }
+
+  /**
+   * Deletes raw logs that a rule does not keep, never one in use. Opens the projects, because another process could
+   * have agents there. Resolves with those that were deleted.
+   */
+  async pruneRawLogs(projectRoots: readonly string[], rule: RawLogRule): Promise<RawLog[]> {
+    for (const root of projectRoots) await this.#projects.get(root)
+    const { going } = await this.rawLogsToPrune(projectRoots, rule)
+    return removeRawLogs(going)
   }
 
   /** Imports one of the agent's own conversations as a session. */

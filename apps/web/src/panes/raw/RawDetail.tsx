@@ -7,6 +7,7 @@ import { Button } from '../../ui/controls/Button.tsx'
 import { CopyButton } from '../../ui/controls/CopyButton.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
+import { formatBytes } from '../../ui/text/format.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
 import type { EventItem, LineItem } from './raw-item.ts'
 import type { Chosen } from './use-chosen.ts'
@@ -114,13 +115,6 @@ function Part({ kind, label, name, text, copy, facts, place, children }: PartPro
       </ScrollRegion>
     </div>
   )
-}
-
-/** `512 B`, `64 KB`, `1.2 MB`. */
-export function formatBytes(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`
-  if (bytes < 1024 * 1024) return `${Math.round(bytes / 1024)} KB`
-  return `${(bytes / 1024 / 1024).toFixed(1)} MB`
 }
 
 interface WholeLine {

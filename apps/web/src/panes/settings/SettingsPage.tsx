@@ -4,6 +4,7 @@ import { Icon } from '../../ui/marks/Icon.tsx'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
 import { AgentSettings } from './AgentSettings.tsx'
 import { AppearanceSettings } from './AppearanceSettings.tsx'
+import { DataSettings } from './DataSettings.tsx'
 import { DeviceSettings } from './DeviceSettings.tsx'
 import { NotificationSettings } from './NotificationSettings.tsx'
 import { PermissionSettings } from './PermissionSettings.tsx'
@@ -20,6 +21,7 @@ const PAGES: Readonly<Record<SettingsSection, () => ReactNode>> = {
   notifications: NotificationSettings,
   devices: DeviceSettings,
   appearance: AppearanceSettings,
+  data: DataSettings,
 }
 
 /** What holds for all sessions, one section at a time. */

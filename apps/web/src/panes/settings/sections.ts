@@ -9,6 +9,7 @@ export const SETTINGS_SECTIONS = [
   { id: 'notifications', label: 'Notifications', icon: 'bell', words: 'push alerts sound' },
   { id: 'devices', label: 'Devices', icon: 'phone', words: 'phone qr code sign in browsers' },
   { id: 'appearance', label: 'Appearance', icon: 'palette', words: 'theme dark light colours' },
+  { id: 'data', label: 'Data', icon: 'data', words: 'disk space raw logs retention prune delete' },
 ] as const satisfies readonly { id: string; label: string; icon: IconName; words: string }[]
 
 export type SettingsSection = (typeof SETTINGS_SECTIONS)[number]['id']

@@ -9,6 +9,10 @@ export type ToolServerSource = CallOutputs['toolServers']['list'][number]
 export type ToolServer = ToolServerSource['servers'][number]
 export type OwnPlace = CallInputs['toolServers']['remove']['place']
 export type ServerProbe = CallOutputs['toolServers']['test']
+export type DataUse = CallOutputs['data']['use']
+export type RawLogRule = DataUse['rule']
+export type PrunePlan = CallOutputs['data']['plan']
+export type Pruned = CallOutputs['data']['prune']
 
 /** The calls of the settings page. */
 export interface SettingsApi {
@@ -23,6 +27,12 @@ export interface SettingsApi {
   removeToolServer(input: CallInputs['toolServers']['remove']): Promise<void>
   /** Starts or connects to the server as it was shown, and ends it again. */
   tryToolServer(input: CallInputs['toolServers']['test']): Promise<ServerProbe>
+  /** What each project takes on the disk, and how long raw logs are kept. */
+  dataUse(): Promise<DataUse>
+  setRawLogRule(rule: RawLogRule): Promise<void>
+  /** What `pruneRawLogs` would delete. Deletes nothing. */
+  planPrune(rule: RawLogRule): Promise<PrunePlan>
+  pruneRawLogs(rule: RawLogRule): Promise<Pruned>
 }
 
 export function settingsCalls(client: TRPCClient<AppRouter>): SettingsApi {
@@ -35,6 +45,10 @@ export function settingsCalls(client: TRPCClient<AppRouter>): SettingsApi {
     saveToolServer: input => client.toolServers.save.mutate(input),
     removeToolServer: input => client.toolServers.remove.mutate(input),
     tryToolServer: input => client.toolServers.test.mutate(input),
+    dataUse: () => client.data.use.query(),
+    setRawLogRule: async rule => void (await client.data.setRule.mutate({ rule })),
+    planPrune: rule => client.data.plan.query({ rule }),
+    pruneRawLogs: rule => client.data.prune.mutate({ rule }),
     removePersona: (project, id, revision) => client.personas.remove.mutate({ project, id, revision }),
   }
 }

@@ -42,3 +42,10 @@ export function formatWait(since: string, now: number): string {
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`
 }
+
+/** `512 B`, `64 KB`, `1.2 MB`, `3.4 GB`. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`
+  if (bytes < 2 ** 20) return `${Math.round(bytes / 1024)} KB`
+  return bytes < 2 ** 30 ? `${(bytes / 2 ** 20).toFixed(1)} MB` : `${(bytes / 2 ** 30).toFixed(1)} GB`
+}

@@ -72,6 +72,7 @@ function createSpool(base: string, ensureDirectory: () => Promise<unknown>): Spo
   const files = createSpoolFiles([path, stderrPath])
   if (files === undefined) return undefined
   const [stdout, stderr] = files
+  openPaths.add(path)
   let writersOpen = true
   let readersOpen = true
   const closeWriters = () => {
@@ -86,6 +87,7 @@ function createSpool(base: string, ensureDirectory: () => Promise<unknown>): Spo
       await settle()
     } finally {
       closeAll([stdout.readFd, stderr.readFd])
+      openPaths.delete(path)
     }
   }
   const close = () => finish(() => settleSpool({ stdout, stderr }, ensureDirectory))
@@ -95,6 +97,13 @@ function createSpool(base: string, ensureDirectory: () => Promise<unknown>): Spo
       removeIfThere(stderrPath)
     })
   return { path, stderrPath, stdout, stderr, closeWriters, close, discard }
+}
+
+const openPaths = new Set<string>()
+
+/** Whether this process still reads the spool: its agent runs, or its last lines are not taken yet. */
+export function isSpoolOpen(path: string): boolean {
+  return openPaths.has(path)
 }
 
 /** Opens both files or none. Undefined if a name exists. */
