@@ -149,6 +149,35 @@ test('sessions are pinned, archived, deleted and brought back, one by one and ma
   await page.keyboard.press('Escape')
   expect(api.called('sessions.rename')).toEqual([])
 
+  // In the head of its page: by key, by the menu, and by two clicks on the name.
+  const head = page.locator('.top-bar')
+  await page.keyboard.press('r')
+  await head.getByRole('textbox', { name: 'Name' }).fill('Alpha two')
+  await page.keyboard.press('Enter')
+  await head.getByRole('heading', { level: 1, name: 'Alpha two' }).dblclick()
+  await head.getByRole('textbox', { name: 'Name' }).fill('Alpha')
+  expect(await axeViolations(page)).toEqual([])
+  await page.keyboard.press('Enter')
+  await head.getByRole('heading', { level: 1, name: 'Alpha', exact: true }).waitFor()
+  expect(api.called('sessions.rename').map(call => (call as { title: string }).title)).toEqual([
+    ...['Alpha two', 'Alpha'],
+  ])
+  await page.keyboard.press('p')
+  await sidebar.getByRole('region', { name: 'Pinned' }).getByText('Alpha').waitFor()
+  await head.getByRole('img', { name: 'Pinned' }).waitFor()
+  await head.getByRole('button', { name: 'Actions' }).press('Enter')
+  await page.getByRole('menuitem', { name: 'Unpin' }).press('Enter')
+  await head.getByRole('img', { name: 'Pinned' }).waitFor({ state: 'detached' })
+  await page.keyboard.press('z')
+  await page.getByText('Archived "Alpha".').waitFor()
+  await head.getByRole('img', { name: 'Archived' }).waitFor()
+  await page
+    .getByRole('status')
+    .filter({ hasText: 'Archived "Alpha".' })
+    .getByRole('button', { name: 'Undo' })
+    .click()
+  await sidebar.getByText('Alpha').waitFor()
+
   await page.keyboard.press('f')
   await page.getByRole('radio', { name: 'Archived 1' }).click()
   const all = page.getByRole('region', { name: 'All sessions' })

@@ -1,10 +1,15 @@
 import { Link, useParams } from '@tanstack/react-router'
+import { useEffect, useEffectEvent, useState } from 'react'
 import { useIsPanelSheet } from '../../panes/session/panel-place.ts'
 import { countNeedsYou, toneOf } from '../../panes/sidebar/groups.logic.ts'
+import { RenameField, SessionMenu } from '../../panes/sidebar/SessionMenu.tsx'
 import { sessionTitle } from '../../panes/sidebar/session-title.ts'
+import { useListActions } from '../../panes/sidebar/use-list-actions.ts'
 import { useFleet, useStatus } from '../../state/fleet/use-fleet.ts'
 import { setLayout, useLayout } from '../../state/kept/layout.ts'
+import type { SessionStatus } from '../../state/server/server-api.ts'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
+import { isTyping } from '../../ui/keys/is-typing.ts'
 import { Dot } from '../../ui/marks/Dot.tsx'
 import { Icon } from '../../ui/marks/Icon.tsx'
 import { projectName, toSlug } from '../project.ts'
@@ -41,7 +46,7 @@ function SessionBar({ sessionId }: { sessionId: string }) {
           <span className="top-bar__dot">
             <Dot tone={toneOf(status)} />
           </span>
-          <h1 className="top-bar__title truncate">{sessionTitle(status)}</h1>
+          <SessionTitle key={sessionId} status={status} />
           <Link
             className="chip-fact top-bar__project only-wide"
             to="/p/$project"
@@ -85,6 +90,59 @@ function SessionBar({ sessionId }: { sessionId: string }) {
     </header>
   )
 }
+
+/** The name, written over where it stands, and what else is done with the session; each with a key. */
+function SessionTitle({ status }: { status: SessionStatus }) {
+  const { sessionId, shelf } = status
+  const { rename, shelve } = useListActions()
+  const [renaming, setRenaming] = useState(false)
+  const onKey = useEffectEvent((event: KeyboardEvent) => {
+    const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.repeat
+    if (!isPlain || isTyping(event.target) || document.querySelector('dialog[open]')) return
+    if (event.key === 'r') setRenaming(true)
+    else if (event.key === 'p') shelve([sessionId], shelf === 'pinned' ? null : 'pinned')
+    else if (event.key === 'z') shelve([sessionId], shelf === 'archived' ? null : 'archived')
+    else return
+    event.preventDefault()
+  })
+  useEffect(() => {
+    const listener = (event: KeyboardEvent) => onKey(event)
+    window.addEventListener('keydown', listener)
+    return () => window.removeEventListener('keydown', listener)
+  }, [])
+  return (
+    <>
+      {shelf === null ? null : (
+        <span role="img" aria-label={SHELVES[shelf].label} className="top-bar__shelf">
+          <Icon name={SHELVES[shelf].icon} size={13} />
+        </span>
+      )}
+      <h1 className="top-bar__title truncate" onDoubleClick={() => setRenaming(true)}>
+        {renaming ? (
+          <RenameField
+            title={status.title ?? ''}
+            onDone={title => {
+              setRenaming(false)
+              if (title !== null) rename(sessionId, title)
+            }}
+          />
+        ) : (
+          sessionTitle(status)
+        )}
+      </h1>
+      <SessionMenu
+        status={status}
+        onRename={() => setRenaming(true)}
+        trigger={<IconButton className="icon-button top-bar__more" icon="down" label="Actions" />}
+      />
+    </>
+  )
+}
+
+const SHELVES = {
+  pinned: { icon: 'pin', label: 'Pinned' },
+  archived: { icon: 'archive', label: 'Archived' },
+} as const
 
 function PhoneBar() {
   const shell = useShell()

@@ -38,6 +38,7 @@ export const SHORTCUTS: readonly { group: string; list: readonly Shortcut[] }[] 
       { keys: 'T', does: 'Contents: the turns, and which one is in view' },
       { keys: '[  ]', does: 'Previous and next turn' },
       { keys: 'End', does: 'To the latest' },
+      { keys: 'R  P  Z', does: 'Rename it, pin it, archive it, with an undo' },
       { keys: '1 … 5', does: 'Activity, Changes, Files, Raw, Persona' },
       { keys: 'Esc', does: 'Stop the turn, when nothing else is open and the field is empty' },
       { keys: 'Shift Esc', does: 'Stop the turn in any case; once more by force' },

@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { type ReactElement, useState } from 'react'
 import { useShell } from '../../app/shell/shell-context.ts'
 import { setProjectFilter } from '../../state/kept/project-filter.ts'
 import type { SessionStatus } from '../../state/server/server-api.ts'
@@ -10,8 +10,16 @@ import { ForkDialog } from '../session/ForkDialog.tsx'
 import { sessionTitle } from './session-title.ts'
 import { useListActions } from './use-list-actions.ts'
 
-/** What else can be done with a session. */
-export function SessionMenu({ status, onRename }: { status: SessionStatus; onRename(): void }) {
+/** What else can be done with a session. `trigger` opens it; without one it is the button of a row. */
+export function SessionMenu({
+  status,
+  onRename,
+  trigger,
+}: {
+  status: SessionStatus
+  onRename(): void
+  trigger?: ReactElement
+}) {
   const actions = useListActions()
   const shell = useShell()
   const [asking, setAsking] = useState<'fork' | 'delete' | null>(null)
@@ -24,7 +32,9 @@ export function SessionMenu({ status, onRename }: { status: SessionStatus; onRen
     <>
       <Menu
         trigger={
-          <IconButton className="icon-button session-row__more" icon="more" label={`More for ${name}`} />
+          trigger ?? (
+            <IconButton className="icon-button session-row__more" icon="more" label={`More for ${name}`} />
+          )
         }
         items={[
           { label: 'Rename', icon: 'edit', onSelect: onRename },
