@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { DiscardedSessions } from '../src/trpc/discarded-sessions.ts'
 import { createWorld } from './support/agents.ts'
-import { sessionWith, startTestServer } from './support/test-server.ts'
+import { openTestServer, sessionWith, startTestServer } from './support/test-server.ts'
 import { connect } from './support/trpc-client.ts'
 import { SessionWatch } from './support/watch-session.ts'
 
@@ -149,3 +149,17 @@ test.each([
     })
   },
 )
+
+test('what was read in one browser is read in every other, also after a restart, and never unread by an older mark', async () => {
+  const world = await mkdtemp(path.join(tmpdir(), 'chirality-read-'))
+  onTestFinished(() => rm(world, { recursive: true, force: true }))
+  const first = await openTestServer({ home: path.join(world, 'home') })
+  const { id } = await sessionWith(first, 9)
+  const [desk, phone] = [connect(first).client, connect(first).client]
+  await desk.sessions.markRead.mutate({ sessionId: id, seq: 7 })
+  await phone.sessions.markRead.mutate({ sessionId: id, seq: 3 })
+  expect(await phone.sessions.readMarks.query()).toEqual({ [id]: 7 })
+  await first.dispose()
+  const second = await startTestServer({ home: path.join(world, 'home') })
+  expect(await connect(second).client.sessions.readMarks.query()).toEqual({ [id]: 7 })
+})

@@ -1,3 +1,4 @@
+import type { PermissionRequestEvent } from '@chirality/core'
 import { expect, test } from 'vitest'
 import { axeViolations, axeViolationsInBothSchemes } from '../support/axe.ts'
 import { cardWithKeys } from '../support/keys.ts'
@@ -334,6 +335,39 @@ test('a search leads to the message that it found, under the name of its session
   await palette.fill('nst')
   await expect.poll(() => page.getByRole('option', { name: 'New session' }).count()).toBe(0)
   expect(await page.getByText('Sessions', { exact: true }).count()).toBe(0)
+  await close()
+})
+
+test('the bar counts who needs you as the list does, and only what is through is done', async () => {
+  const ids = { sessionId: 'asks', requestId: 'r' }
+  const asked: PermissionRequestEvent = {
+    ...{ ...ids, toolName: 'Bash', input: { command: 'npm test' }, raw: null },
+    ...{ type: 'permission:request' as const, kind: 'tool' as const },
+  }
+  const { page, close } = await dashboard.open({
+    path: '/s/through',
+    scene: canned => {
+      canned.add({ sessionId: 'asks', title: 'Asks', phase: 'waiting', pending: [asked] })
+      const queue = [{ id: 'q', message: 'Go on.' }]
+      canned.add({ sessionId: 'held', title: 'Held', lastTurn: 'completed', queueHeld: true, queue })
+      canned.add({ sessionId: 'left', title: 'Left', lastTurn: 'completed', leftUnanswered: true })
+      for (const lastTurn of ['failed', 'crashed', 'budget', 'max_turns', 'timeout'] as const)
+        canned.add({ sessionId: lastTurn, title: `Ended by ${lastTurn}`, lastTurn })
+      canned.add({ sessionId: 'through', title: 'Through', lastTurn: 'completed' })
+    },
+  })
+  const sidebar = page.getByRole('navigation', { name: 'Sessions' })
+  const titlesIn = async (group: string) =>
+    (await sidebar.getByRole('region', { name: group }).locator('.session-row').allInnerTexts())
+      .map(text => text.split('\n')[0])
+      .sort()
+  await expect.poll(() => titlesIn('Needs you')).toEqual(['Asks', 'Held', 'Left'])
+  await sidebar.getByRole('heading', { name: 'Needs you 3' }).waitFor()
+  await page.getByRole('contentinfo').getByRole('button', { name: '3 need you' }).waitFor()
+  expect(await titlesIn('Done')).toEqual(['Through'])
+  expect(await titlesIn('Stopped')).toEqual(
+    ['budget', 'crashed', 'failed', 'max_turns', 'timeout'].map(end => `Ended by ${end}`),
+  )
   await close()
 })
 
