@@ -1,11 +1,19 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { AnswerRouter } from './answer/answer-router.ts'
+import { chatCompletions } from './answer/chat-completions.ts'
 import { deliver, sendJson } from './answer/deliver.ts'
+import { geminiApi } from './answer/gemini-api.ts'
 import { messagesApi } from './answer/messages-api.ts'
 import { responsesApi } from './answer/responses-api.ts'
 import type { StallGate } from './answer/stall-gate.ts'
 import type { WireFormat } from './answer/wire-format.ts'
-import { messagesFacts, type RequestFacts, responsesFacts } from './request/request-facts.ts'
+import {
+  chatFacts,
+  geminiFacts,
+  messagesFacts,
+  type RequestFacts,
+  responsesFacts,
+} from './request/request-facts.ts'
 import type { RecordedRequest, RequestLog } from './request/request-log.ts'
 import type { Script } from './script/script.ts'
 
@@ -38,7 +46,7 @@ export async function handleRequest(
     at: Date.now(),
   }
   const exchange = { recorded, response, conversation, signal: leaving.signal }
-  const endpoint = ENDPOINTS[`${recorded.method} ${recorded.path}`] ?? notFound
+  const endpoint = ENDPOINTS[`${recorded.method} ${recorded.path}`] ?? geminiEndpoint(recorded) ?? notFound
   try {
     const ended = await endpoint(exchange)
     conversation.log.setState(recorded, ended)
@@ -59,10 +67,23 @@ type Endpoint = (exchange: Exchange) => Promise<'done' | 'cut'> | 'done'
 
 const ENDPOINTS: Record<string, Endpoint> = {
   'POST /v1/messages': exchange => answer(exchange, messagesApi, messagesFacts),
-  'POST /v1/messages/count_tokens': countTokens,
+  'POST /v1/messages/count_tokens': exchange => countTokens(exchange),
   'POST /v1/responses': exchange => answer(exchange, responsesApi, responsesFacts),
+  'POST /v1/chat/completions': exchange => answer(exchange, chatCompletions, chatFacts),
   'GET /v1/models': listModels,
 }
+
+/** Gemini names the model and the method in the path. */
+function geminiEndpoint({ method, path }: RecordedRequest): Endpoint | undefined {
+  const [, model = '', action] = method === 'POST' ? (GEMINI_PATH.exec(path) ?? []) : []
+  if (action === undefined) return undefined
+  if (action === 'countTokens') return exchange => countTokens(exchange, 'totalTokens')
+  const stream = action === 'streamGenerateContent'
+  return exchange => answer(exchange, geminiApi, body => geminiFacts(body, { model, stream }))
+}
+
+const GEMINI_PATH =
+  /^\/v1(?:alpha|beta|beta1)?\/models\/([^/:]+):(generateContent|streamGenerateContent|countTokens)$/
 
 const CHARACTERS_PER_TOKEN = 4
 /** For answers that are not in the script. */
@@ -106,10 +127,13 @@ function answer(
   })
 }
 
-function countTokens({ recorded, response, conversation: { log, script } }: Exchange): 'done' {
+function countTokens(
+  { recorded, response, conversation: { log, script } }: Exchange,
+  field = 'input_tokens',
+): 'done' {
   log.add(recorded)
   const estimate = Math.ceil((JSON.stringify(recorded.body) ?? '').length / CHARACTERS_PER_TOKEN)
-  sendJson(response, 200, { input_tokens: script.countTokens ?? estimate })
+  sendJson(response, 200, { [field]: script.countTokens ?? estimate })
   return 'done'
 }
 

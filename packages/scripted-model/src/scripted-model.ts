@@ -5,7 +5,7 @@ import { StallGate } from './answer/stall-gate.ts'
 import { handleRequest } from './handle-request.ts'
 import { type RecordedRequest, RequestLog, type WantedRequest } from './request/request-log.ts'
 import { checkScript, loadScript } from './script/parse-script.ts'
-import type { Script } from './script/script.ts'
+import type { Script, ScriptAnswer } from './script/script.ts'
 
 export interface ScriptedModelOptions {
   /** Default 0: any free port. */
@@ -24,6 +24,8 @@ export interface ScriptedModel {
   readonly requests: readonly RecordedRequest[]
   /** The first recorded request that fits, now or later; a number means the n-th model request. */
   waitForRequest(wanted: WantedRequest): Promise<RecordedRequest>
+  /** Adds answers to the end of the script. Throws a ScriptError for one that is not valid. */
+  add(...answers: ScriptAnswer[]): void
   /** Lets every stalled answer go on; says how many there were. */
   release(): number
   /** Answers not served yet, over all queues. */
@@ -66,6 +68,7 @@ export async function startScriptedModel(
     port: address.port,
     requests: conversation.log.requests,
     waitForRequest: wanted => conversation.log.waitFor(wanted),
+    add: (...answers) => conversation.router.add(checkScript({ answers }).answers ?? []),
     release: () => conversation.gate.release(),
     remaining: () => conversation.router.remaining(),
     close,

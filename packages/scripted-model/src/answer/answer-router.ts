@@ -32,6 +32,11 @@ export class AnswerRouter {
     return { ...queued, nth }
   }
 
+  /** To the end of the main list. */
+  add(answers: readonly ScriptAnswer[]): void {
+    this.#main.add(answers)
+  }
+
   remaining(): number {
     return this.#routes.reduce((sum, { queue }) => sum + queue.remaining, this.#main.remaining)
   }
@@ -72,6 +77,7 @@ function fits(when: ScriptWhen, facts: RequestFacts): boolean {
     (when.hasTool === undefined || facts.tools.includes(when.hasTool)) &&
     (when.subAgent === undefined || when.subAgent === facts.subAgent) &&
     (when.side === undefined || when.side === facts.side) &&
+    (when.withoutTools === undefined || when.withoutTools === (facts.tools.length === 0)) &&
     (when.api === undefined || when.api === facts.api)
   )
 }
@@ -84,14 +90,23 @@ interface QueuedAnswer {
 
 /** Hands out a list of answers in order, each as often as its `times` says. */
 class AnswerQueue {
-  readonly #entries: (QueuedAnswer & { left: number })[]
+  readonly #entries: (QueuedAnswer & { left: number })[] = []
+  readonly #path: string
+  readonly #defaults: Script['defaults']
 
   constructor(written: readonly ScriptAnswer[], path: string, defaults: Script['defaults']) {
-    this.#entries = written.map((answer, index) => ({
-      answer: toAnswer(answer, defaults),
-      path: `${path}[${index}]`,
-      left: typeof answer === 'string' ? 1 : (answer.times ?? 1),
-    }))
+    this.#path = path
+    this.#defaults = defaults
+    this.add(written)
+  }
+
+  add(written: readonly ScriptAnswer[]): void {
+    for (const answer of written)
+      this.#entries.push({
+        answer: toAnswer(answer, this.#defaults),
+        path: `${this.#path}[${this.#entries.length}]`,
+        left: typeof answer === 'string' ? 1 : (answer.times ?? 1),
+      })
   }
 
   next(): QueuedAnswer | undefined {

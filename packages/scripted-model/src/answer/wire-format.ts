@@ -1,6 +1,6 @@
 import type { Failure, Reply } from './answer.ts'
 
-/** One of the two APIs: how it says an answer. */
+/** One of the APIs: how it says an answer. */
 export interface WireFormat {
   /** The frames of a streamed answer, in order. */
   frames(reply: Reply, context: ReplyContext): Iterable<Frame>

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type SideKind, sideKindOf } from '../script/side-request.ts'
 
-/** What routes look at, the same for both APIs. */
+/** What routes look at, the same for every API. */
 export interface RequestFacts {
-  api: 'messages' | 'responses'
+  api: 'messages' | 'responses' | 'chat' | 'gemini'
   model: string
   stream: boolean
   system: string
@@ -69,6 +69,59 @@ export function responsesFacts(body: unknown, headers: IncomingHttpHeaders): Req
     tools: toolNames(request.tools),
     messageCount: items.length,
     subAgent: headers['x-openai-subagent'] !== undefined,
+    side: undefined,
+  }
+}
+
+export function chatFacts(body: unknown): RequestFacts {
+  const request = asObject(body)
+  const messages = asArray(request.messages).map(asObject)
+  const texts = (...roles: unknown[]) =>
+    messages.filter(({ role }) => roles.includes(role)).map(({ content }) => textOf(partsOf(content)))
+  const users = texts('user')
+  const since = messages.slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1)
+  return {
+    api: 'chat',
+    model: asString(request.model),
+    stream: request.stream === true,
+    system: texts('system', 'developer').join('\n'),
+    firstUser: users[0] ?? '',
+    lastUser: users.at(-1) ?? '',
+    toolResults: since
+      .filter(({ role }) => role === 'tool')
+      .map(({ content }) => textOf(partsOf(content)))
+      .join('\n'),
+    tools: asArray(request.tools).map(tool => asString(asObject(asObject(tool).function).name)),
+    messageCount: messages.length,
+    subAgent: false,
+    side: undefined,
+  }
+}
+
+export function geminiFacts(
+  body: unknown,
+  { model, stream }: Pick<RequestFacts, 'model' | 'stream'>,
+): RequestFacts {
+  const request = asObject(body)
+  const contents = asArray(request.contents).map(asObject)
+  const users = contents
+    .filter(({ role }) => role !== 'model')
+    .map(({ parts }) => textOf(asArray(parts).map(asObject)))
+    .filter(text => text !== '')
+  const latest = contents.slice(contents.findLastIndex(({ role }) => role === 'model') + 1)
+  const results = latest
+    .flatMap(({ parts }) => asArray(parts).map(asObject))
+    .filter(({ functionResponse }) => functionResponse !== undefined)
+  const tools = asArray(request.tools).flatMap(tool => asArray(asObject(tool).functionDeclarations))
+  return {
+    ...{ api: 'gemini', model, stream },
+    system: textOf(asArray(asObject(request.systemInstruction).parts).map(asObject)),
+    firstUser: users[0] ?? '',
+    lastUser: users.at(-1) ?? '',
+    toolResults: results.map(({ functionResponse }) => JSON.stringify(functionResponse)).join('\n'),
+    tools: tools.map(tool => asString(asObject(tool).name)),
+    messageCount: contents.length,
+    subAgent: false,
     side: undefined,
   }
 }

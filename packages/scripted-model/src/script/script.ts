@@ -152,7 +152,9 @@ const when = strict({
   subAgent: z.boolean().optional(),
   /** A request that Claude Code makes beside the conversation. */
   side: z.enum(SIDE_KINDS).optional(),
-  api: z.enum(['messages', 'responses']).optional(),
+  api: z.enum(['messages', 'responses', 'chat', 'gemini']).optional(),
+  /** The request offers no tool: most agents ask for titles and summaries in such requests. */
+  withoutTools: z.boolean().optional(),
 }).refine(conditions => Object.keys(conditions).length > 0, {
   error: 'an empty `when` would match every request; put those answers at the top level',
 })
