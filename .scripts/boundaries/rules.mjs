@@ -14,6 +14,7 @@ const DOWN = {
   'packages/core': [],
   'packages/scripted-model': [],
   'packages/runner': ['packages/core'],
+  'packages/conformance': ['packages/core', 'packages/runner', 'packages/scripted-model'],
   'packages/personas': ['packages/core'],
   'packages/workspaces': ['packages/core', 'packages/runner'],
   'packages/sessions': ['packages/core', 'packages/runner', 'packages/personas', 'packages/workspaces'],
@@ -32,6 +33,7 @@ const DOWN = {
     'packages/workspaces',
     'packages/sessions',
     'packages/loops',
+    'packages/conformance',
   ],
   fixtures: ['packages/core', 'packages/scripted-model'],
 }

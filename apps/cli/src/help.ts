@@ -58,6 +58,12 @@ ${choices(PERMISSION_WORDS)}
       --env NAME,…           Variables that it gets, by name
       --title TEXT           Its name in the dashboard
   agents remove NAME       Forget it. Its sessions stay
+  conformance [HARNESS]    Show what an agent does in scripted conversations on this machine, without an account and without
+                           tokens: see docs/conformance.md. Without a name: every agent that is installed
+      --program FILE         Its program, in the place of the one that is found
+      --limit S              Most seconds for a turn (default: 45)
+      --json                 One report a line
+  conformance -- COMMAND…  The same for any program that speaks the Agent Client Protocol
   loop run LIST            Work through a Markdown task list, each task in a worktree of its own: see docs/loops.md
       --parallel N           So many tasks at once (default: 1)
       --budget USD           Most that it may spend; --tokens N the same in tokens

@@ -10,6 +10,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   link: async () => (await import('./commands/link.ts')).link,
   run: async () => (await import('./commands/run.ts')).run,
   agents: async () => (await import('./commands/agents.ts')).agents,
+  conformance: async () => (await import('./commands/conformance.ts')).conformance,
   loop: async () => (await import('./commands/loop.ts')).loop,
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
   sessions: async () => (await import('./commands/sessions.ts')).sessions,

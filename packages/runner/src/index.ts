@@ -1,4 +1,4 @@
-export { type AcpAgentSpec, KNOWN_AGENTS } from './acp/agent-spec.ts'
+export { type AcpAgentSpec, acpDescriptor, KNOWN_AGENTS } from './acp/agent-spec.ts'
 export {
   acpHarnesses,
   addConfiguredAgent,
@@ -36,7 +36,7 @@ export { buildChildEnv, type ChildEnv, type ChildEnvOptions } from './env/child-
 export { hideEnvironment } from './env/hide-environment.ts'
 export { secretValues } from './env/secrets.ts'
 export { detectShellEnvironment } from './env/shell-environment.ts'
-export type { HarnessDescriptor, HarnessOptions } from './harness-descriptor.ts'
+export type { HarnessDescriptor, HarnessOptions, Trial, TrialPlace } from './harness-descriptor.ts'
 export { HARNESSES, harnessMeta } from './harnesses.ts'
 export type { MessagesApiHarnessConfig } from './messages-api/config.ts'
 export { MessagesApiHarness, messagesApiAgent } from './messages-api/harness.ts'
@@ -59,7 +59,7 @@ export { ensureChiralityFolder } from './process/spool/log-directory.ts'
 export { ensurePrivateDirectory } from './process/spool/private-directory.ts'
 export { isSpoolOpen, openSpool, type Spool, type SpoolOptions } from './process/spool/spool.ts'
 export { SpoolError, type SpoolErrorCode } from './process/spool/spool-error.ts'
-export { sweepTempFolders } from './process/spool/temp-folder.ts'
+export { makeTempFolder, sweepTempFolders } from './process/spool/temp-folder.ts'
 export type { StopOptions, StopReport, StopStep } from './process/stop/stop.ts'
 export { type MemoryLimit, parseMemoryLimit } from './process/system/kept-memory.ts'
 export {

@@ -24,8 +24,8 @@ export interface ScriptedModel {
   readonly requests: readonly RecordedRequest[]
   /** The first recorded request that fits, now or later; a number means the n-th model request. */
   waitForRequest(wanted: WantedRequest): Promise<RecordedRequest>
-  /** Adds answers to the end of the script. Throws a ScriptError for one that is not valid. */
-  add(...answers: ScriptAnswer[]): void
+  /** Replaces the answers of the main list that have not been served. Throws a ScriptError for one that is not valid. */
+  continueWith(...answers: ScriptAnswer[]): void
   /** Lets every stalled answer go on; says how many there were. */
   release(): number
   /** Answers not served yet, over all queues. */
@@ -68,7 +68,7 @@ export async function startScriptedModel(
     port: address.port,
     requests: conversation.log.requests,
     waitForRequest: wanted => conversation.log.waitFor(wanted),
-    add: (...answers) => conversation.router.add(checkScript({ answers }).answers ?? []),
+    continueWith: (...answers) => conversation.router.continueWith(checkScript({ answers }).answers ?? []),
     release: () => conversation.gate.release(),
     remaining: () => conversation.router.remaining(),
     close,

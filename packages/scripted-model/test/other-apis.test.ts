@@ -247,15 +247,16 @@ describe('Gemini', () => {
   })
 })
 
-test('answers can be added while it runs, and a wrong one is refused', async () => {
-  const model = await start({ answers: ['One.'] })
-  model.add('Two.', { text: 'Three.' })
-  expect(model.remaining()).toBe(3)
-  const said: string[] = []
-  for (let i = 0; i < 3; i++) {
+test('the script can be changed while it runs, and a wrong answer is refused', async () => {
+  const model = await start({ answers: ['One.', 'Never said.'] })
+  const first = await contentOf(await askChat(model, { stream: false }))
+  model.continueWith('Two.', { text: 'Three.' })
+  expect(model.remaining()).toBe(2)
+  const said = [first]
+  for (let i = 0; i < 2; i++) {
     said.push(await contentOf(await askChat(model, { stream: false })))
   }
   expect(said).toEqual(['One.', 'Two.', 'Three.'])
-  expect(() => model.add({ txt: 'x' } as never)).toThrow(/did you mean "text"/)
-  expect(model.requests.map(({ served }) => served)).toEqual(['answers[0]', 'answers[1]', 'answers[2]'])
+  expect(() => model.continueWith({ txt: 'x' } as never)).toThrow(/did you mean "text"/)
+  expect(model.requests.map(({ served }) => served)).toEqual(['answers[0]', 'answers[2]', 'answers[3]'])
 })

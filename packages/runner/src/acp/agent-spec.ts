@@ -1,5 +1,6 @@
 import { ACP_ID_PREFIX, type HarnessCapabilities, type PermissionMode } from '@chirality/core'
 import type { HarnessDescriptor } from '../harness-descriptor.ts'
+import { acpTrial } from './trials.ts'
 
 /** An agent that speaks the Agent Client Protocol: how it is started, and what it can do. */
 export interface AcpAgentSpec {
@@ -55,7 +56,12 @@ export function acpDescriptor(spec: AcpAgentSpec): HarnessDescriptor {
   return {
     meta,
     capabilities,
-    create: async options => (await import('./harness.ts')).acpHarness({ spec, meta, capabilities, options }),
+    trial: acpTrial(name),
+    create: async options => {
+      const command = options?.binaryPath ?? spec.command
+      const { acpHarness } = await import('./harness.ts')
+      return acpHarness({ spec: { ...spec, command }, meta, capabilities, options })
+    },
   }
 }
 

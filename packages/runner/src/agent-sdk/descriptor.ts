@@ -1,5 +1,10 @@
 import type { HarnessMeta, HarnessVersions } from '@chirality/core'
-import { CLAUDE_ENVIRONMENT, CLAUDE_META, WARM_CAPABILITIES } from '../claude-code/descriptor.ts'
+import {
+  CLAUDE_ENVIRONMENT,
+  CLAUDE_META,
+  CLAUDE_TRIAL,
+  WARM_CAPABILITIES,
+} from '../claude-code/descriptor.ts'
 import type { HarnessDescriptor } from '../harness-descriptor.ts'
 
 export const HARNESS_ID = 'agent-sdk'
@@ -25,6 +30,7 @@ export const AGENT_SDK_META: HarnessMeta = {
 }
 
 export const agentSdk: HarnessDescriptor = {
+  trial: CLAUDE_TRIAL,
   meta: AGENT_SDK_META,
   capabilities: WARM_CAPABILITIES,
   create: async options => new (await import('./harness.ts')).AgentSdkHarness(options),

@@ -5,7 +5,7 @@ import type {
   HarnessModel,
   HarnessVersions,
 } from '@chirality/core'
-import type { HarnessDescriptor } from '../harness-descriptor.ts'
+import type { HarnessDescriptor, Trial } from '../harness-descriptor.ts'
 
 export const HARNESS_ID = 'claude-code'
 
@@ -148,7 +148,22 @@ export const WARM_CAPABILITIES: HarnessCapabilities = {
   supportsPrewarm: true,
 }
 
+/** Everything that runs Claude Code is pointed at another model in the same way. */
+export const CLAUDE_TRIAL: Trial = {
+  prepare: async ({ url, home }) => ({
+    ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_API_KEY: 'sk-trial',
+    CLAUDE_CODE_TMPDIR: `${home}/tmp`,
+    CLAUDE_CODE_MAX_RETRIES: '1',
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    DISABLE_TELEMETRY: '1',
+    DISABLE_AUTOUPDATER: '1',
+    DISABLE_ERROR_REPORTING: '1',
+  }),
+}
+
 export const claudeCode: HarnessDescriptor = {
+  trial: CLAUDE_TRIAL,
   meta: CLAUDE_META,
   capabilities: WARM_CAPABILITIES,
   create: async options => new (await import('./harness.ts')).ClaudeCodeHarness(options),

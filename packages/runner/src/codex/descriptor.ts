@@ -1,3 +1,5 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import path from 'node:path'
 import type {
   HarnessCapabilities,
   HarnessEnvironment,
@@ -6,7 +8,7 @@ import type {
   HarnessQuery,
   HarnessVersions,
 } from '@chirality/core'
-import type { HarnessDescriptor } from '../harness-descriptor.ts'
+import type { HarnessDescriptor, TrialPlace } from '../harness-descriptor.ts'
 
 export const HARNESS_ID = 'codex'
 
@@ -85,7 +87,33 @@ export const CODEX_EFFORT: Record<NonNullable<HarnessQuery['thinking']>, string>
   high: 'xhigh',
 }
 
+/** Settings that point Codex at another model: it takes the address from nowhere else. */
+export async function writeTrialConfig({ home, openaiUrl }: TrialPlace, model: string): Promise<void> {
+  const folder = path.join(home, '.codex')
+  await mkdir(folder, { recursive: true })
+  const lines = [
+    `model = "${model}"`,
+    'model_provider = "trial"',
+    '[model_providers.trial]',
+    'name = "trial"',
+    `base_url = "${openaiUrl}"`,
+    'env_key = "OPENAI_API_KEY"',
+    'wire_api = "responses"',
+    'request_max_retries = 1',
+  ]
+  await writeFile(path.join(folder, 'config.toml'), `${lines.join('\n')}\n`)
+}
+
 export const codex: HarnessDescriptor = {
+  trial: {
+    prepare: async place => {
+      // A name that no release knows: each gives it the tools that all of them have.
+      await writeTrialConfig(place, 'trial')
+      return { OPENAI_API_KEY: 'sk-trial' }
+    },
+    // What stays in the sandbox runs unasked.
+    asking: { sandbox_permissions: 'require_escalated', justification: 'A trial.' },
+  },
   meta: CODEX_META,
   capabilities: CODEX_CAPABILITIES,
   create: async options => new (await import('./harness.ts')).CodexHarness(options),

@@ -50,6 +50,7 @@ export const MESSAGES_API_CAPABILITIES: HarnessCapabilities = {
 }
 
 export const messagesApi: HarnessDescriptor = {
+  trial: { prepare: async ({ url }) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'sk-trial' }) },
   meta: MESSAGES_API_META,
   capabilities: MESSAGES_API_CAPABILITIES,
   create: async options => new (await import('./harness.ts')).MessagesApiHarness(options),

@@ -32,9 +32,9 @@ export class AnswerRouter {
     return { ...queued, nth }
   }
 
-  /** To the end of the main list. */
-  add(answers: readonly ScriptAnswer[]): void {
-    this.#main.add(answers)
+  /** What is left of the main list is forgotten. */
+  continueWith(answers: readonly ScriptAnswer[]): void {
+    this.#main.continueWith(answers)
   }
 
   remaining(): number {
@@ -97,10 +97,11 @@ class AnswerQueue {
   constructor(written: readonly ScriptAnswer[], path: string, defaults: Script['defaults']) {
     this.#path = path
     this.#defaults = defaults
-    this.add(written)
+    this.continueWith(written)
   }
 
-  add(written: readonly ScriptAnswer[]): void {
+  continueWith(written: readonly ScriptAnswer[]): void {
+    for (const entry of this.#entries) entry.left = 0
     for (const answer of written)
       this.#entries.push({
         answer: toAnswer(answer, this.#defaults),

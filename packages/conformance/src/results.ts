@@ -1,0 +1,63 @@
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { BEHAVIOURS } from './behaviours.ts'
+import type { ConformanceReport } from './report.ts'
+
+/** The user's results are in `conformance/` of the data folder: one file for each agent and version, the newest run. */
+export async function storeResult(dataFolder: string, report: ConformanceReport): Promise<void> {
+  const file = fileOf(dataFolder, report.harness, report.version)
+  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 })
+  await writeFile(`${file}.new`, `${JSON.stringify(report, null, 2)}\n`, { mode: 0o600 })
+  await rename(`${file}.new`, file)
+}
+
+/** Undefined if this version was never tried, or its result cannot be read. */
+export async function readResult(
+  dataFolder: string,
+  harness: string,
+  version: string | undefined,
+): Promise<ConformanceReport | undefined> {
+  return read(fileOf(dataFolder, harness, version))
+}
+
+/** The newest result of each agent, whatever its version. */
+export async function newestResults(dataFolder: string): Promise<ConformanceReport[]> {
+  const folder = path.join(dataFolder, FOLDER)
+  const names = await readdir(folder).catch(() => [])
+  const files = names.filter(name => name.endsWith('.json')).map(name => path.join(folder, name))
+  const reports = (await Promise.all(files.map(read))).filter(report => report !== undefined)
+  const newest = new Map<string, ConformanceReport>()
+  for (const report of reports.sort((a, b) => a.at.localeCompare(b.at))) newest.set(report.harness, report)
+  return [...newest.values()]
+}
+
+const FOLDER = 'conformance'
+
+/** A version is what a program says of itself: it names no other file. */
+function fileOf(dataFolder: string, harness: string, version = 'unknown'): string {
+  const safe = (text: string) => text.replace(/[^A-Za-z0-9.+_-]/g, '_').slice(0, 80)
+  return path.join(dataFolder, FOLDER, `${safe(harness)}@${safe(version)}.json`)
+}
+
+async function read(file: string): Promise<ConformanceReport | undefined> {
+  try {
+    const report: unknown = JSON.parse(await readFile(file, 'utf8'))
+    return isReport(report) ? report : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A file of another release of Chirality, or one that was edited. */
+function isReport(value: unknown): value is ConformanceReport {
+  const { harness, name, at, durationMs, findings } = (value ?? {}) as Partial<ConformanceReport>
+  const texts = [harness, name, at].every(text => typeof text === 'string')
+  return (
+    texts &&
+    typeof durationMs === 'number' &&
+    Array.isArray(findings) &&
+    findings.every(
+      finding => Object.hasOwn(BEHAVIOURS, finding?.behaviour) && typeof finding.evidence === 'string',
+    )
+  )
+}

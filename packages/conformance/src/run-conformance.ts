@@ -1,0 +1,138 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { HarnessInstallStatus, UIEvent } from '@chirality/core'
+import { versionNote } from '@chirality/core'
+import type { HarnessDescriptor } from '@chirality/runner'
+import { BEHAVIOURS, type BehaviourId } from './behaviours.ts'
+import type { ConformanceReport, Finding } from './report.ts'
+import { type Cast, clip, SCENES, type Scene } from './scenes.ts'
+import { Stage } from './stage.ts'
+
+export interface ConformanceOptions {
+  descriptor: HarnessDescriptor
+  /** The agent's program. Default: the one that is found on `path`. */
+  binaryPath?: string | undefined
+  /** Where programs are found: PATH. */
+  path: string
+  /** Ends the run: everything that was started is ended and removed before the promise is rejected. */
+  signal?: AbortSignal | undefined
+  /** How long one turn may take. Default 45 s. */
+  limitMs?: number | undefined
+  /** Only the behaviours of these scenes; `text` is always among them. */
+  only?: readonly BehaviourId[] | undefined
+  /** Told of each finding as it is made. */
+  onFinding?: ((finding: Finding) => void) | undefined
+}
+
+/**
+ * Runs an agent through scripted conversations with a model on loopback. It has a HOME, a project and a key of its own: nothing of
+ * the user's is read or changed, and no token is spent.
+ */
+export async function runConformance(options: ConformanceOptions): Promise<ConformanceReport> {
+  const { descriptor, binaryPath, path, limitMs = LIMIT_MS, only, onFinding } = options
+  const signal = options.signal ?? new AbortController().signal
+  signal.throwIfAborted()
+  const since = Date.now()
+  const { id: harness, name } = descriptor.meta
+  const about = { harness, name, at: new Date(since).toISOString() }
+  const stage = await Stage.set({ descriptor, binaryPath, path, signal, limitMs })
+  const findings: Finding[] = []
+  try {
+    const status = await (await stage.open()).checkInstallStatus()
+    const refused = refusal(descriptor, status)
+    if (refused !== undefined)
+      return { ...about, ...versionOf(status, []), durationMs: Date.now() - since, refused, findings }
+    const cast: Cast = { session: stage.session() }
+    const scenes = SCENES.filter(
+      scene => scene === SCENES[0] || only === undefined || scene.behaviours.some(id => only.includes(id)),
+    )
+    for (const scene of scenes) {
+      signal.throwIfAborted()
+      const answers = findings.length === 0 || findings[0]?.outcome === 'supported'
+      const played = answers
+        ? await play(scene, stage, { cast, limitMs })
+        : nothing(scene, 'Not tried: it does not answer.')
+      signal.throwIfAborted()
+      for (const finding of played) {
+        findings.push(finding)
+        onFinding?.(finding)
+      }
+    }
+    const drift = unknownEvents(stage.shown, findings[0]?.outcome === 'supported')
+    findings.push(drift)
+    onFinding?.(drift)
+    return {
+      ...about,
+      ...versionOf(status, stage.shown),
+      durationMs: Date.now() - since,
+      findings: inOrder(findings),
+    }
+  } finally {
+    await stage.clear()
+  }
+}
+
+const LIMIT_MS = 45_000
+
+/** One scene. What goes wrong in it is a finding, not an error. */
+async function play(
+  scene: Scene,
+  stage: Stage,
+  { cast, limitMs }: { cast: Cast; limitMs: number },
+): Promise<Finding[]> {
+  const over = new AbortController()
+  // A turn that does not even end when it is stopped must not hold up the others. A scene has at most two turns.
+  const late = pause(limitMs * 2 + STOP_MS, undefined, { signal: over.signal, ref: false }).then(
+    () => nothing(scene, 'It took too long, and could not be stopped.'),
+    () => [],
+  )
+  const playing = scene
+    .play(stage, cast)
+    .catch((error: unknown) =>
+      nothing(scene, clip(stage.withoutPaths(error instanceof Error ? error.message : String(error)))),
+    )
+  const findings = await Promise.race([playing, late])
+  over.abort()
+  return findings
+}
+
+const STOP_MS = 20_000
+
+function nothing({ behaviours }: Scene, evidence: string): Finding[] {
+  return behaviours.map(behaviour => ({ behaviour, outcome: 'missing', evidence }))
+}
+
+function refusal({ meta }: HarnessDescriptor, status: HarnessInstallStatus): string | undefined {
+  if (!status.installed) return status.authInstructions ?? `${meta.name} is not installed.`
+  if (status.support !== 'too-old' || !meta.versions) return undefined
+  const note = versionNote(status.support, meta.versions)
+  return [`It is ${note}.`, meta.versions.update].filter(Boolean).join(' ')
+}
+
+function versionOf({ version }: HarnessInstallStatus, shown: UIEvent[]): { version?: string } {
+  const told = shown.find(event => event.type === 'session:init')?.version
+  const known = version ?? told
+  return known === undefined ? {} : { version: known }
+}
+
+/** Drift: events that Chirality keeps and shows, but does not understand. */
+function unknownEvents(shown: UIEvent[], answers: boolean): Finding {
+  const kinds = new Set(shown.flatMap(event => (event.type === 'native:unknown' ? [kindOf(event.raw)] : [])))
+  const behaviour = 'events'
+  if (!answers) return { behaviour, outcome: 'missing', evidence: 'Not tried: it does not answer.' }
+  if (kinds.size === 0)
+    return { behaviour, outcome: 'supported', evidence: `${shown.length} events, all known.` }
+  const named = [...kinds].slice(0, 5).join(', ')
+  return { behaviour, outcome: 'differs', evidence: `${kinds.size} kinds are not known: ${named}` }
+}
+
+function kindOf(raw: unknown): string {
+  const { type, subtype, method, params } = (raw ?? {}) as Record<string, unknown>
+  const update = ((params ?? {}) as { update?: { sessionUpdate?: unknown } }).update?.sessionUpdate
+  const words = [type, subtype, method, update].filter(word => typeof word === 'string')
+  return words.length > 0 ? words.join('/').slice(0, 60) : 'a line that is no event'
+}
+
+function inOrder(findings: Finding[]): Finding[] {
+  const order = Object.keys(BEHAVIOURS)
+  return findings.toSorted((a, b) => order.indexOf(a.behaviour) - order.indexOf(b.behaviour))
+}

@@ -1,0 +1,201 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, realpath, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { HarnessTurnOpts, Session, SessionHarness, UIEvent } from '@chirality/core'
+import {
+  findByMarker,
+  type HarnessDescriptor,
+  MARKER_VARIABLE,
+  makeTempFolder,
+  sendSignal,
+} from '@chirality/runner'
+import {
+  type RecordedRequest,
+  type ScriptBlock,
+  type ScriptedModel,
+  startScriptedModel,
+} from '@chirality/scripted-model'
+import { commandTool, toolNames } from './offered-tools.ts'
+
+export interface StageOptions {
+  descriptor: HarnessDescriptor
+  /** The agent's program. Default: the one that is found on `path`. */
+  binaryPath?: string | undefined
+  /** Where programs are found: PATH. */
+  path: string
+  /** Ends everything. */
+  signal: AbortSignal
+  /** How long one turn may take. */
+  limitMs: number
+}
+
+/** A model, a project and a HOME of the trial's own, and the agent between them. Nothing of it is left afterwards. */
+export class Stage {
+  readonly #options: StageOptions
+  readonly #root: string
+  readonly #marker = randomUUID()
+  readonly model: ScriptedModel
+  readonly #variables: Record<string, string>
+  /** Everything that any turn showed. */
+  readonly shown: UIEvent[] = []
+  #harness: SessionHarness | undefined
+
+  private constructor(
+    options: StageOptions,
+    root: string,
+    { model, variables }: { model: ScriptedModel; variables: Record<string, string> },
+  ) {
+    this.#options = options
+    this.#root = root
+    this.model = model
+    this.#variables = variables
+  }
+
+  static async set(options: StageOptions): Promise<Stage> {
+    const { trial } = options.descriptor
+    if (!trial) throw new Error(`${options.descriptor.meta.name} cannot be tried offline.`)
+    // Swept by a later run if this one is killed.
+    const root = await realpath(await makeTempFolder({}, options.descriptor.meta.id))
+    let model: ScriptedModel | undefined
+    try {
+      const [home, project] = [path.join(root, 'home'), path.join(root, 'project')]
+      await mkdir(path.join(home, 'tmp'), { recursive: true })
+      await mkdir(project)
+      // What agents ask beside the conversation, as titles, must not take its answers.
+      const aside = { when: { withoutTools: true }, answers: [], otherwise: '{"title":"A trial"}' }
+      model = await startScriptedModel({ answers: [], routes: [aside], otherwise: 'Nothing more to say.' })
+      const { url, openaiUrl } = model
+      const variables = await trial.prepare({ url, openaiUrl, home, project })
+      return new Stage(options, root, { model, variables })
+    } catch (error) {
+      await model?.close()
+      await rm(root, { recursive: true, force: true })
+      throw error
+    }
+  }
+
+  get project(): string {
+    return path.join(this.#root, 'project')
+  }
+
+  get harness(): SessionHarness {
+    if (!this.#harness) throw new Error('The stage has no agent.')
+    return this.#harness
+  }
+
+  /** A new harness, as after a restart. */
+  async open({ keepAlive = true } = {}): Promise<SessionHarness> {
+    await this.#harness?.close()
+    const { descriptor, binaryPath, path: programs } = this.#options
+    const home = path.join(this.#root, 'home')
+    const temporary = path.join(home, 'tmp')
+    this.#harness = await descriptor.create({
+      keepAlive,
+      dataFolder: path.join(this.#root, 'data'),
+      ...(binaryPath === undefined ? {} : { binaryPath }),
+      environment: {
+        ...{ PATH: programs, HOME: home, TMPDIR: temporary, XDG_RUNTIME_DIR: temporary, LANG: 'C.UTF-8' },
+        ...this.#variables,
+        [MARKER_VARIABLE]: this.#marker,
+      },
+    })
+    return this.#harness
+  }
+
+  session(): Session {
+    const at = new Date().toISOString()
+    return {
+      ...{ id: randomUUID(), createdAt: at, updatedAt: at, projectRoot: this.project },
+      ...{ persona: null, mode: 'direct', claudeSessionId: null },
+    }
+  }
+
+  /** Begins a turn. It is stopped when it takes too long; its events then say so. */
+  begin(session: Session, message: string, opts: HarnessTurnOpts = {}): Promise<UIEvent[]> {
+    const { signal, limitMs } = this.#options
+    const turn = this.harness.startTurn(session, message, {
+      permissionMode: 'default',
+      env: this.#variables,
+      signal: AbortSignal.any([signal, AbortSignal.timeout(limitMs)]),
+      ...opts,
+    })
+    const reading = this.#read(turn, session)
+    // Whoever began it may wait for something else first.
+    reading.catch(() => {})
+    return reading
+  }
+
+  async #read(turn: AsyncGenerator<UIEvent>, session: Session): Promise<UIEvent[]> {
+    const events: UIEvent[] = []
+    for await (const event of turn) {
+      if (event.type === 'session:init') session.claudeSessionId = event.claudeSessionId
+      events.push(event)
+      this.shown.push(event)
+    }
+    return events
+  }
+
+  /** Whether the condition holds before the turn ends. */
+  async before(turn: Promise<UIEvent[]>, condition: () => boolean): Promise<boolean> {
+    let isOver = false
+    const over = () => {
+      isOver = true
+    }
+    turn.then(over, over)
+    while (!condition()) {
+      if (isOver) return false
+      await pause(POLL_MS)
+    }
+    return true
+  }
+
+  isStalled(): boolean {
+    return this.model.requests.some(({ state }) => state === 'stalled')
+  }
+
+  /** The requests of the conversation, not those beside it. */
+  get requests(): RecordedRequest[] {
+    return this.model.requests.filter(({ served }) => served.startsWith('answers[') || served === 'otherwise')
+  }
+
+  lastRequest(): string {
+    return JSON.stringify(this.requests.at(-1)?.body ?? null)
+  }
+
+  hasFile(name: string): boolean {
+    return existsSync(path.join(this.project, name))
+  }
+
+  /** What the model has to say for the agent to run a command; a sentence if the agent has no such tool. */
+  command(shell: string): ScriptBlock | string {
+    const body = this.requests.at(-1)?.body
+    const tool = commandTool(body)
+    if (tool) return tool.call(shell, this.#options.descriptor.trial?.asking)
+    return `It offers no tool that runs commands, but: ${toolNames(body).join(', ') || 'none'}.`
+  }
+
+  /** What still runs of everything that was started here. */
+  leftovers() {
+    return findByMarker(this.#marker)
+  }
+
+  /** Texts of an agent name the folders of the trial. */
+  withoutPaths(text: string): string {
+    return text.replaceAll(this.#root, '…')
+  }
+
+  async clear(): Promise<void> {
+    try {
+      this.model.release()
+      await this.#harness?.close()
+    } finally {
+      await this.model.close()
+      for (const { pid } of await this.leftovers()) sendSignal(pid, 'SIGKILL')
+      await rm(this.#root, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+    }
+  }
+}
+
+const POLL_MS = 20
