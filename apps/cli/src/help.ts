@@ -146,6 +146,9 @@ ${keptElsewhere()}
   acp                      Chirality as an agent for editors (Agent Client Protocol on stdin and stdout): see docs/editors.md
       --harness ID  --persona ID  --model M
                              Of new sessions
+  blame FILE[:LINE]        Which turn of which agent wrote each line, for which prompt and money; no server is needed
+      --project DIR  --json
+      --notes                Instead of a file: write it for the last 100 commits as git notes, refs/notes/chirality
   changes SESSION          Branch, files that are not committed, and what was taken back; needs a server that has the project
   commit SESSION           Commit what it changed, by your name; nothing is signed
       --message M            Default: made of the conversation, without a model

@@ -23,6 +23,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   worktrees: async () => (await import('./commands/worktrees.ts')).worktrees,
   mcp: async () => (await import('./commands/mcp.ts')).mcp,
   acp: async () => (await import('./commands/acp.ts')).acp,
+  blame: async () => (await import('./commands/blame.ts')).blame,
   changes: async () => (await import('./commands/review.ts')).changes,
   commit: async () => (await import('./commands/review.ts')).commit,
   merge: async () => (await import('./commands/review.ts')).merge,

@@ -13,7 +13,12 @@ import { ServerRefusedError } from '../src/running-server.ts'
 import { createWorld } from './support/world.ts'
 
 test('a turn runs in the server that has the project, and looks like one of ours', async () => {
-  const world = await createWorld({ answers: ['Hello.', { text: 'This takes its time.', stallAfter: 1 }] })
+  const world = await createWorld({
+    answers: [
+      ...['Hello.', { text: 'This takes its time.', stallAfter: 1 }],
+      ...[{ tool: 'Bash', input: { command: 'echo by the agent >> a.txt' } }, 'Written.'],
+    ],
+  })
   const home = path.join(world.home, 'chirality')
   const server = world.start(['serve', '--json', '--port', '0', '--project', world.project], {
     env: { CHIRALITY_HOME: home },
@@ -72,6 +77,36 @@ test('a turn runs in the server that has the project, and looks like one of ours
     code: 1,
     stderr: expect.stringContaining('nothing to commit'),
   })
+
+  // Which turn wrote a line is known with and without the server.
+  const options = { autoApproveTools: ['Bash'] }
+  const third = { projectRoot: world.project, sessionId: id, message: 'Add a line.', options }
+  const writing = await startThroughServer(url, third, home)
+  for await (const _ of writing?.envelopes ?? []);
+  const a = path.join(world.project, 'a.txt')
+  expect(readFileSync(a, 'utf8')).toBe('changed\nby the agent\n')
+  await expect
+    .poll(async () => (await asked('blame', `${a}:2`)).stdout, { timeout: 60_000 })
+    .not.toContain('its end was not recorded')
+  const line = await asked('blame', `${a}:2`)
+  expect(line).toMatchObject({ code: 0, stderr: '' })
+  expect(line.stdout).toMatch(
+    /a\.txt:2 {2}by the agent\n {2}claude-code, .+ for the turn\n {2}Prompt: Add a line\.\n/,
+  )
+  const all = JSON.parse((await asked('blame', a, '--json')).stdout) as { lines: { origin: object }[] }
+  expect(all.lines.map(({ origin }) => origin)).toMatchObject([{ kind: 'between' }, { kind: 'turns' }])
+  git('-c', 'user.name=a', '-c', 'user.email=a@example', 'commit', '-qam', 'second')
+  git('config', 'user.name', 'a')
+  git('config', 'user.email', 'a@example')
+  expect(await asked('blame', '--notes', '--project', world.project)).toMatchObject({
+    ...{ code: 0, stdout: expect.stringContaining('git log --notes=chirality') },
+  })
+  const noted = git('log', '-1', '--notes=chirality').toString()
+  expect(noted).toContain('Agents wrote 1 of 2 added lines.')
+  expect(noted).toContain('Prompt: Add a line.')
+  expect(noted).toContain('a.txt:2')
+  expect(await asked('blame', path.join(world.project, 'none.txt'))).toMatchObject({ code: 1 })
+  expect(await asked('blame', '/')).toMatchObject({ code: 2 })
 
   server.signal('SIGTERM')
   expect((await server.result()).code).toBe(0)

@@ -1,6 +1,9 @@
 export { listBrowsers, removeBrowser, type SignedInBrowser } from './browsers/signed-in-browsers.ts'
+export { blameProjectFile, noteCommits, openBlamePlace } from './changes/blame.ts'
 export type { HarnessInfo } from './contract/agent-answers.ts'
 export type {
+  Blame,
+  BlamedTurn,
   ChangedFile,
   Changes,
   FileChange,

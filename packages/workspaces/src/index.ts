@@ -8,6 +8,7 @@ export {
   MAX_BLAME_BYTES,
 } from './blame/blame-file.ts'
 export type { UserCommit } from './blame/incremental.ts'
+export { commitsOfTurns, NOTES_REF, type TurnLines, writeNotes } from './blame/notes.ts'
 export type { TurnPoint } from './blame/turn-chain.ts'
 export type { ChangedFile, Changes, FileChange, GitStatus } from './git/changes.ts'
 export { diffTrees, type TreePair } from './git/diff-trees.ts'
@@ -22,6 +23,13 @@ export {
   takeSnapshot,
   trimSnapshots,
 } from './git/snapshot.ts'
+export {
+  findOverlaps,
+  type LineRange,
+  type Overlap,
+  type OverlappingFile,
+  type SessionWork,
+} from './radar/conflict-radar.ts'
 export { type Commit, type CommitRequest, commitFiles, commitHooks } from './review/commit.ts'
 export { type Discard, type DiscardedFile, discardChanges, type HunkChoice } from './review/discard.ts'
 export { type FileMove, FileMoves, forScope, unfinishedMoves } from './review/file-moves.ts'

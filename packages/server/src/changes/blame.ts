@@ -1,20 +1,25 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import path from 'node:path'
-import { addCost, costSoFar, type Envelope, NO_COST } from '@chirality/core'
-import { readSessionLog, type SessionLogReader, type StoredSession } from '@chirality/sessions'
+import { addCost, costSoFar, costText, type Envelope, NO_COST } from '@chirality/core'
+import { readSessionLog, type SessionLogReader, SessionStore, type StoredSession } from '@chirality/sessions'
 import {
   type BlamedLines,
   blameFile,
+  commitsOfTurns,
+  findRepository,
   type GitRepository,
   MAX_BLAME_BYTES,
+  type TurnLines,
   type TurnPoint,
+  writeNotes,
 } from '@chirality/workspaces'
 import type { Blame, BlamedTurn } from '../contract/file-answers.ts'
 import { callError } from '../errors/call-error.ts'
 import { confine, requireStillInside, toFileError } from '../files/confine.ts'
 import { readStart } from '../files/read-file.ts'
-import type { TreesOfTurn, TurnTrees } from './turn-trees.ts'
+import { stateFolderOf } from './turn-changes.ts'
+import { type TreesOfTurn, TurnTrees } from './turn-trees.ts'
 
 export interface BlamePlace {
   /** The project's folder. */
@@ -32,6 +37,58 @@ export interface BlamePlace {
   running: ReadonlyMap<string, string>
 }
 
+/** Without a server: which turns run now is not known. Undefined if there is no git repository. */
+export async function openBlamePlace({
+  root,
+  folder,
+  worktree,
+}: Pick<BlamePlace, 'root' | 'folder' | 'worktree'>): Promise<BlamePlace | undefined> {
+  const repository = await findRepository(folder)
+  if (repository === undefined) return undefined
+  const { sessions } = await new SessionStore().page({ projectRoot: root, limit: Number.POSITIVE_INFINITY })
+  const stateFolder = await stateFolderOf(root)
+  const trees = new TurnTrees()
+  return { root, folder, worktree, repository, stateFolder, trees, sessions, running: new Map() }
+}
+
+/** Writes what turns wrote in the latest commits as git notes. Returns how many commits have one. */
+export async function noteCommits(place: BlamePlace, { limit }: { limit: number }): Promise<number> {
+  const { repository, stateFolder } = place
+  const commits = await commitsOfTurns(repository, {
+    ...{ stateFolder, place: placeName(place.worktree), points: await pointsOfPlace(place) },
+    ...{ places: placesOf(place), limit },
+  })
+  const known = new Map<string, BlamedTurn>()
+  const notes: { commit: string; text: string }[] = []
+  for (const { commit, added, lines } of commits) {
+    const byTurn = new Map<string, TurnLines[]>()
+    for (const line of lines) byTurn.set(line.turn, [...(byTurn.get(line.turn) ?? []), line])
+    const written = lines.reduce((sum, { from, to }) => sum + to - from + 1, 0)
+    const parts = [`Agents wrote ${written} of ${added} added lines.`]
+    for (const [turn, its] of byTurn) {
+      const facts = known.get(turn) ?? (await describe(place, turn))
+      known.set(turn, facts)
+      parts.push(noteText(facts, its))
+    }
+    notes.push({ commit, text: `${parts.join('\n\n')}\n` })
+  }
+  await writeNotes(repository, notes)
+  return notes.length
+}
+
+function noteText(turn: BlamedTurn, lines: readonly TurnLines[]): string {
+  const { sessionId, turnId, harness, model, prompt, costUsd, costIsEstimate } = turn
+  const cost = costText({ usd: costUsd, isEstimate: costIsEstimate })
+  const who = [harness ?? 'an agent', ...(model ? [model] : []), ...(cost ? [`${cost} for the turn`] : [])]
+  const places = lines.map(({ file, from, to }) => `${file}:${from}${to > from ? `-${to}` : ''}`)
+  const shown = places.slice(0, MAX_NOTED)
+  const more = places.length > MAX_NOTED ? [`and ${places.length - MAX_NOTED} more`] : []
+  const asked = prompt === null ? [] : [`Prompt: ${prompt.replace(/\s+/g, ' ').trim().slice(0, 500)}`]
+  return [who.join(', '), ...asked, `Session: ${sessionId} turn ${turnId}`, ...shown, ...more].join('\n')
+}
+
+const MAX_NOTED = 50
+
 /** Which turn wrote each line of a file of a project, with its agent, prompt and cost. */
 export async function blameProjectFile(
   place: BlamePlace,
@@ -39,11 +96,10 @@ export async function blameProjectFile(
 ): Promise<Blame> {
   const { file, content } = await readForBlame(place.folder, relative)
   const { repository, stateFolder } = place
-  const known = await turnsOfPlace(place)
-  const worktrees = place.sessions.flatMap(session => session.worktree ?? [])
+  const points = await pointsOfPlace(place)
   const lines = await blameFile(repository, {
-    ...{ stateFolder, place: placeName(place.worktree), points: known.points, file, content },
-    places: [...new Set([null, ...worktrees])].map(placeName),
+    ...{ stateFolder, place: placeName(place.worktree), points, file, content },
+    places: placesOf(place),
     running: new Set(place.running.values()),
   })
   const shown = line === undefined ? lines : lines.flatMap(group => only(group, line))
@@ -62,6 +118,11 @@ function only(group: BlamedLines, line: number): BlamedLines[] {
 
 function placeName(worktree: string | null): string {
   return worktree === null ? 'project' : `worktree-${worktree}`
+}
+
+function placesOf({ sessions }: BlamePlace): string[] {
+  const worktrees = sessions.flatMap(session => session.worktree ?? [])
+  return [...new Set([null, ...worktrees])].map(placeName)
 }
 
 /** By its real name: a link inside the project is the file that it leads to. */
@@ -85,12 +146,7 @@ async function readForBlame(folder: string, relative: string): Promise<{ file: s
 }
 
 /** The recorded states of the turns in one work folder. */
-async function turnsOfPlace({
-  root,
-  worktree,
-  sessions,
-  trees,
-}: BlamePlace): Promise<{ points: TurnPoint[] }> {
+async function pointsOfPlace({ root, worktree, sessions, trees }: BlamePlace): Promise<TurnPoint[]> {
   const points: TurnPoint[] = []
   const seen = new Set<string>()
   const here = sessions.filter(session => session.worktree === worktree)
@@ -108,7 +164,7 @@ async function turnsOfPlace({
     if (old.length > 0) untimed.push(old)
   }
   // Records without a time have the order of their session. In what order those of two sessions were is not known.
-  return { points: untimed.length === 1 ? [...untimed.flat(), ...points] : points }
+  return untimed.length === 1 ? [...untimed.flat(), ...points] : points
 }
 
 function pointsOf(sessionId: string, turnId: string, recorded: TreesOfTurn): TurnPoint[] {

@@ -263,7 +263,7 @@ export interface WorkPlace {
 }
 
 /** In `.chirality` of the project, and ignored by git: a snapshot must not contain itself. */
-async function stateFolderOf(root: string): Promise<string> {
+export async function stateFolderOf(root: string): Promise<string> {
   let folder = root
   for (const part of ['.chirality', 'state', 'snapshots']) {
     folder = path.join(folder, part)

@@ -55,6 +55,8 @@ export interface BlameRequest {
   /** From the root of the project. */
   file: string
   content: Buffer
+  /** The content is that of this commit, made then. Default: it is in the work folder now. */
+  at?: { commit: string; time: number } | undefined
 }
 
 /**
@@ -67,11 +69,13 @@ export async function blameFile(repository: GitRepository, request: BlameRequest
   const name = repository.prefix === '' ? request.file : `${repository.prefix}/${request.file}`
   const lines = countLines(request.file, content)
   if (lines === 0) return []
-  const chain = await turnChain(repository, stateFolder, { place, points })
+  const whole = await turnChain(repository, stateFolder, { place, points })
+  const until = request.at?.time ?? Number.POSITIVE_INFINITY
+  const chain = whole.filter(({ at }) => (at ?? 0) <= until)
   const labels = labelsOf(chain, running)
   return withPrivateGit(repository, stateFolder, async own => {
     const stored = await storedContent(repository, { own, stateFolder, name, content })
-    const byTurns = await blameTurns(repository, { own, chain, stateFolder, name, stored })
+    const byTurns = await blameTurns(repository, { own, chain, stateFolder, name, stored, at: request.at })
     const unknown: LineOrigin = { kind: 'between', since: null, until: null }
     const origins: LineOrigin[] = Array.from({ length: lines }, () => unknown)
     for (const [index, commit] of byTurns.entries())
@@ -130,12 +134,13 @@ interface ByTurns {
   stateFolder: string
   name: string
   stored: string
+  at: BlameRequest['at']
 }
 
 /** The commit of the chain that each line is from; null for what changed since its end. */
 async function blameTurns(
   repository: GitRepository,
-  { own, chain, stateFolder, name, stored }: ByTurns,
+  { own, chain, stateFolder, name, stored, at }: ByTurns,
 ): Promise<(string | null)[]> {
   const tip = chain.at(-1)?.commit
   if (tip === undefined) return []
@@ -150,7 +155,7 @@ async function blameTurns(
       return lines
     }
     // Made or renamed since the last turn: only the tree of all files shows from what.
-    const { tree } = await takeSnapshot(repository, stateFolder)
+    const tree = at === undefined ? (await takeSnapshot(repository, stateFolder)).tree : `${at.commit}^{tree}`
     if (!(await has(own, tree, name))) return []
     const made = await git(own.repository, ['commit-tree', tree, '-p', tip, '-m', 'now'], {
       env: { ...own.repository.env, ...IDENTITY },
@@ -187,7 +192,7 @@ interface Unexplained extends BlameRequest {
 /** Lines that no turn in this folder wrote: by the user's commits, and by turns elsewhere that these commits have. */
 async function explain(repository: GitRepository, request: Unexplained): Promise<void> {
   const { own, name, stored, origins, others } = request
-  const head = await resolveCommit(repository, 'HEAD')
+  const head = request.at?.commit ?? (await resolveCommit(repository, 'HEAD'))
   if (head === undefined || !(await has(own, head, name))) return
   await own.setHead(head)
   const groups = await blame(own, [...rangesOf(others), '--contents', stored, '--', name], {

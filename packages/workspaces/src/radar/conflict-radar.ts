@@ -1,0 +1,196 @@
+import { type GitRepository, git } from '../git/git.ts'
+import { snapshotEnvironment } from '../git/snapshot.ts'
+
+/** The work of one session, as far as it is recorded. */
+export interface SessionWork {
+  session: string
+  /** Names its work folder: two sessions in one folder have the same. */
+  place: string
+  /** The commit that is checked out there. */
+  head: string
+  /** The branch that its work will go to. Null for the project's folder: its work is what is not committed. */
+  baseBranch: string | null
+  /** The files as its last turn left them. */
+  tree: string
+  /** From the root of the repository: only these are its own. Null: all that differ. */
+  files: ReadonlySet<string> | null
+}
+
+/** Lines, both included; the first is 1. */
+export type LineRange = [from: number, to: number]
+
+export interface Overlap {
+  session: string
+  files: OverlappingFile[]
+}
+
+export interface OverlappingFile {
+  /** From the root of the repository. */
+  file: string
+  /** The two would not merge here. */
+  conflicts: boolean
+  /** What each changed, by the numbers of its own lines; empty for what is not text. */
+  own: LineRange[]
+  theirs: LineRange[]
+}
+
+/**
+ * Which other sessions of the same repository changed a file that this one changed, and where the two would not merge.
+ * Reads only what turns left, so it costs an agent nothing; each pair of states is compared once.
+ */
+export async function findOverlaps(
+  repository: GitRepository,
+  { stateFolder, own, others }: { stateFolder: string; own: SessionWork; others: readonly SessionWork[] },
+): Promise<Overlap[]> {
+  const env = await snapshotEnvironment(repository, stateFolder)
+  const here = { ...repository, env: { ...repository.env, ...env } }
+  const mine = await changesOf(here, own)
+  if (mine.size === 0) return []
+  const found: Overlap[] = []
+  for (const other of others.slice(0, MAX_OTHERS)) {
+    const theirs = await changesOf(here, other)
+    const both = [...mine.keys()].filter(file => theirs.has(file))
+    if (both.length === 0) continue
+    const unmerged = own.place === other.place ? new Set<string>() : await conflictsOf(here, own, other)
+    const files = both.sort().map(file => {
+      const conflicts = unmerged.has(file)
+      const [left, right] = [mine.get(file) ?? [], theirs.get(file) ?? []]
+      const touching = conflicts ? touches(left, right) : undefined
+      return {
+        ...{ file, conflicts },
+        own: (touching?.left ?? left).map(({ lines }) => lines),
+        theirs: (touching?.right ?? right).map(({ lines }) => lines),
+      }
+    })
+    // Conflicts first: these need somebody.
+    files.sort((a, b) => Number(b.conflicts) - Number(a.conflicts))
+    found.push({ session: other.session, files: files.slice(0, MAX_FILES) })
+  }
+  return found
+}
+
+const MAX_OTHERS = 20
+const MAX_FILES = 100
+
+interface Hunk {
+  /** In the version that both began with, if they began with the same. */
+  before: LineRange
+  lines: LineRange
+}
+
+/** By file; a file without text has no hunks. */
+type FileHunks = Map<string, Hunk[]>
+
+async function changesOf(repository: GitRepository, work: SessionWork): Promise<FileHunks> {
+  const { head, baseBranch, tree, files } = work
+  const base = baseBranch === null ? head : await forkPoint(repository, head, `refs/heads/${baseBranch}`)
+  const all = await kept(`diff ${base} ${tree}`, () => diffHunks(repository, base, tree))
+  return files === null ? all : new Map([...all].filter(([file]) => files.has(file)))
+}
+
+/** Where the branch left its base. The commit itself if the base is gone. */
+async function forkPoint(repository: GitRepository, head: string, base: string): Promise<string> {
+  const found = await git(repository, ['merge-base', head, base], { okCodes: [0, 1, 128] })
+  return found.toString('utf8').trim() || head
+}
+
+async function diffHunks(repository: GitRepository, from: string, to: string): Promise<FileHunks> {
+  const safe = ['--no-ext-diff', '--no-textconv', '--no-color', '--no-renames', '--ignore-submodules=all']
+  const names = await git(repository, ['diff', ...safe, '--name-only', '-z', from, to], {
+    maxBytes: MAX_BYTES,
+  })
+  const hunks: FileHunks = new Map(
+    names
+      .toString('utf8')
+      .split('\0')
+      .filter(Boolean)
+      .map(file => [file, []]),
+  )
+  const patch = await git(
+    repository,
+    ['diff', ...safe, '-U0', '--src-prefix=a/', '--dst-prefix=b/', from, to],
+    {
+      maxBytes: MAX_BYTES,
+    },
+  ).catch(() => Buffer.alloc(0))
+  let file: string | undefined
+  const order = [...hunks.keys()]
+  let next = 0
+  for (const line of patch.toString('utf8').split('\n')) {
+    // The files of the patch have the order of the names, which need no unquoting.
+    if (line.startsWith('diff --git ')) file = order[next++]
+    const [, a, aCount = '1', b, bCount = '1'] =
+      /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/.exec(line) ?? []
+    if (file === undefined || a === undefined || b === undefined) continue
+    const list = hunks.get(file)
+    if (list !== undefined && list.length < MAX_HUNKS)
+      list.push({ before: range(Number(a), Number(aCount)), lines: range(Number(b), Number(bCount)) })
+  }
+  return hunks
+}
+
+/** A place without lines is named by the line before it. */
+function range(from: number, count: number): LineRange {
+  return [Math.max(1, from), Math.max(1, from + count - 1, from)]
+}
+
+/** The hunks of both that touch in the version before. All of them if none does: the two began with other versions. */
+function touches(
+  left: readonly Hunk[],
+  right: readonly Hunk[],
+): { left: readonly Hunk[]; right: readonly Hunk[] } {
+  const meets = (a: Hunk, b: Hunk) => a.before[0] <= b.before[1] + 1 && b.before[0] <= a.before[1] + 1
+  const lefts = left.filter(a => right.some(b => meets(a, b)))
+  const rights = right.filter(b => left.some(a => meets(a, b)))
+  return lefts.length === 0 ? { left, right } : { left: lefts, right: rights }
+}
+
+/** Files that would not merge, with what is not committed yet. */
+async function conflictsOf(
+  repository: GitRepository,
+  own: SessionWork,
+  other: SessionWork,
+): Promise<ReadonlySet<string>> {
+  const key = `merge ${own.head} ${own.tree} ${other.head} ${other.tree}`
+  return kept(key, async () => {
+    const [ours, theirs] = [await stateCommit(repository, own), await stateCommit(repository, other)]
+    const args = ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', ours, theirs]
+    // Two histories without a common commit do not merge at all.
+    const output = await git(repository, args, { okCodes: [0, 1, 128], timeoutMs: TIMEOUT_MS })
+    const [, ...conflicts] = output.toString('utf8').split('\0').filter(Boolean)
+    return new Set(conflicts)
+  })
+}
+
+/** The files of a session as a commit of Chirality's own, on what is checked out. */
+async function stateCommit(repository: GitRepository, { head, tree }: SessionWork): Promise<string> {
+  const made = await git(repository, ['commit-tree', tree, '-p', head, '-m', 'state'], { env: IDENTITY })
+  return made.toString('utf8').trim()
+}
+
+const IDENTITY = {
+  ...{ GIT_AUTHOR_NAME: 'Chirality', GIT_AUTHOR_EMAIL: 'chirality@localhost', GIT_AUTHOR_DATE: '@0 +0000' },
+  ...{ GIT_COMMITTER_NAME: 'Chirality', GIT_COMMITTER_EMAIL: 'chirality@localhost' },
+  GIT_COMMITTER_DATE: '@0 +0000',
+}
+
+/** By the ids of what was compared, which never stand for anything else. */
+const results = new Map<string, Promise<unknown>>()
+const MAX_RESULTS = 500
+
+function kept<T>(key: string, compute: () => Promise<T>): Promise<T> {
+  const known = results.get(key) as Promise<T> | undefined
+  if (known !== undefined) return known
+  const made = compute()
+  results.set(key, made)
+  for (const oldest of results.keys()) {
+    if (results.size <= MAX_RESULTS) break
+    results.delete(oldest)
+  }
+  made.catch(() => results.delete(key))
+  return made
+}
+
+const MAX_BYTES = 16 * 1024 * 1024
+const MAX_HUNKS = 200
+const TIMEOUT_MS = 60_000
