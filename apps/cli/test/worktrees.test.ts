@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { initRepository } from '@chirality/fixtures'
 import { expect, test } from 'vitest'
@@ -33,6 +34,18 @@ test('a run in a worktree leaves the project as it was; the worktree is listed, 
   expect(first).toMatchObject({ condition: 'ready', sessionId: session, project: world.project })
   const { id = '', folder = '', branch = '' } = first
   expect(readFileSync(path.join(folder, 'made.txt'), 'utf8')).toBe('made\n')
+  const other = await world.run(['run', 'Another', '--worktree', '--json'])
+  const second = jsonLines(other.stdout)[0]?.sessionId ?? ''
+  for (const [id, words] of [
+    [session, 'one'],
+    [second, 'two'],
+  ] as const)
+    recordTurn(world.project, id, `${words}\n`)
+  const warned = await world.run(['worktrees', 'list'])
+  expect(warned.stdout).toContain('  also changed by "Another": README.md:1 (would not merge)\n')
+  expect(warned.stdout).toContain('  also changed by "Make it": README.md:1 (would not merge)\n')
+  await world.run(['sessions', 'delete', second, '--yes'])
+  await world.run(['worktrees', 'prune'])
   const nothing = await world.run(['worktrees', 'prune'])
   expect(nothing).toMatchObject({ code: 0, stderr: expect.stringContaining('Nothing was removed') })
   expect(existsSync(folder)).toBe(true)
@@ -63,3 +76,16 @@ test('a run in a worktree leaves the project as it was; the worktree is listed, 
   })
   expect((await world.run(['worktrees', 'list', '--all'])).stdout).toBe('')
 }, 300_000)
+
+/** As a server records a turn that changed the README. */
+function recordTurn(project: string, sessionId: string, text: string): void {
+  const git = (args: string[], input = '') =>
+    execFileSync('git', args, { cwd: project, input, encoding: 'utf8' }).trim()
+  const blob = git(['hash-object', '-w', '--stdin'], text)
+  const after = git(['mktree'], `100644 blob ${blob}\tREADME.md\n`)
+  const before = git(['rev-parse', 'HEAD^{tree}'])
+  const folder = path.join(project, '.chirality', 'state', 'snapshots')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const turn = { before, beforeAt: 1, after, afterAt: 2 }
+  writeFileSync(path.join(folder, `${sessionId}.json`), JSON.stringify({ turn }), { mode: 0o600 })
+}

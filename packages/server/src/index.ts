@@ -1,5 +1,6 @@
 export { listBrowsers, removeBrowser, type SignedInBrowser } from './browsers/signed-in-browsers.ts'
 export { blameProjectFile, noteCommits, openBlamePlace } from './changes/blame.ts'
+export { openRadar, sessionOverlaps } from './changes/radar.ts'
 export type { HarnessInfo } from './contract/agent-answers.ts'
 export type {
   Blame,
@@ -11,6 +12,7 @@ export type {
   FolderEntry,
   FolderListing,
   GitStatus,
+  Overlaps,
   TurnDiff,
 } from './contract/file-answers.ts'
 export type { GuardReason, GuardVerdict, RequestFacts, RouteKind, TokenVerdict } from './guard/guard.ts'

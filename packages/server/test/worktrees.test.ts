@@ -10,7 +10,9 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { initRepository } from '@chirality/fixtures'
+import { findRepository, takeSnapshot } from '@chirality/workspaces'
 import { expect, onTestFinished, test } from 'vitest'
+import { TurnTrees } from '../src/changes/turn-trees.ts'
 import { startServer } from '../src/index.ts'
 import { createWorld } from './support/agents.ts'
 import { startTestServer } from './support/test-server.ts'
@@ -199,6 +201,53 @@ test('a session of another project gives no access to its files', async () => {
   await client.projects.register.mutate({ path: other })
   const read = client.files.tree.query({ project: other, sessionId, path: '' })
   await expect(read).rejects.toMatchObject({ data: { reason: 'not-found' } })
+})
+
+test('sessions that changed the same lines hear of each other, in worktrees and in one folder', async () => {
+  const server = await serverWithRepository()
+  const { client } = connect(server)
+  const { project } = server
+  const make = async (title: string, more: object = {}) =>
+    (await client.sessions.create.mutate({ project, title, ...more })).id
+  const one = await make('One', { worktree: {} })
+  const two = await make('Two', { worktree: {} })
+  const third = await make('Third')
+  const fourth = await make('Fourth')
+  const trees = new TurnTrees()
+  let clock = 0
+  const turn = async (sessionId: string, text: string) => {
+    const folder = (await server.host.session(sessionId)).status.worktree?.folder ?? project
+    const state = path.join(project, '.chirality', 'state', 'snapshots')
+    mkdirSync(state, { recursive: true, mode: 0o700 })
+    const repository = await findRepository(folder)
+    if (repository === undefined) throw new Error('no repository')
+    for (const when of ['before', 'after'] as const) {
+      if (when === 'after') writeFileSync(path.join(folder, 'a.txt'), text)
+      const { tree } = await takeSnapshot(repository, state)
+      await trees.write(project, { sessionId, turnId: `turn-${sessionId}`, when, tree, at: ++clock })
+    }
+  }
+  const ask = (sessionId: string) => client.worktrees.overlaps.query({ sessionId })
+  expect(await ask(one)).toEqual([])
+  await turn(one, 'by one\n')
+  expect(await ask(one)).toEqual([])
+  await turn(two, 'by two\n')
+  const conflict = { path: 'a.txt', conflicts: true, own: [[1, 1]], theirs: [[1, 1]] }
+  const other = { title: 'Two', sessionId: two, branch: 'chirality/two', inSameFolder: false }
+  expect(await ask(one)).toEqual([{ ...other, files: [conflict] }])
+  expect(await ask(two)).toMatchObject([{ sessionId: one, files: [conflict] }])
+  await turn(third, 'a\nby the third\n')
+  await turn(fourth, 'a\nby the third\nby the fourth\n')
+  const beside = (await ask(third)).find(({ sessionId }) => sessionId === fourth)
+  expect(beside).toMatchObject({
+    ...{ inSameFolder: true, branch: null },
+    files: [{ path: 'a.txt', conflicts: false, own: [[2, 2]], theirs: [[3, 3]] }],
+  })
+  await client.sessions.shelve.mutate({ sessionIds: [two, third, fourth], shelf: 'archived' })
+  expect(await ask(one)).toEqual([])
+  await expect(ask('b3f7a1c2-0000-4000-8000-00000000000f')).rejects.toMatchObject({
+    data: { reason: 'not-found' },
+  })
 })
 
 test('blame, by REST too: what is not text, too large, a link, outside of the project, or not there', async () => {

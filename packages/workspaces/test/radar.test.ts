@@ -127,6 +127,6 @@ async function work(name: string, root = path.join(folder, name)): Promise<Sessi
   const place = await open(root)
   const { tree } = await takeSnapshot(place, stateFolder)
   const head = repository.run('-C', root, 'rev-parse', 'HEAD').trim()
-  const baseBranch = root === repository.root ? null : 'main'
-  return { session: name, place: name, head, baseBranch, tree, files: null }
+  const base = root === repository.root ? null : 'refs/heads/main'
+  return { session: name, place: name, head, base, tree, files: null }
 }

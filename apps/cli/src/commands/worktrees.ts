@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { type Overlaps, openRadar, sessionOverlaps } from '@chirality/server'
 import { findProjectOwner, SessionStore, type StoredSession, userDataFolder } from '@chirality/sessions'
 import { diskUse, type KeptWork, type ListedWorktree, projectOf, Worktrees } from '@chirality/workspaces'
 import { EXIT, UsageError } from '../exit-code.ts'
@@ -29,13 +30,40 @@ async function list(args: string[], output: Output): Promise<number> {
   const found = await listed(project)
   for (const { worktree, session } of found) {
     const bytes = worktree.condition === 'ready' ? await diskUse(worktree) : 0
-    const facts = { ...worktree, project: projectOf(worktree), sessionId: session?.id ?? null, bytes }
-    await output.write(values.json ? `${JSON.stringify(facts)}\n` : line(worktree, session, bytes))
+    const overlaps = session === undefined ? [] : await overlapsOf(worktree, session)
+    const facts = {
+      ...worktree,
+      project: projectOf(worktree),
+      sessionId: session?.id ?? null,
+      bytes,
+      overlaps,
+    }
+    const warning = overlaps.map(overlapText).join('')
+    await output.write(values.json ? `${JSON.stringify(facts)}\n` : line(worktree, session, bytes) + warning)
   }
   if (found.length === 0)
     await tell(`chirality: No worktrees${project === undefined ? '' : ` of ${project}`} yet.\n`)
   return EXIT.done
 }
+
+/** Other sessions that changed the same files, by what their last turns left. */
+async function overlapsOf(worktree: ListedWorktree, session: StoredSession): Promise<Overlaps> {
+  if (worktree.condition !== 'ready') return []
+  const radar = await openRadar(projectOf(worktree), open())
+  return radar === undefined ? [] : sessionOverlaps(radar, session.id)
+}
+
+function overlapText({ sessionId, title, files }: Overlaps[number]): string {
+  const who = title === null ? sessionId : `"${plain(title)}"`
+  const named = files.slice(0, MAX_NAMED).map(({ path, conflicts, own }) => {
+    const lines = own.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).slice(0, MAX_NAMED)
+    return `${plain(path)}${lines.length > 0 ? `:${lines.join(',')}` : ''}${conflicts ? ' (would not merge)' : ''}`
+  })
+  const more = files.length > MAX_NAMED ? ` and ${files.length - MAX_NAMED} more` : ''
+  return `  also changed by ${who}: ${named.join(', ')}${more}\n`
+}
+
+const MAX_NAMED = 5
 
 /** Removes the named ones, or all whose session was deleted. What only they have is kept, and named. */
 async function prune(args: string[], output: Output): Promise<number> {

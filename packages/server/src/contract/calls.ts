@@ -241,6 +241,7 @@ const worktrees = {
     input: z.strictObject({ project: project.optional(), diskUse: z.boolean().optional() }).optional(),
     output: z.array(fileAnswers.shownWorktree),
   },
+  overlaps: { input: bySession, output: fileAnswers.overlaps },
   remove: { input: byWorktree, output: fileAnswers.removedWorktree },
   restore: { input: byWorktree, output: nothing },
   forget: { input: byWorktree, output: nothing },

@@ -139,6 +139,24 @@ export const worktreePlan = z.discriminatedUnion('can', [
   z.strictObject({ can: z.literal(false), ...planned, reason: z.string() }),
 ])
 
+const lineRanges = z.array(z.tuple([z.int(), z.int()])).describe('First and last line of each.')
+
+/** What other sessions of the repository changed in the files that a session changed. */
+export const overlaps = z.array(
+  z.strictObject({
+    ...{ sessionId: z.string(), title: z.string().nullable() },
+    branch: z.string().nullable().describe('Null if it works in the folder of the project.'),
+    inSameFolder: z.boolean(),
+    files: z.array(
+      z.strictObject({
+        path: z.string(),
+        conflicts: z.boolean().describe('The two would not merge here.'),
+        ...{ own: lineRanges, theirs: lineRanges },
+      }),
+    ),
+  }),
+)
+
 export type FolderListing = z.infer<typeof folderListing>
 export type FolderEntry = FolderListing['entries'][number]
 export type FileContent = z.infer<typeof fileContent>
@@ -149,3 +167,4 @@ export type FileChange = Changes['files'][number]
 export type TurnDiff = z.infer<typeof turnDiff>
 export type Blame = z.infer<typeof blame>
 export type BlamedTurn = z.infer<typeof blamedTurn>
+export type Overlaps = z.infer<typeof overlaps>

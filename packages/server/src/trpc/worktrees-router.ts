@@ -8,9 +8,11 @@ import {
   projectOf,
 } from '@chirality/workspaces'
 import type { z } from 'zod'
+import { sessionOverlaps } from '../changes/radar.ts'
 import { CALLS } from '../contract/calls.ts'
-import type { shownWorktree, worktreePlan } from '../contract/file-answers.ts'
+import type { Overlaps, shownWorktree, worktreePlan } from '../contract/file-answers.ts'
 import type { AppServices } from './context.ts'
+import { storedSession } from './live-session.ts'
 import { call, router } from './trpc.ts'
 
 export const worktreesRouter = router({
@@ -22,6 +24,9 @@ export const worktreesRouter = router({
 
   /** Of all registered projects if none is named, oldest first. */
   list: call(CALLS.worktrees.list).query(({ ctx, input }) => listWorktrees(ctx, input)),
+
+  /** Other sessions of the repository that changed the same files, and where the two would not merge. */
+  overlaps: call(CALLS.worktrees.overlaps).query(({ ctx, input }) => overlapsOf(ctx, input.sessionId)),
 
   /** Removes folder and branch, and says what is kept of them. Refused while an agent works there. */
   remove: call(CALLS.worktrees.remove).mutation(async ({ ctx, input }) => ({
@@ -56,6 +61,17 @@ async function planWorktree(
     if (!(error instanceof Error) || !hasCode(error, 'worktree-refused')) throw error
     return { can: false, branches, othersAtWork, reason: error.message }
   }
+}
+
+async function overlapsOf(services: AppServices, sessionId: string): Promise<Overlaps> {
+  const { projectRoot: root } = await storedSession(services, sessionId)
+  const { host, changes, discarded } = services
+  const { sessions } = await host.store.page({ projectRoot: root, limit: Number.POSITIVE_INFINITY })
+  const known = sessions.filter(({ id }) => !discarded.has(id))
+  const found = await changes.inFolder({ root, folder: root }, place =>
+    sessionOverlaps({ ...place, root, sessions: known, worktrees: host.worktrees }, sessionId),
+  )
+  return found ?? []
 }
 
 export async function listWorktrees(

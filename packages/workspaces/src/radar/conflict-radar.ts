@@ -8,8 +8,8 @@ export interface SessionWork {
   place: string
   /** The commit that is checked out there. */
   head: string
-  /** The branch that its work will go to. Null for the project's folder: its work is what is not committed. */
-  baseBranch: string | null
+  /** The branch or commit that its work began at. Null for the project's folder: its work is what is not committed. */
+  base: string | null
   /** The files as its last turn left them. */
   tree: string
   /** From the root of the repository: only these are its own. Null: all that differ. */
@@ -82,9 +82,9 @@ interface Hunk {
 type FileHunks = Map<string, Hunk[]>
 
 async function changesOf(repository: GitRepository, work: SessionWork): Promise<FileHunks> {
-  const { head, baseBranch, tree, files } = work
-  const base = baseBranch === null ? head : await forkPoint(repository, head, `refs/heads/${baseBranch}`)
-  const all = await kept(`diff ${base} ${tree}`, () => diffHunks(repository, base, tree))
+  const { head, base, tree, files } = work
+  const from = base === null ? head : await forkPoint(repository, head, base)
+  const all = await kept(`diff ${from} ${tree}`, () => diffHunks(repository, from, tree))
   return files === null ? all : new Map([...all].filter(([file]) => files.has(file)))
 }
 
