@@ -1,4 +1,3 @@
-import type { Envelope } from '@chirality/core'
 import { listServerFiles, type ServerFile } from '@chirality/server'
 import { userDataFolder } from '@chirality/sessions'
 
@@ -47,6 +46,18 @@ export async function callProcedure<T>(server: ServerFile, name: string, input?:
   return result.data
 }
 
+/** The JSON of each event of a stream. */
+export async function* eventsIn<T>(response: Response): AsyncGenerator<T> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines)
+      if (line.startsWith('data: ')) yield JSON.parse(line.slice('data: '.length)) as T
+  }
+}
+
 /** A link that signs one browser in. Undefined if the server does not answer, or is another one by now. */
 export async function newLink(server: ServerFile): Promise<{ url: string; minutes: number } | undefined> {
   try {
@@ -80,18 +91,6 @@ export async function anyServerFor(project: string): Promise<ServerFile | undefi
     if (known.some(({ root }) => root === project)) return server
   }
   return servers[0]
-}
-
-/** The envelopes of a stream of events. */
-export async function* envelopesOf(response: Response): AsyncGenerator<Envelope> {
-  const decoder = new TextDecoder()
-  let rest = ''
-  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines)
-      if (line.startsWith('data: ')) yield JSON.parse(line.slice('data: '.length)) as Envelope
-  }
 }
 
 /** A busy server on a loaded machine answers slowly. */

@@ -195,6 +195,60 @@ describe('chirality loop', () => {
     expect(world.repository.run('status', '--porcelain')).toBe('?? TASKS.md\n')
   }, 300_000)
 
+  test('a server that has the project runs the loop; killed, it goes on with it when it is started again', async () => {
+    const tasks =
+      '- [ ] Say one\n  checks: grep -q one one.txt\n- [ ] Say two\n  checks: grep -q two two.txt\n'
+    const world = await loopWorld(
+      {
+        routes: [
+          {
+            when: { conversationContains: '## Task\n\nSay one' },
+            answers: [bash('echo one > one.txt')],
+            otherwise: 'I am done.',
+          },
+          {
+            when: { conversationContains: '## Task\n\nSay two' },
+            answers: [{ text: 'I take my time.', stallAfter: 1 }, bash('echo two > two.txt')],
+            otherwise: 'I am done.',
+          },
+        ],
+      },
+      tasks,
+    )
+    const serve = ['serve', '--json', '--port', '0', '--project', world.project]
+    const first = world.start(serve)
+    await first.shows('\n')
+    const run = world.start(['loop', 'run', 'TASKS.md', '--json', '--max-iterations', '9'])
+    await world.model.waitForRequest(({ state }) => state === 'stalled')
+    first.signal('SIGKILL')
+    await first.result()
+    const { code, stdout, stderr } = await run.result()
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('It goes on with the loop') })
+    expect(jsonLines(stdout).filter(({ type }) => type === 'task:merged')).toMatchObject([
+      { task: 'say-one' },
+    ])
+    world.model.release()
+    const second = world.start(serve)
+    await second.shows('\n')
+    const status = async () =>
+      jsonLines((await world.start(['loop', 'status', '--json']).result()).stdout)[0] as unknown as {
+        loopId: string
+        end: { reason: string } | null
+        tasks: { status: string }[]
+      }
+    await expect
+      .poll(async () => (await status()).end?.reason, { timeout: 240_000, interval: 500 })
+      .toBe('done')
+    const { loopId, tasks: done } = await status()
+    expect(done).toMatchObject([{ status: 'merged' }, { status: 'merged' }])
+    const journal = jsonLines(readFileSync(world.loopFile(loopId, 'journal.ndjson'), 'utf8'))
+    const merged = journal.filter(({ type }) => type === 'task:merged').map(({ task }) => task)
+    expect(merged).toEqual(['say-one', 'say-two'])
+    expect(world.list().match(/\[x\] .*/g)).toHaveLength(2)
+    second.signal('SIGTERM')
+    expect((await second.result()).code).toBe(0)
+  }, 300_000)
+
   test.each([
     ['no list', ['loop', 'run', 'NONE.md'], 'There is no task list'],
     ['a dirty project', ['loop', 'run', 'TASKS.md'], 'not committed (README.md)'],

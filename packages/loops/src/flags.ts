@@ -1,22 +1,6 @@
+import type { Flag, FlagKind } from './journal.ts'
 import type { Task } from './task-list.ts'
 import type { TaskTree } from './task-tree.ts'
-
-export type FlagKind =
-  | 'tests-deleted'
-  | 'tests-skipped'
-  | 'tests-weakened'
-  | 'checks-changed'
-  | 'ci-changed'
-  | 'lock-changed'
-  | 'secret-path'
-  | 'large-deletion'
-
-/** What a person should look at, found without a model. */
-export interface Flag {
-  kind: FlagKind
-  words: string
-  files: string[]
-}
 
 /** What is suspicious in the difference of two commits. */
 export async function findFlags(tree: TaskTree, base: string, commit: string, task: Task): Promise<Flag[]> {

@@ -1,9 +1,10 @@
 // A task list worked through unattended. Done is what the checks prove.
 
 export { type CheckOptions, type CheckRecord, type CheckResult, runCheck } from './checks.ts'
-export type { Flag, FlagKind } from './flags.ts'
 export {
   type DiffStat,
+  type Flag,
+  type FlagKind,
   type JournalEntry,
   type LoopEndReason,
   type ParkKind,
@@ -12,8 +13,8 @@ export {
   type Stamped,
 } from './journal.ts'
 export type { Loop } from './loop.ts'
-export { isOver, LoopBook, type ResumeOptions, type StartOptions } from './loop-book.ts'
-export type { LoopErrorCode } from './loop-error.ts'
+export { isOver, LoopBook, type ResumeOptions, requireAgain, type StartOptions } from './loop-book.ts'
+export { type LoopErrorCode, loopError } from './loop-error.ts'
 export type { LoopSettings } from './loop-settings.ts'
 export {
   foldJournal,

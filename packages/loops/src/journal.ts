@@ -47,9 +47,12 @@ export type JournalEntry =
       /** The worktree in which proved tasks are merged. */
       worktreeId: string
       settings: LoopSettings
+      by?: LoopRunner
     }
   /** A process took the loop over. What an earlier one left open is its to finish. */
-  | { type: 'run:start'; run: string; pid: number; settings?: LoopSettings }
+  | { type: 'run:start'; run: string; pid: number; by?: LoopRunner; settings?: LoopSettings }
+  /** A person changed its limits while it ran. */
+  | { type: 'loop:settings'; settings: LoopSettings }
   | { type: 'loop:setup' }
   | { type: 'list:changed'; added: string[]; changed: string[]; removed: string[] }
   | { type: 'task:start'; task: Task; sessionId: string; worktreeId: string; base: string }
@@ -66,15 +69,45 @@ export type JournalEntry =
       results: CheckRecord[]
       failure?: string
     }
-  | { type: 'task:proved'; task: string; commit: string }
+  | { type: 'task:proved'; task: string; commit: string; flags?: Flag[] }
   | { type: 'merge:start'; task: string; onto: string }
   | { type: 'task:merged'; task: string; commit: string }
   | { type: 'task:parked'; task: string; kind: ParkKind; why: string }
   | { type: 'task:failed'; task: string; why: string }
-  /** A person puts it back, with words for the agent. */
-  | { type: 'task:again'; task: string; note: string }
+  /** A person puts it back, with words for the agent. `fresh`: in a new session and worktree. */
+  | { type: 'task:again'; task: string; note: string; fresh?: FreshStart }
+  /** A person took its change back from the loop's branch. */
+  | { type: 'task:reverted'; task: string; commit: string }
+  /** A person merged the loop's branch, up to these tasks, into another one. */
+  | { type: 'loop:accepted'; tasks: string[]; into: string; commit: string }
   | { type: 'loop:wait'; until: string; why: string }
   | { type: 'loop:end'; reason: LoopEndReason; why: string }
+
+export type FlagKind =
+  | 'tests-deleted'
+  | 'tests-skipped'
+  | 'tests-weakened'
+  | 'checks-changed'
+  | 'ci-changed'
+  | 'lock-changed'
+  | 'secret-path'
+  | 'large-deletion'
+
+/** What a person should look at, found without a model. */
+export interface Flag {
+  kind: FlagKind
+  words: string
+  files: string[]
+}
+
+/** Who runs it. A server goes on with its loops by itself when it is started again. */
+export type LoopRunner = 'server' | 'command'
+
+export interface FreshStart {
+  sessionId: string
+  worktreeId: string
+  base: string
+}
 
 export interface Spent {
   usd: number | null

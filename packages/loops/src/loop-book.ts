@@ -1,17 +1,25 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, realpathSync } from 'node:fs'
+import { mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { ensureChiralityFolder } from '@chirality/runner'
 import type { SessionHost } from '@chirality/sessions'
-import { checkBase, gitStatus } from '@chirality/workspaces'
+import { checkBase, findRepository, gitStatus, mergeIntoBase } from '@chirality/workspaces'
 import { isNodeError, readIfThere, replaceFile } from './files.ts'
-import { Journal, readJournal, type Stamped } from './journal.ts'
+import {
+  Journal,
+  type JournalEntry,
+  type LoopEndReason,
+  type LoopRunner,
+  readJournal,
+  type Stamped,
+} from './journal.ts'
 import { Loop } from './loop.ts'
 import { loopError } from './loop-error.ts'
 import type { LoopSettings } from './loop-settings.ts'
-import { foldJournal, type LoopState } from './loop-state.ts'
+import { applyEntry, foldJournal, type LoopState, type TaskState } from './loop-state.ts'
 import { reportText } from './report.ts'
-import { parseTaskList, slugOf, type Task } from './task-list.ts'
+import { parseTaskList, slugOf, type Task, untickTask } from './task-list.ts'
+import { TaskTree } from './task-tree.ts'
 
 export interface StartOptions {
   /** In the place of what the front matter says. */
@@ -19,6 +27,7 @@ export interface StartOptions {
   /** Start although the project has changes that are not committed: the agents do not see them. */
   allowDirty?: boolean
   until?: Date
+  by?: LoopRunner
   onEntry?: (entry: Stamped) => void
 }
 
@@ -30,6 +39,7 @@ export interface ResumeOptions extends Omit<StartOptions, 'allowDirty'> {
 /** The loops of a project. */
 export class LoopBook {
   readonly #projectRoot: string
+  readonly #kept = new Map<string, { size: number; mtimeMs: number; state: LoopState }>()
 
   constructor(projectRoot: string) {
     this.#projectRoot = realpathSync(projectRoot)
@@ -54,7 +64,7 @@ export class LoopBook {
     const journal = new Journal(folder)
     journal.add({
       ...{ type: 'loop:start', loopId, list, projectRoot: this.#projectRoot, base: base.commit },
-      ...{ baseBranch: base.branch, worktreeId: `loop-${loopId}`, settings },
+      ...{ baseBranch: base.branch, worktreeId: `loop-${loopId}`, settings, by: options.by ?? 'command' },
     })
     journal.close()
     return this.#open(host, loopId, options)
@@ -64,20 +74,13 @@ export class LoopBook {
   async resume(host: SessionHost, id: string, options: ResumeOptions = {}): Promise<Loop> {
     const state = this.get(id)
     const { again } = options
-    if (again !== undefined) {
-      const task = state.tasks.get(again.task)
-      if (task?.status !== 'parked' && task?.status !== 'failed')
-        throw loopError(
-          'loop-refused',
-          `${again.task} is no parked or failed task of the loop ${state.loopId}.`,
-        )
-    }
+    if (again !== undefined) requireAgain(state, again.task)
     await host.openProject(this.#projectRoot)
     const loop = this.#open(host, state.loopId, {
       ...options,
       settings: { ...state.settings, ...options.settings },
     })
-    if (again !== undefined) loop.record({ type: 'task:again', ...again })
+    if (again !== undefined) loop.again(again.task, again.note)
     return loop
   }
 
@@ -88,6 +91,94 @@ export class LoopBook {
     return state
   }
 
+  /**
+   * Merges the loop's branch into the one that it began at: all of it, or up to a task. Whoever runs the loop must not
+   * run it now.
+   */
+  async accept(
+    host: SessionHost,
+    id: string,
+    taskId?: string,
+  ): Promise<{ commit: string; tasks: TaskState[] }> {
+    const state = this.get(id)
+    const task = taskId === undefined ? undefined : requireMerged(state, taskId)
+    const { baseBranch, projectRoot, worktreeId } = state
+    const { branch } = await host.worktrees.get(worktreeId)
+    const repository = await findRepository(projectRoot)
+    if (baseBranch === null || repository === undefined)
+      throw loopError(
+        'loop-refused',
+        `The loop began at a commit, not at a branch. Merge ${branch} with git.`,
+      )
+    const tree = await TaskTree.open(projectRoot)
+    const commit = task?.merged ?? (await tree.commitOf(`refs/heads/${branch}`))
+    const tasks: TaskState[] = []
+    for (const one of state.tasks.values())
+      if (one.status === 'merged' && one.accepted === undefined && one.merged !== undefined)
+        if (await tree.isAncestor(one.merged, commit)) tasks.push(one)
+    if (tasks.length === 0)
+      throw loopError('loop-refused', `Nothing is proved in this loop that ${baseBranch} does not have.`)
+    const titles = tasks.map(({ task: { title } }) => `- ${title}`).join('\n')
+    const merge = await mergeIntoBase(repository, {
+      ...{
+        branch,
+        base: baseBranch,
+        commit,
+        how: 'merge',
+        mayDiffer: [inRepository(repository.top, state.list)],
+      },
+      message: `Merge ${branch}\n\n${titles}`,
+    })
+    if (merge.kind === 'conflicts')
+      throw loopError(
+        'loop-refused',
+        `${baseBranch} changed ${merge.files.join(', ')}, too. Nothing was merged. Merge ${branch} with git, or run these tasks again.`,
+      )
+    const made = merge.kind === 'merged' ? merge.commit : await tree.commitOf(`refs/heads/${baseBranch}`)
+    const accepted = tasks.map(one => one.task.id)
+    this.#add(state, { type: 'loop:accepted', tasks: accepted, into: baseBranch, commit: made })
+    return { commit: made, tasks }
+  }
+
+  /** Takes the change of a task back from the loop's branch, and its tick from the list. */
+  async revert(host: SessionHost, id: string, taskId: string): Promise<void> {
+    const state = this.get(id)
+    const task = requireMerged(state, taskId)
+    if (task.accepted !== undefined)
+      throw loopError(
+        'loop-refused',
+        `It is in ${task.accepted.into} already. Take it back there: git revert -m 1 ${task.merged?.slice(0, 10)}`,
+      )
+    if (task.task.expect === 'none')
+      throw loopError('loop-refused', 'It changed no file: there is nothing to revert.')
+    await host.worktrees.require(state.worktreeId)
+    const worktree = await host.worktrees.get(state.worktreeId)
+    const tree = await TaskTree.open(path.join(worktree.folder, worktree.prefix))
+    await tree.resetTo(state.head)
+    const result = await tree.revert(task.merged ?? '')
+    if (!result.reverted)
+      throw loopError(
+        'loop-refused',
+        `Later tasks changed ${result.files.join(', ')}, too. Revert those first. Nothing was changed.`,
+      )
+    this.#add(state, { type: 'task:reverted', task: taskId, commit: await tree.head() })
+    const text = readIfThere(state.list)
+    if (text !== undefined)
+      replaceFile(
+        state.list,
+        untickTask(text, taskId, path.basename(state.list)),
+        statSync(state.list).mode & 0o777,
+      )
+  }
+
+  /** A fact about a loop that does not run. */
+  #add(state: LoopState, entry: JournalEntry): void {
+    const journal = new Journal(this.folder(state.loopId))
+    applyEntry(state, journal.add(entry))
+    journal.close()
+    replaceFile(path.join(this.folder(state.loopId), 'report.md'), this.report(state))
+  }
+
   list(): LoopState[] {
     let names: string[]
     try {
@@ -96,8 +187,25 @@ export class LoopBook {
       if (isNodeError(error, 'ENOENT')) return []
       throw error
     }
-    const states = names.flatMap(name => foldJournal(readJournal(this.folder(name)).entries) ?? [])
+    const states = names.flatMap(name => this.find(name) ?? [])
     return states.sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1))
+  }
+
+  /** By its whole id. Its journal is read again only if it has changed. */
+  find(loopId: string): LoopState | undefined {
+    const file = statSync(path.join(this.folder(loopId), 'journal.ndjson'), { throwIfNoEntry: false })
+    if (!LOOP_ID.test(loopId) || file === undefined) return undefined
+    const kept = this.#kept.get(loopId)
+    if (kept?.size === file.size && kept.mtimeMs === file.mtimeMs) return kept.state
+    const state = this.#read(loopId)
+    if (state === undefined) return undefined
+    this.#kept.set(loopId, { size: file.size, mtimeMs: file.mtimeMs, state })
+    return state
+  }
+
+  #read(loopId: string): LoopState | undefined {
+    const state = foldJournal(readJournal(this.folder(loopId)).entries)
+    return state?.loopId === loopId ? state : undefined
   }
 
   /** By its id or the beginning of it; the newest without one. */
@@ -126,6 +234,11 @@ export class LoopBook {
     }
   }
 
+  /** Says that a loop, which does not run, is over. */
+  end(state: LoopState, reason: LoopEndReason, why: string): void {
+    this.#add(state, { type: 'loop:end', reason, why })
+  }
+
   report(state: LoopState): string {
     return reportText(state, this.tasks(state), this.folder(state.loopId))
   }
@@ -137,13 +250,15 @@ export class LoopBook {
   #open(host: SessionHost, loopId: string, options: ResumeOptions): Loop {
     const folder = this.folder(loopId)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    const state = this.get(loopId)
-    const { until, onEntry, settings } = options
+    // Of its own: it is changed in place while the loop runs.
+    const state = this.#read(loopId) ?? this.get(loopId)
+    const { until, onEntry, settings, by } = options
     return new Loop({
       ...{ host, folder, state },
       ...(settings === undefined ? {} : { settings: { ...state.settings, ...settings } }),
       ...(until === undefined ? {} : { until }),
       ...(onEntry === undefined ? {} : { onEntry }),
+      ...(by === undefined ? {} : { by }),
     })
   }
 
@@ -163,6 +278,25 @@ export class LoopBook {
 export function isOver({ end, tasks }: LoopState): boolean {
   if (end?.reason === 'done') return true
   return end?.reason === 'blocked' && ![...tasks.values()].some(({ status }) => status === 'working')
+}
+
+/** Throws unless it is a task that a person may put back. */
+export function requireAgain(state: LoopState, id: string): void {
+  const { status } = state.tasks.get(id) ?? {}
+  if (status === 'parked' || status === 'failed' || status === 'reverted') return
+  throw loopError('loop-refused', `${id} is no parked, failed or reverted task of the loop ${state.loopId}.`)
+}
+
+const LOOP_ID = /^[a-z0-9][a-z0-9-]{0,60}$/
+
+function requireMerged(state: LoopState, id: string): TaskState {
+  const task = state.tasks.get(id)
+  if (task?.status === 'merged') return task
+  throw loopError('loop-refused', `${id} is no proved task of the loop ${state.loopId}.`)
+}
+
+function inRepository(top: string, file: string): string {
+  return path.relative(top, file).split(path.sep).join('/')
 }
 
 function realList(file: string): string {

@@ -2,12 +2,22 @@ import path from 'node:path'
 import type { SessionHost } from '@chirality/sessions'
 import type { CheckRecord } from './checks.ts'
 import { replaceFile } from './files.ts'
-import type { DiffStat, JournalEntry, LoopEndReason, ParkKind, Spent, Stamped } from './journal.ts'
+import type {
+  DiffStat,
+  Flag,
+  FreshStart,
+  JournalEntry,
+  LoopEndReason,
+  LoopRunner,
+  ParkKind,
+  Spent,
+  Stamped,
+} from './journal.ts'
 import type { LoopSettings } from './loop-settings.ts'
 import type { Task } from './task-list.ts'
 
 /** `working` is one that was begun and is not over; a loop that does not run may have such tasks, too. */
-export type TaskStatus = 'working' | 'merged' | 'parked' | 'failed'
+export type TaskStatus = 'working' | 'merged' | 'parked' | 'failed' | 'reverted'
 
 /** What is begun and not over, in the words of the journal. */
 export type TaskStage =
@@ -31,6 +41,8 @@ export interface TaskState {
   /** Since a person put it back. */
   attempts: number
   spent: Spent
+  /** In sessions before the present one. */
+  spentBefore?: Spent
   startedAt: string
   endedAt?: string
   /** The last checks. */
@@ -45,6 +57,9 @@ export interface TaskState {
   notes: string[]
   commit?: string
   merged?: string
+  flags?: Flag[]
+  /** The branch that a person merged it into, and the commit there. */
+  accepted?: { into: string; commit: string }
 }
 
 /** A loop as its journal tells it. */
@@ -53,6 +68,8 @@ export interface LoopState {
   list: string
   projectRoot: string
   base: string
+  /** Of its branch: the base, and then the last merge. */
+  head: string
   baseBranch: string | null
   worktreeId: string
   isSetUp: boolean
@@ -60,6 +77,11 @@ export interface LoopState {
   startedAt: string
   runs: number
   pid: number
+  by: LoopRunner
+  /** How many facts its journal has. */
+  entries: number
+  /** Runs in a row that got to nothing. */
+  idleRuns: number
   tasks: Map<string, TaskState>
   iterations: number
   /** Tasks in a row that were not proved. */
@@ -82,23 +104,30 @@ export function foldJournal(entries: readonly Stamped[]): LoopState | undefined 
 }
 
 function initial(entry: Extract<Stamped, { type: 'loop:start' }>): LoopState {
-  const { loopId, list, projectRoot, base, baseBranch, worktreeId, settings, at } = entry
+  const { loopId, list, projectRoot, base, baseBranch, worktreeId, settings, by = 'command', at } = entry
   return {
-    ...{ loopId, list, projectRoot, base, baseBranch, worktreeId, settings, startedAt: at },
-    ...{ isSetUp: false, runs: 0, pid: 0, tasks: new Map(), iterations: 0, failures: 0, waits: 0 },
+    ...{ loopId, list, projectRoot, base, head: base, baseBranch, worktreeId, settings, startedAt: at },
+    ...{ isSetUp: false, runs: 0, pid: 0, by, entries: 1, idleRuns: 0, tasks: new Map() },
+    ...{ iterations: 0, failures: 0, waits: 0 },
     ...{ patterns: [], changes: { added: [], changed: [], removed: [] } },
   }
 }
 
 /** Changes the state in place: a loop has thousands of entries. */
 export function applyEntry(state: LoopState, entry: Stamped): void {
+  state.entries += 1
+  state.idleRuns = entry.type === 'run:start' ? state.idleRuns + 1 : 0
   switch (entry.type) {
     case 'run:start':
       state.runs += 1
       state.pid = entry.pid
+      state.by = entry.by ?? 'command'
       if (entry.settings !== undefined) state.settings = entry.settings
       state.failures = 0
       delete state.end
+      return
+    case 'loop:settings':
+      state.settings = entry.settings
       return
     case 'loop:setup':
       state.isSetUp = true
@@ -119,6 +148,12 @@ export function applyEntry(state: LoopState, entry: Stamped): void {
     case 'loop:wait':
       state.waits += 1
       state.waitUntil = entry.until
+      return
+    case 'loop:accepted':
+      for (const id of entry.tasks) {
+        const task = state.tasks.get(id)
+        if (task !== undefined) task.accepted = { into: entry.into, commit: entry.commit }
+      }
       return
     case 'loop:end':
       state.end = { reason: entry.reason, why: entry.why, at: entry.at }
@@ -168,6 +203,7 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
       return
     case 'task:proved':
       task.commit = entry.commit
+      if (entry.flags !== undefined) task.flags = entry.flags
       task.stage = { at: 'proved', commit: entry.commit }
       return
     case 'merge:start':
@@ -176,6 +212,7 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
     case 'task:merged':
       close(task, 'merged', entry.at)
       task.merged = entry.commit
+      state.head = entry.commit
       state.failures = 0
       return
     case 'task:parked':
@@ -188,6 +225,11 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
       task.why = entry.why
       state.failures += 1
       return
+    case 'task:reverted':
+      close(task, 'reverted', entry.at)
+      task.why = 'Its change was taken back.'
+      state.head = entry.commit
+      return
     case 'task:again':
       task.status = 'working'
       task.stage = { at: 'rest' }
@@ -197,6 +239,24 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
       delete task.parked
       delete task.why
       delete task.endedAt
+      if (entry.fresh !== undefined) startFresh(task, entry.fresh)
+  }
+}
+
+/** Nothing of the first time counts any more, but for what it cost. */
+function startFresh(task: TaskState, { sessionId, worktreeId, base }: FreshStart): void {
+  Object.assign(task, { sessionId, worktreeId, base, isSetUp: false, results: [] })
+  task.spentBefore = addSpent(task.spentBefore, task.spent)
+  task.spent = { usd: null, isEstimate: false, tokens: 0 }
+  for (const key of ['tree', 'diff', 'failure', 'commit', 'merged', 'flags'] as const) delete task[key]
+}
+
+function addSpent(one: Spent | undefined, other: Spent): Spent {
+  if (one === undefined) return other
+  return {
+    usd: one.usd === null && other.usd === null ? null : (one.usd ?? 0) + (other.usd ?? 0),
+    isEstimate: one.isEstimate || other.isEstimate,
+    tokens: one.tokens + other.tokens,
   }
 }
 
@@ -212,7 +272,8 @@ const MAX_PATTERNS = 20
 export function spentOf(state: LoopState, live?: (sessionId: string) => Spent | undefined): Spent {
   const sum: Spent = { usd: null, isEstimate: false, tokens: 0 }
   for (const task of state.tasks.values()) {
-    const spent = (task.status === 'working' ? live?.(task.sessionId) : undefined) ?? task.spent
+    const now = (task.status === 'working' ? live?.(task.sessionId) : undefined) ?? task.spent
+    const spent = addSpent(task.spentBefore, now)
     if (spent.usd !== null) sum.usd = (sum.usd ?? 0) + spent.usd
     sum.isEstimate ||= spent.isEstimate
     sum.tokens += spent.tokens
@@ -242,6 +303,9 @@ export function writeProgress(state: LoopState, folder: string): void {
 }
 
 const MAX_PROGRESS = 200
+
+/** Why a loop is given up without its agents: another process goes on with them. */
+export const LEAVE = 'leave'
 
 /** What a task needs of its loop. */
 export interface LoopContext {

@@ -6,10 +6,11 @@ import { isCodedError } from '@chirality/core'
 import type { SessionHost } from '@chirality/sessions'
 import { endMarked } from './checks.ts'
 import { readIfThere, replaceFile } from './files.ts'
-import { Journal, type JournalEntry, type LoopEndReason, type Stamped } from './journal.ts'
+import { Journal, type JournalEntry, type LoopEndReason, type LoopRunner, type Stamped } from './journal.ts'
 import type { LoopSettings } from './loop-settings.ts'
 import {
   applyEntry,
+  type LEAVE,
   type LoopContext,
   type LoopState,
   spentOf,
@@ -30,6 +31,7 @@ export interface LoopOptions {
   settings?: LoopSettings
   /** Ends the loop by this time. */
   until?: Date
+  by?: LoopRunner
   onEntry?: (entry: Stamped) => void
 }
 
@@ -40,6 +42,9 @@ export class Loop {
   readonly #journal: Journal
   readonly #stop = new AbortController()
   #merging: Promise<unknown> = Promise.resolve()
+  #isSuspended = false
+  #timer: NodeJS.Timeout | undefined
+  #wake: () => void = () => {}
   #hasEnded = false
 
   constructor(options: LoopOptions) {
@@ -50,6 +55,31 @@ export class Loop {
 
   stop(): void {
     this.#stop.abort()
+  }
+
+  /**
+   * Ends the work in this process, and leaves the loop as it is: the next one goes on with it. Checks are ended in any
+   * case, agents with `stop`.
+   */
+  suspend(agents: 'stop' | typeof LEAVE): void {
+    this.#isSuspended = true
+    this.#stop.abort(agents)
+  }
+
+  /** Puts a task that is over back, with words for its agent. */
+  again(id: string, note: string): void {
+    const task = this.state.tasks.get(id)
+    const isReverted = task?.status === 'reverted'
+    const fresh = isReverted ? { fresh: { ...this.#names(id), base: this.state.head } } : {}
+    this.record({ type: 'task:again', task: id, note, ...fresh })
+    this.#wake()
+  }
+
+  /** New limits, also for what runs. */
+  change(settings: LoopSettings): void {
+    this.record({ type: 'loop:settings', settings })
+    this.#setTimer()
+    this.#wake()
   }
 
   record(entry: JournalEntry): void {
@@ -65,28 +95,36 @@ export class Loop {
       mkdirSync(path.join(folder, name), { recursive: true, mode: 0o700 })
     const stopFile = path.join(folder, 'stop')
     rmSync(stopFile, { force: true })
-    this.record({ type: 'run:start', run: randomUUID(), pid: process.pid, ...(settings ? { settings } : {}) })
+    const { by = 'command' } = this.#options
+    // The process before was ended while it waited for a limit of the plan.
+    const waits = this.state.end === undefined ? this.state.waitUntil : undefined
+    this.record({
+      type: 'run:start',
+      run: randomUUID(),
+      pid: process.pid,
+      by,
+      ...(settings ? { settings } : {}),
+    })
     const watch = setInterval(() => existsSync(stopFile) && this.stop(), STOP_POLL_MS)
-    const limit = this.#deadline()
-    const timer =
-      limit === undefined ? undefined : setTimeout(() => this.stop(), Math.max(0, limit - Date.now()))
+    this.#setTimer()
     try {
       await this.#integrate()
+      if (waits !== undefined) await this.#waitUntil(waits)
       const end = await this.#work()
-      this.record({ type: 'loop:end', ...end })
+      if (!this.#isSuspended) this.record({ type: 'loop:end', ...end })
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
-      this.record({ type: 'loop:end', reason: 'failed', why })
+      if (!this.#isSuspended) this.record({ type: 'loop:end', reason: 'failed', why })
       if (!isCodedError(error)) throw error
     } finally {
       clearInterval(watch)
-      clearTimeout(timer)
+      clearTimeout(this.#timer)
       rmSync(stopFile, { force: true })
       this.#hasEnded = true
       replaceFile(path.join(folder, 'report.md'), reportText(this.state, this.#tasks(), folder))
       this.#journal.close()
     }
-    return this.state.end ?? { reason: 'failed', why: '', at: '' }
+    return this.state.end ?? { reason: 'stopped', why: 'The process that ran it ended.', at: '' }
   }
 
   get hasEnded(): boolean {
@@ -140,7 +178,12 @@ export class Loop {
         running.set(next.task.id, done)
       }
       if (running.size === 0) return ending ?? this.#left(tasks ?? [])
-      await Promise.race(running.values())
+      const woken = new Promise<void>(resolve => {
+        this.#wake = resolve
+      })
+      await Promise.race([...running.values(), woken])
+      // More of what had run out may have been given in the meantime.
+      if (ending?.reason === 'limit') ending = this.#reached()
     }
   }
 
@@ -175,19 +218,13 @@ export class Loop {
       known.get(id)?.status === 'merged' || tasks.find(task => task.id === id)?.ticked === true
     const task = tasks.find(one => !one.ticked && !known.has(one.id) && one.dependsOn.every(isProved))
     if (task === undefined) return undefined
-    const { loopId } = this.state
-    const worktreeId = `${loopId}-${task.id}`.slice(0, 55).replace(/-+$/, '')
-    this.record({
-      ...{ type: 'task:start', task, sessionId: randomUUID(), base: this.#head ?? this.state.base },
-      worktreeId: `${worktreeId}-${randomUUID().slice(0, 6)}`,
-    })
+    this.record({ type: 'task:start', task, ...this.#names(task.id), base: this.state.head })
     return known.get(task.id)
   }
 
-  /** The commit that the next task begins at: the last merge. */
-  get #head(): string | undefined {
-    const merged = [...this.state.tasks.values()].filter(({ merged: commit }) => commit !== undefined)
-    return merged.sort((a, b) => ((a.endedAt ?? '') < (b.endedAt ?? '') ? -1 : 1)).at(-1)?.merged
+  #names(id: string): { sessionId: string; worktreeId: string } {
+    const worktreeId = `${this.state.loopId}-${id}`.slice(0, 55).replace(/-+$/, '')
+    return { sessionId: randomUUID(), worktreeId: `${worktreeId}-${randomUUID().slice(0, 6)}` }
   }
 
   /** The tasks of the file as it is now. What changed since the last look is named. Undefined if it cannot be read. */
@@ -271,6 +308,16 @@ export class Loop {
     return ends.length === 0 ? undefined : Math.min(...ends)
   }
 
+  #setTimer(): void {
+    clearTimeout(this.#timer)
+    const limit = this.#deadline()
+    if (limit !== undefined)
+      this.#timer = setTimeout(
+        () => (Date.now() >= limit ? this.stop() : this.#setTimer()),
+        Math.min(Math.max(0, limit - Date.now()), MAX_TIMER_MS),
+      )
+  }
+
   #rest(): { usd?: number; tokens?: number } {
     const { budget_usd, budget_tokens } = this.state.settings
     const spent = spentOf(this.state, id => {
@@ -310,3 +357,5 @@ export class Loop {
 }
 
 const STOP_POLL_MS = 200
+/** A longer timer would be over at once. */
+const MAX_TIMER_MS = 2_147_483_647

@@ -51,11 +51,7 @@ export function parseTaskList(text: string, name: string): TaskList {
 
 /** The text with these tasks ticked, and groups whose tasks all are. Every other byte stays as it is. */
 export function tickTasks(text: string, ids: ReadonlySet<string>, name: string): string {
-  const { firstLine } = readSettings(text, name)
-  const lines = text.split('\n')
-  const items = readItems(lines, firstLine, name)
-  const leaves = items.filter(({ isGroup }) => !isGroup)
-  const idOf = new Map(giveIds(leaves, name).map((id, at) => [leaves[at], id]))
+  const { lines, items, idOf } = readLeaves(text, name)
   // From the end, so that a group comes after everything that it contains.
   for (const item of [...items].reverse()) {
     const isDone = item.isGroup
@@ -66,6 +62,24 @@ export function tickTasks(text: string, ids: ReadonlySet<string>, name: string):
     lines[item.at] = (lines[item.at] ?? '').replace(/\[ \]/, '[x]')
   }
   return lines.join('\n')
+}
+
+/** A task whose change was taken back, and the groups that it is in. */
+export function untickTask(text: string, id: string, name: string): string {
+  const { lines, items, idOf } = readLeaves(text, name)
+  const task = items.find(item => idOf.get(item) === id)
+  for (const item of task === undefined ? [] : [task, ...task.parents])
+    lines[item.at] = (lines[item.at] ?? '').replace(/\[[xX]\]/, '[ ]')
+  return lines.join('\n')
+}
+
+function readLeaves(text: string, name: string) {
+  const { firstLine } = readSettings(text, name)
+  const lines = text.split('\n')
+  const items = readItems(lines, firstLine, name)
+  const leaves = items.filter(({ isGroup }) => !isGroup)
+  const idOf = new Map(giveIds(leaves, name).map((id, at) => [leaves[at] as Item, id]))
+  return { lines, items, idOf }
 }
 
 const MAX_LIST_CHARS = 4 * 1024 * 1024

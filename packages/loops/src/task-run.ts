@@ -10,6 +10,7 @@ import type { ParkKind } from './journal.ts'
 import {
   isUsedUp,
   iterationsLeft,
+  LEAVE,
   type LoopContext,
   type TaskOutcome,
   type TaskState,
@@ -26,8 +27,8 @@ import {
   NOT_OURS,
   PARK_CODES,
   PARK_KIND,
+  permissionsOf,
   questionIn,
-  ROLE_TOOLS,
   requestWords,
   resetTime,
   roleOf,
@@ -71,7 +72,7 @@ export class TaskRun {
     for (;;) {
       if (signal.aborted) return 'stopped'
       if (task.stage.at === 'proved' || task.stage.at === 'merging') {
-        return await this.#merge(live, tree)
+        return await this.#merge(live)
       }
       if (task.stage.at === 'rest') {
         if (task.attempts >= state.settings.max_attempts)
@@ -184,7 +185,13 @@ export class TaskRun {
       if (sessionId === live.id) watch()
     })
     const interrupt = () => live.interrupt()
-    signal.addEventListener('abort', interrupt)
+    // With `LEAVE` the agent works on: the next process that runs the loop finds the turn again.
+    let leave = () => {}
+    const left = new Promise<void>(resolve => {
+      leave = resolve
+    })
+    const abort = () => (signal.reason === LEAVE ? leave() : interrupt())
+    signal.addEventListener('abort', abort)
     // The host knows the limit of a turn that it started, but not of one that it found again.
     const late = setTimeout(interrupt, Math.max(0, Date.parse(since) + limitMs + LATE_MS - Date.now()))
     try {
@@ -192,20 +199,21 @@ export class TaskRun {
       if (!hasBegun) {
         if (signal.aborted) return 'stopped'
         await live.start(readIfThere(this.#file('prompts', task.iterations)) ?? task.task.title, {
-          ...this.#permissions(),
+          ...permissionsOf(task),
           ...this.#budget(),
           timeoutMs: limitMs,
         })
       }
       watch()
-      await live.settled()
+      await Promise.race([live.settled(), left])
+      if (signal.reason === LEAVE) return 'stopped'
       // Nothing of the agent may change a file while the checks run.
       await live.kill()
     } finally {
       unwatch()
       clearTimeout(waiting)
       clearTimeout(late)
-      signal.removeEventListener('abort', interrupt)
+      signal.removeEventListener('abort', abort)
     }
     const events = eventsAfter(live, fromSeq)
     const end = events.findLast(event => event.type === 'turn:end')
@@ -239,16 +247,6 @@ export class TaskRun {
       if (NOT_OURS.has(failed.code ?? '')) return this.#park('harness', failed.error)
     }
     return undefined
-  }
-
-  /** A persona brings its own. Spec 001 §7.2: a planner reads, a coder writes; what goes beyond is asked, and parks. */
-  #permissions() {
-    if (this.#task.task.persona !== undefined) return {}
-    const role = roleOf(this.#task)
-    const autoApproveTools = [...ROLE_TOOLS[role]]
-    return role === 'coder'
-      ? { autoApproveTools, permissionMode: 'acceptEdits' as const }
-      : { autoApproveTools }
   }
 
   #budget() {
@@ -302,22 +300,23 @@ export class TaskRun {
   async #commit(tree: TaskTree, host: SessionHost): Promise<void> {
     const task = this.#task
     const commit = task.task.expect === 'none' ? task.base : await tree.commit(task.task.title)
-    this.#loop.record({ type: 'task:proved', task: task.task.id, commit })
+    const flags = await findFlags(tree, task.base, commit, task.task)
+    this.#loop.record({ type: 'task:proved', task: task.task.id, commit, flags })
     const live = host.openSession(task.sessionId)
-    if (live !== undefined) await this.#receipt(live, tree)
+    if (live !== undefined) this.#receipt(live)
   }
 
-  async #receipt(live: LiveSession, tree: TaskTree): Promise<void> {
+  #receipt(live: LiveSession): void {
     const { state, folder } = this.#loop
     const task = this.#task
-    const flags = await findFlags(tree, task.base, task.commit ?? task.base, task.task)
+    const { flags = [] } = task
     const { harness, model } = live.status
     const facts = { loop: state, task, harness, model, nativeId: live.stored.claudeSessionId, flags }
     writeReceipt(path.join(folder, 'receipts'), makeReceipt(facts))
   }
 
   /** Onto the loop's branch, in its worktree, where the checks run again. */
-  async #merge(live: LiveSession, own: TaskTree): Promise<TaskOutcome> {
+  async #merge(live: LiveSession): Promise<TaskOutcome> {
     const { host, state, record, signal, ticked } = this.#loop
     const task = this.#task
     const commit = task.commit ?? task.base
@@ -346,7 +345,7 @@ export class TaskRun {
           return this.#park('merge-checks', `Merged with the other tasks it fails. ${broken}`)
       }
       record({ type: 'task:merged', task: name, commit: await tree.head() })
-      await this.#receipt(live, own)
+      this.#receipt(live)
       ticked(name)
       writeProgress(state, this.#loop.folder)
       // The commits are on the loop's branch, so nothing of it is lost.

@@ -127,6 +127,27 @@ export class TaskTree {
     }
   }
 
+  /** Makes a commit that takes a merge back. The files that stand in the way otherwise, and nothing is changed. */
+  async revert(merge: string): Promise<{ reverted: true } | { reverted: false; files: string[] }> {
+    const env = await this.#identity()
+    const options = { env: { ...env, GIT_EDITOR: 'true' }, timeoutMs: SLOW_MS }
+    try {
+      await this.#run(['revert', '--no-edit', '--no-gpg-sign', '-m', '1', merge], options)
+      return { reverted: true }
+    } catch (error) {
+      if (!hasCode(error, 'git-failed')) throw error
+      const unmerged = await this.#run(['diff', '--name-only', '--diff-filter=U', '-z'])
+      const files = unmerged.toString('utf8').split('\0').filter(Boolean)
+      await this.#run(['revert', '--abort'], { okCodes: [0, 128] })
+      if (files.length === 0) throw error
+      return { reverted: false, files }
+    }
+  }
+
+  async isAncestor(commit: string, of: string): Promise<boolean> {
+    return (await this.#text(['rev-list', '--count', commit, `^${of}`])) === '0'
+  }
+
   async resetTo(commit: string): Promise<void> {
     await this.#run(['reset', '--quiet', '--hard', commit], { timeoutMs: SLOW_MS })
   }

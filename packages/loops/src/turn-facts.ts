@@ -51,11 +51,21 @@ export function spentIn({ status }: LiveSession): Spent {
 
 type Role = 'planner' | 'coder'
 /** Spec 001 §7.2. */
-export const ROLE_TOOLS: Record<Role, readonly string[]> = {
+const ROLE_TOOLS: Record<Role, readonly string[]> = {
   planner: ['Read', 'Bash'],
   coder: ['Read', 'Edit', 'Write', 'Bash', 'Glob', 'Grep'],
 }
 export const roleOf = ({ task }: TaskState): Role => (task.expect === 'none' ? 'planner' : 'coder')
+
+/** A persona brings its own. A planner reads, a coder writes; what goes beyond is asked, and parks. */
+export function permissionsOf(task: TaskState) {
+  if (task.task.persona !== undefined) return {}
+  const role = roleOf(task)
+  const autoApproveTools = [...ROLE_TOOLS[role]]
+  return role === 'coder'
+    ? { autoApproveTools, permissionMode: 'acceptEdits' as const }
+    : { autoApproveTools }
+}
 
 export function firstLine(text = ''): string {
   return text.split('\n')[0] ?? ''

@@ -17,11 +17,12 @@ import { OpenSockets } from './http/open-sockets.ts'
 import type { Route } from './http/routes.ts'
 import type { SendPaceOptions } from './http/send-pace.ts'
 import { StaticFiles } from './http/static-files.ts'
+import { ServerLoops } from './loops/server-loops.ts'
 import { Programs } from './mcp/programs.ts'
 import { ProjectRegistry } from './projects/project-registry.ts'
 import { PushService } from './push/push-service.ts'
 import { apiRoutes } from './rest/api-routes.ts'
-import { recoverMoves } from './review/session-review.ts'
+import { recoverMoves, requireRest } from './review/session-review.ts'
 import { type SocketLimits, SocketServer } from './socket/socket-server.ts'
 import { serveTrpc } from './socket/trpc-socket.ts'
 import { KeptNumbers } from './system/kept-numbers.ts'
@@ -135,16 +136,23 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   log = host
   const changes = new TurnChanges()
   changes.watch(host, root => recoverMoves(host, root))
-  const push = new PushService({ home, host, onFault, allowLocal: options.allowLocalPush })
+  const projects = new ProjectRegistry(home, async root => {
+    await loops.closeProject(root)
+    await closeIfThere(host, root)
+  })
+  const loops = new ServerLoops({
+    ...{ host, projects, onFault },
+    requireRest: folder => requireRest({ host }, folder),
+  })
+  const push = new PushService({ home, host, loops, onFault, allowLocal: options.allowLocalPush })
   const services: AppServices = {
-    ...{ host, personas, changes, browsers, push, harnesses: options.harnesses },
+    ...{ host, personas, changes, browsers, push, loops, projects, harnesses: options.harnesses },
     programs: new Programs(home, keys),
     removed: new RemovedSessions(),
     discarded: new DiscardedSessions({ home, deleteForGood: id => deleteForGood(services, id) }),
     stopped: new StoppedTurns(host),
     readMarks: new KeptNumbers(home, 'read-marks.json'),
     contextSizes: new KeptNumbers(home, 'context-sizes.json'),
-    projects: new ProjectRegistry(home, root => closeIfThere(host, root)),
     facts: {
       ...{ version, home, newSignInLink, demo: options.demo ?? null },
       startedAt: new Date().toISOString(),
@@ -173,9 +181,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const closed = Promise.all(doors.servers.map(server => new Promise(resolve => server.close(resolve))))
     sockets.close()
     push.close()
+    const loopsOver = loops.close(agents)
     try {
       await services.discarded.close()
       await rawLogs.close()
+      await loopsOver
       await host.close({ agents })
       await changes.close()
     } finally {
@@ -188,14 +198,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
   try {
     await services.discarded.load()
-    // Not waited for: the git of a server that was killed may still be writing.
-    void recoverWorktrees(host)
     for (const project of options.projects ?? []) {
       const { root } = await services.projects.add(project)
       await host.openProject(root)
       void recoverMoves(host, root)
     }
     void rawLogs.apply()
+    // Not waited for: the git of a server that was killed may still be writing.
+    void recoverWorktrees(host).then(() => loops.continueUnfinished().catch(onFault))
     await writeServerFile(home, { url, token: keys.token, pid: process.pid })
   } catch (error) {
     await close('stop')

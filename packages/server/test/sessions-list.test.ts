@@ -15,8 +15,8 @@ test('pinned and archived are kept with the session, told to every client, and o
   const [first, second] = [await sessionWith(server, 2), await sessionWith(server, 2)]
   const seen: Record<string, string | null> = {}
   const fleet = client.fleet.events.subscribe(undefined, {
-    onData: ({ sessions }) => {
-      for (const { sessionId, shelf } of sessions) seen[sessionId] = shelf
+    onData: event => {
+      for (const { sessionId, shelf } of event.type === 'loops' ? [] : event.sessions) seen[sessionId] = shelf
     },
   })
   onTestFinished(() => fleet.unsubscribe())

@@ -4,6 +4,7 @@ import {
   isOver,
   type Loop,
   LoopBook,
+  type LoopEndReason,
   type LoopSettings,
   type LoopState,
   type Stamped,
@@ -11,12 +12,17 @@ import {
   verifyReceipt,
 } from '@chirality/loops'
 import { hideEnvironment } from '@chirality/runner'
+import type { CallOutputs, ServerFile } from '@chirality/server'
 import { findProjectOwner, SessionHost } from '@chirality/sessions'
 import { EXIT, type ExitCode, UsageError } from '../exit-code.ts'
 import { RunHarnesses } from '../harnesses.ts'
 import { chooseAction, oneArgument, projectFolder, readOptions, wholeNumber } from '../options.ts'
 import { type Output, tell } from '../output.ts'
 import { plain } from '../render/style.ts'
+import { callProcedure, callServer, eventsIn } from '../running-server.ts'
+import { serverOf } from './budget/set-limits.ts'
+
+type LoopSummary = CallOutputs['loops']['start']
 
 /** Works through a task list, and shows what became of it. */
 export async function loop(args: string[], output: Output): Promise<number> {
@@ -44,7 +50,15 @@ type Values = ReturnType<typeof readOptions<typeof OPTIONS>>['values']
 
 async function runList(rest: string[], values: Values, output: Output): Promise<number> {
   const list = path.resolve(oneArgument(rest, 'the task list'))
-  const book = new LoopBook(await projectFolder(values.project))
+  const project = await projectFolder(values.project)
+  const server = await serverOf(project)
+  if (server !== undefined) {
+    const limits = limitsOf(values, new Date())
+    const start = { project, list: path.relative(project, list), limits, allowDirty: values['allow-dirty'] }
+    const { loopId } = await callProcedure<LoopSummary>(server, 'loops.start', start)
+    return follow(server, { loopId, version: 0 }, values, output)
+  }
+  const book = new LoopBook(project)
   return withHost(host => {
     const settings = settingsOf(values)
     const until = untilOf(values.until)
@@ -57,10 +71,18 @@ async function runList(rest: string[], values: Values, output: Output): Promise<
 }
 
 async function resume(rest: string[], values: Values, output: Output): Promise<number> {
-  const book = new LoopBook(await projectFolder(values.project))
+  const project = await projectFolder(values.project)
+  const book = new LoopBook(project)
   const { task, note = '' } = values
   if (task === undefined && note !== '') throw new UsageError('--note is for a task: name it with --task.')
-  const { loopId } = book.get(rest[0])
+  const { loopId, startedAt, entries } = book.get(rest[0])
+  const server = await serverOf(project)
+  if (server !== undefined) {
+    const limits = limitsOf(values, new Date(startedAt))
+    const again = task === undefined ? {} : { again: { task, note } }
+    await callProcedure(server, 'loops.resume', { loopId, limits, ...again })
+    return follow(server, { loopId, version: entries }, values, output)
+  }
   return withHost(host => {
     const until = untilOf(values.until)
     return book.resume(host, loopId, {
@@ -90,6 +112,12 @@ async function stop([id]: string[], values: Values): Promise<number> {
   const book = new LoopBook(projectRoot)
   const state = book.get(id)
   const owner = await findProjectOwner(projectRoot)
+  const server = await serverOf(projectRoot)
+  if (server !== undefined && state.end === undefined) {
+    await callProcedure(server, 'loops.stop', { loopId: state.loopId })
+    await tell(`The loop ${state.loopId} has stopped. Go on later: chirality loop resume ${state.loopId}\n`)
+    return EXIT.done
+  }
   if (state.end !== undefined || owner?.pid !== state.pid) {
     await tell(`The loop ${state.loopId} does not run.\n`)
     return EXIT.done
@@ -123,6 +151,38 @@ async function verify(rest: string[], values: Values, output: Output): Promise<n
     )
   }
   return problems.length === 0 ? EXIT.done : EXIT.failed
+}
+
+/** Shows what happens in a loop that a server runs, until it has ended. An interrupt stops the loop. */
+async function follow(
+  server: ServerFile,
+  { loopId, version }: Pick<LoopSummary, 'loopId' | 'version'>,
+  values: Values,
+  output: Output,
+): Promise<ExitCode> {
+  const stopThere = () => {
+    void callProcedure(server, 'loops.stop', { loopId }).catch((error: unknown) =>
+      tell(`chirality: ${error}\n`),
+    )
+  }
+  for (const signal of SIGNALS) process.on(signal, stopThere)
+  let end: LoopEndReason = 'failed'
+  try {
+    const response = await callServer(server, `/api/harness/loops/${loopId}/events?after=${version}`)
+    for await (const entry of eventsIn<Stamped>(response)) {
+      if (entry.type === 'loop:end') end = entry.reason
+      show(entry, values, output)
+    }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    await tell(
+      `chirality: The server ended (${why}). It goes on with the loop ${loopId} when it starts again.\n`,
+    )
+    return EXIT.failed
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, stopThere)
+  }
+  return exitCodeOf(end)
 }
 
 /** Runs a loop in this process. The first interrupt lets it end what it does in order. */
@@ -168,6 +228,19 @@ function settingsOf(values: Values): Partial<LoopSettings> {
       ([, value]) => value !== undefined,
     ),
   )
+}
+
+/** The same for a server, which keeps an end time as minutes since the loop began. */
+function limitsOf(values: Values, startedAt: Date) {
+  const {
+    parallel,
+    max_iterations: maxIterations,
+    budget_tokens: budgetTokens,
+    budget_usd: budgetUsd,
+  } = settingsOf(values)
+  const until = untilOf(values.until)
+  const maxMinutes = until && (until.getTime() - startedAt.getTime()) / 60_000
+  return { parallel, maxIterations, budgetTokens, budgetUsd, maxMinutes }
 }
 
 /** `06:30` is the next time that a clock shows it; otherwise a date and time. */

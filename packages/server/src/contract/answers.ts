@@ -24,6 +24,7 @@ import type {
 } from '@chirality/sessions'
 import { z } from 'zod'
 import type { SignedInBrowser } from '../browsers/signed-in-browsers.ts'
+import { loopSummary } from './loop-calls.ts'
 import { harnessId, mode, permissionMode, shelf, thinking, turnOptions } from './values.ts'
 
 // The server's answers. Each schema is checked against the type of the package that makes the value, so neither can
@@ -211,6 +212,7 @@ export const fleetEvent = z.discriminatedUnion('type', [
     sessions: z.array(sessionStatus),
     removed: z.array(z.string()),
   }),
+  z.strictObject({ type: z.literal('loops'), loops: z.array(loopSummary) }),
 ])
 
 export const pendingDecision = z

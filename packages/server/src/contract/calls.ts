@@ -4,6 +4,7 @@ import * as agents from './agent-answers.ts'
 import * as answers from './answers.ts'
 import { dataCalls as data } from './data-calls.ts'
 import * as fileAnswers from './file-answers.ts'
+import { loopCalls as loops } from './loop-calls.ts'
 import { reviewCalls as review } from './review-calls.ts'
 import * as values from './values.ts'
 
@@ -366,7 +367,7 @@ const fleet = { events: { yields: answers.fleetEvent } }
 
 export const CALLS = {
   ...{ projects, harnesses, personas, sessions, turns: { ...turns, queue }, decisions, files, worktrees },
-  ...{ review, budgets, rules, toolServers, trust, data, system, session, fleet },
+  ...{ review, loops, budgets, rules, toolServers, trust, data, system, session, fleet },
 }
 
 export interface Call {

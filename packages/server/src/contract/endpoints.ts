@@ -5,6 +5,7 @@ import { parseBrowserKey } from '../browsers/browser-key.ts'
 import type { RouteKind } from '../guard/guard.ts'
 import * as answers from './answers.ts'
 import * as fileAnswers from './file-answers.ts'
+import * as loops from './loop-calls.ts'
 import * as values from './values.ts'
 
 /** A REST or SSE route: its access, input and output. */
@@ -289,6 +290,64 @@ export const ENDPOINTS = {
     path: '/api/harness/worktrees/:id/forget',
     summary: 'Gives up what is kept of a removed worktree',
     answer: nothing('Gone'),
+    refuses: [404, 409],
+  }),
+  listLoops: get({
+    path: '/api/harness/loops',
+    summary: 'Loops, newest first',
+    query: z.object({ projectRoot: values.project.optional() }),
+    answer: json('Loops', z.array(loops.loopSummary)),
+  }),
+  startLoop: post({
+    path: '/api/harness/loops',
+    summary: 'Works through a task list of a project',
+    body: loops.newLoop.omit({ project: true }).extend(project),
+    answer: json('The loop', loops.loopSummary),
+    refuses: [404, 409, 412, 422],
+  }),
+  getLoop: get({
+    path: '/api/harness/loops/:id',
+    summary: 'A loop with its tasks',
+    answer: json('The loop', loops.shownLoop),
+    refuses: [404],
+  }),
+  loopEvents: get({
+    path: '/api/harness/loops/:id/events',
+    summary: 'The journal of a loop, until it does not run any more',
+    resumes: true as const,
+    answer: stream('Entries', loops.journalEntry),
+    refuses: [404, 409, 503],
+  }),
+  stopLoop: post({
+    path: '/api/harness/loops/:id/stop',
+    summary: 'Stops a loop. Answers when no agent and no check of it runs',
+    answer: json('The loop', loops.loopSummary),
+    refuses: [404],
+  }),
+  resumeLoop: post({
+    path: '/api/harness/loops/:id/resume',
+    summary: 'Goes on with a loop, sets limits, or puts a task back with an answer or a note',
+    body: loops.goOn,
+    answer: json('The loop', loops.loopSummary),
+    refuses: [404, 409, 412],
+  }),
+  loopReport: get({
+    path: '/api/harness/loops/:id/report',
+    summary: 'The report of a loop',
+    answer: json('Markdown', z.strictObject({ markdown: z.string() })),
+    refuses: [404],
+  }),
+  acceptLoop: post({
+    path: '/api/harness/loops/:id/accept',
+    summary: 'Merges what is proved into the branch that the loop began at',
+    body: z.strictObject({ task: loops.taskId.optional().describe('Only up to this task.') }),
+    answer: json('What was merged', loops.acceptance),
+    refuses: [404, 409],
+  }),
+  revertLoopTask: post({
+    path: '/api/harness/loops/:id/tasks/:task/revert',
+    summary: 'Takes the change of a proved task back from the branch of the loop',
+    answer: json('The loop', loops.loopSummary),
     refuses: [404, 409],
   }),
   coreEvents: get({

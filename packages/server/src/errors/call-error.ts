@@ -1,4 +1,5 @@
 import { CodedError, type HarnessErrorCode } from '@chirality/core'
+import type { LoopErrorCode } from '@chirality/loops'
 import type { PersonaErrorCode } from '@chirality/personas'
 import type { SessionsErrorCode } from '@chirality/sessions'
 import type { WorkspaceErrorCode } from '@chirality/workspaces'
@@ -10,6 +11,7 @@ export type CallErrorCode =
   | PersonaErrorCode
   | SessionsErrorCode
   | WorkspaceErrorCode
+  | LoopErrorCode
   | ServerErrorCode
 
 /** Those that only the server has. */
@@ -109,6 +111,11 @@ export const CALL_STATUS: Record<CallErrorCode, TRPC_ERROR_CODE_KEY> = {
   'review-refused': 'CONFLICT',
   'review-missing': 'NOT_FOUND',
   'blame-refused': 'UNPROCESSABLE_CONTENT',
+  'bad-list': 'UNPROCESSABLE_CONTENT',
+  'loop-refused': 'CONFLICT',
+  'loop-missing': 'NOT_FOUND',
+  'loop-running': 'CONFLICT',
+  'bad-receipt': 'UNPROCESSABLE_CONTENT',
 }
 
 /** A call that cannot be done, in words for the one who called. */

@@ -17,7 +17,7 @@ export async function findFiles(root: string, query: string, limit: number): Pro
 }
 
 /** The files that git tracks or would track; without git, those of a directory walk. */
-async function listFiles(root: string): Promise<string[]> {
+export async function listFiles(root: string): Promise<string[]> {
   const repository = await findRepository(root)
   if (repository === undefined) return walk(root)
   const what = ['--cached', '--others', '--exclude-standard', '--deduplicate', '-z']

@@ -10,6 +10,7 @@ import { z } from 'zod'
 import { BROWSER_ID } from '../browsers/browser-key.ts'
 import { listBrowsers } from '../browsers/signed-in-browsers.ts'
 import { callError } from '../errors/call-error.ts'
+import type { LoopChange, ServerLoops } from '../loops/server-loops.ts'
 import { listUserFiles, readUserFile, removeUserFile, writeUserFile } from '../system/user-files.ts'
 import {
   areSubscriptionKeys,
@@ -32,6 +33,7 @@ export interface PushSubscriptionInput {
 export interface PushOptions {
   home: string
   host: Pick<SessionHost, 'onStatus' | 'statuses'>
+  loops: Pick<ServerLoops, 'onChange' | 'ownerOf' | 'summary'>
   /** Only for tests: push services on this machine, over plain HTTP. */
   allowLocal?: boolean
   /** The pauses before a message is sent again. */
@@ -47,7 +49,7 @@ export class PushService {
   readonly #options: Required<PushOptions>
   readonly #before = new Map<string, SessionStatus>()
   readonly #timers = new Set<NodeJS.Timeout>()
-  readonly #stop: () => void
+  readonly #unlisten: (() => void)[]
   #keys: Promise<VapidKeys> | undefined
   #sending = 0
   #closed = false
@@ -55,11 +57,21 @@ export class PushService {
   constructor(options: PushOptions) {
     this.#options = { allowLocal: false, retryMs: RETRY_MS, ...options }
     for (const status of options.host.statuses()) this.#before.set(status.sessionId, status)
-    this.#stop = options.host.onStatus(status => {
-      const notice = noticeOf(status, this.#before.get(status.sessionId))
-      this.#before.set(status.sessionId, status)
-      if (notice !== undefined) void this.#tellAll(notice).catch(options.onFault)
-    })
+    const { host, loops, onFault } = options
+    this.#unlisten = [
+      host.onStatus(status => {
+        const notice = noticeOf(status, this.#before.get(status.sessionId))
+        this.#before.set(status.sessionId, status)
+        if (notice === undefined) return
+        // A loop tells what became of a task; only a request that waits for an answer is told at once.
+        const owner = loops.ownerOf(status.sessionId)
+        if (owner !== undefined && (notice.kind === 'ended' || owner.answerMinutes === 0)) return
+        void this.#tellAll(notice).catch(onFault)
+      }),
+      loops.onChange(change => {
+        if (isTold(change)) void this.#tellOfLoop(change).catch(onFault)
+      }),
+    ]
   }
 
   /** For `applicationServerKey` of the browser, and what this device has asked for. */
@@ -84,8 +96,18 @@ export class PushService {
 
   close(): void {
     this.#closed = true
-    this.#stop()
+    for (const unlisten of this.#unlisten) unlisten()
     for (const timer of this.#timers) clearTimeout(timer)
+  }
+
+  async #tellOfLoop({ loopId, entry }: LoopChange): Promise<void> {
+    const { list, counts } = await this.#options.loops.summary(loopId)
+    const title = `Loop ${path.basename(list)}`
+    if (entry?.type === 'task:parked')
+      return this.#tellAll({ kind: 'loop', loopId, title, needsYou: true, words: firstLine(entry.why) })
+    const { proved, parked, failed } = counts
+    const words = `ended: ${proved} proved, ${parked} need you, ${failed} failed`
+    return this.#tellAll({ kind: 'loop', loopId, title, needsYou: false, words })
   }
 
   async #tellAll(notice: Notice): Promise<void> {
@@ -114,6 +136,7 @@ export class PushService {
 
   /** A message that is sent late asks for no answer that was given in the meantime. */
   #isOpen(notice: Notice): boolean {
+    if (notice.kind === 'loop') return true
     const pending = this.#before.get(notice.sessionId)?.pending ?? []
     return notice.kind === 'ended' || pending.some(({ requestId }) => requestId === notice.asked.requestId)
   }
@@ -122,7 +145,8 @@ export class PushService {
     const url = new URL(endpoint)
     const address = await this.#allowedAddress(url)
     const body = encryptPush(JSON.stringify(shownOf(notice, show)), keys)
-    const topic = createHash('sha256').update(notice.sessionId).digest('base64url').slice(0, 32)
+    const subject = notice.kind === 'loop' ? notice.loopId : notice.sessionId
+    const topic = createHash('sha256').update(subject).digest('base64url').slice(0, 32)
     const headers = {
       ...{ authorization: vapidHeader(await this.#vapid(), url.origin), ttl: '3600', urgency: 'high', topic },
       ...{ 'content-encoding': 'aes128gcm', 'content-type': 'application/octet-stream' },
@@ -239,13 +263,20 @@ function post(
   })
 }
 
-type Notice = { sessionId: string; status: SessionStatus } & (
+type SessionNotice = { sessionId: string; status: SessionStatus } & (
   | { kind: 'asks'; asked: PermissionRequestEvent }
   | { kind: 'ended' }
 )
+type LoopNotice = { kind: 'loop'; loopId: string; title: string; needsYou: boolean; words: string }
+type Notice = SessionNotice | LoopNotice
+
+/** A task needs somebody, or the loop is over. One that only ends with the server is not. */
+function isTold({ entry }: LoopChange): boolean {
+  return entry?.type === 'task:parked' || (entry?.type === 'loop:end' && entry.reason !== 'stopped')
+}
 
 /** Only these two: a session needs an answer, or it ended. */
-function noticeOf(status: SessionStatus, before: SessionStatus | undefined): Notice | undefined {
+function noticeOf(status: SessionStatus, before: SessionStatus | undefined): SessionNotice | undefined {
   const { sessionId } = status
   const known = new Set(before?.pending.map(({ requestId }) => requestId))
   const asked = status.pending.find(({ requestId }) => !known.has(requestId))
@@ -256,6 +287,7 @@ function noticeOf(status: SessionStatus, before: SessionStatus | undefined): Not
 
 /** What the worker shows, as far as the user allowed it. */
 function shownOf(notice: Notice, show: PushDetail): Record<string, string> {
+  if (notice.kind === 'loop') return shownOfLoop(notice, show)
   const { kind, sessionId, status } = notice
   const subject = { kind, sessionId, ...(kind === 'asks' ? { requestId: notice.asked.requestId } : {}) }
   const isDone = status.lastTurn === 'completed'
@@ -269,6 +301,16 @@ function shownOf(notice: Notice, show: PushDetail): Record<string, string> {
   if (kind === 'ended')
     return { ...subject, title, body: isDone ? 'is done' : `ended: ${status.lastTurn ?? 'stopped'}` }
   return { ...subject, title, body: show === 'name' ? 'needs an answer' : cut(textOf(notice.asked), 200) }
+}
+
+function shownOfLoop({ kind, loopId, title, needsYou, words }: LoopNotice, show: PushDetail) {
+  const short = needsYou ? 'A task needs you' : 'A loop ended'
+  if (show === 'nothing') return { kind, loopId, title: 'Chirality', body: short }
+  return { kind, loopId, title: cut(title, 80), body: show === 'name' ? short : cut(words, 200) }
+}
+
+function firstLine(text: string): string {
+  return text.split('\n')[0] ?? ''
 }
 
 function textOf({ kind, toolName, input, risks = [] }: PermissionRequestEvent): string {

@@ -12,6 +12,7 @@ import type { AppServices } from '../trpc/context.ts'
 import { type AppRouter, callTypes } from '../trpc/router.ts'
 import { coreRoutes } from './core-routes.ts'
 import { harnessRoutes } from './harness-routes.ts'
+import { loopRoutes } from './loop-routes.ts'
 import { OpenStreams } from './open-streams.ts'
 import { route } from './route.ts'
 import { serveTrpcRequest } from './trpc-route.ts'
@@ -42,6 +43,7 @@ export function apiRoutes(options: ApiOptions): Api {
     routes: [
       ...basicRoutes(options),
       ...harnessRoutes(services, streams),
+      ...loopRoutes(services, streams),
       ...coreRoutes(services, streams),
       ...mcpRoutes(services, keys),
       route(ENDPOINTS.openApi, ({ reply }) => reply(openApi(version, callTypes(router)))),

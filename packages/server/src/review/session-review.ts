@@ -152,7 +152,7 @@ export async function resting(services: AppServices, sessionId: string) {
   return { session, inFolder }
 }
 
-function requireRest({ host }: AppServices, folder: string): void {
+export function requireRest({ host }: Pick<AppServices, 'host'>, folder: string): void {
   const busy = host
     .statuses()
     .find(

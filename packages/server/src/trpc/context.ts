@@ -7,6 +7,7 @@ import type { SignedInBrowsers } from '../browsers/signed-in-browsers.ts'
 import type { TurnChanges } from '../changes/turn-changes.ts'
 import type { demo } from '../contract/answers.ts'
 import type { SendPace } from '../http/send-pace.ts'
+import type { ServerLoops } from '../loops/server-loops.ts'
 import type { Programs } from '../mcp/programs.ts'
 import type { ProjectRegistry } from '../projects/project-registry.ts'
 import type { PushService } from '../push/push-service.ts'
@@ -24,6 +25,7 @@ export interface AppServices {
   browsers: SignedInBrowsers
   programs: Programs
   push: PushService
+  loops: ServerLoops
   removed: RemovedSessions
   discarded: DiscardedSessions
   stopped: StoppedTurns

@@ -52,11 +52,20 @@ export const fleetRouter = router({
     signal?.addEventListener('abort', end)
     try {
       yield { type: 'snapshot', sessions: (await changes.registered(ctx.host.statuses())).shown }
+      const loops = await ctx.loops.list()
+      if (loops.length > 0) yield { type: 'loops', loops }
       while (await changes.some()) {
         if (!(await ctx.pace.turn())) return
-        const { sessions, removed } = changes.take()
-        const { shown, hidden } = await changes.registered(sessions)
-        yield { type: 'changes', sessions: shown, removed: [...removed, ...hidden] }
+        const { sessions, removed, loops: changed } = changes.take()
+        if (sessions.length > 0 || removed.length > 0) {
+          const { shown, hidden } = await changes.registered(sessions)
+          yield { type: 'changes', sessions: shown, removed: [...removed, ...hidden] }
+        }
+        if (changed.length > 0) {
+          // A project that was removed in the meantime has none.
+          const summaries = await Promise.all(changed.map(id => ctx.loops.summary(id).catch(() => undefined)))
+          yield { type: 'loops', loops: summaries.flatMap(summary => summary ?? []) }
+        }
       }
     } finally {
       signal?.removeEventListener('abort', end)
@@ -74,11 +83,12 @@ class StatusChanges {
   readonly #shown = new Set<string>()
   readonly #changed = new Map<string, SessionStatus>()
   readonly #removed = new Set<string>()
+  readonly #loops = new Set<string>()
   readonly #unsubscribe: (() => void)[]
   #wake: () => void = () => {}
   #closed = false
 
-  constructor({ host, removed, projects, discarded }: AppServices) {
+  constructor({ host, removed, loops, projects, discarded }: AppServices) {
     this.#projects = projects
     this.#discarded = discarded
     this.#unsubscribe = [
@@ -92,12 +102,16 @@ class StatusChanges {
         this.#removed.add(sessionId)
         this.#wake()
       }),
+      loops.onChange(({ loopId }) => {
+        this.#loops.add(loopId)
+        this.#wake()
+      }),
     ]
   }
 
   /** Resolves when there are changes; false when the subscription is over. */
   async some(): Promise<boolean> {
-    while (!this.#closed && this.#changed.size === 0 && this.#removed.size === 0) {
+    while (!this.#closed && this.#changed.size + this.#removed.size + this.#loops.size === 0) {
       await new Promise<void>(resolve => {
         this.#wake = resolve
       })
@@ -124,8 +138,10 @@ class StatusChanges {
     this.#lookups.set(root, { at: now, registered })
   }
 
-  take(): { sessions: SessionStatus[]; removed: string[] } {
-    const taken = { sessions: [...this.#changed.values()], removed: [...this.#removed] }
+  take(): { sessions: SessionStatus[]; removed: string[]; loops: string[] } {
+    const loops = [...this.#loops]
+    const taken = { sessions: [...this.#changed.values()], removed: [...this.#removed], loops }
+    this.#loops.clear()
     this.#changed.clear()
     this.#removed.clear()
     return taken

@@ -5,6 +5,7 @@ import { dataRouter } from './data-router.ts'
 import { fleetRouter, sessionRouter } from './events-router.ts'
 import { filesRouter } from './files-router.ts'
 import { liveSession } from './live-session.ts'
+import { loopsRouter } from './loops-router.ts'
 import { personasRouter } from './personas-router.ts'
 import { projectsRouter } from './projects-router.ts'
 import { reviewRouter } from './review-router.ts'
@@ -92,6 +93,7 @@ export const appRouter = router({
   files: filesRouter,
   review: reviewRouter,
   worktrees: worktreesRouter,
+  loops: loopsRouter,
   budgets: budgetsRouter,
   rules: rulesRouter,
   toolServers: toolServersRouter,

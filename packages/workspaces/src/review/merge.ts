@@ -22,6 +22,15 @@ export interface BranchState extends Branches {
 
 export type MergeHow = 'merge' | 'squash'
 
+export interface MergeRequest extends Branches {
+  how: MergeHow
+  message: string
+  /** Only up to this commit of the branch. What is not committed on the branch does not matter then. */
+  commit?: string
+  /** Files that may be changed where the base is checked out. The merge itself must not touch them. */
+  mayDiffer?: string[]
+}
+
 export type MergeResult =
   | { kind: 'merged'; commit: string; how: 'fast-forward' | MergeHow }
   | { kind: 'conflicts'; files: string[] }
@@ -42,13 +51,15 @@ export async function branchState(repository: GitRepository, branches: Branches)
  */
 export async function mergeIntoBase(
   repository: GitRepository,
-  { how, message, ...branches }: Branches & { how: MergeHow; message: string },
+  { how, message, commit: upTo, mayDiffer = [], ...branches }: MergeRequest,
 ): Promise<MergeResult> {
-  await requireClean(repository, 'The work folder')
-  const { ours, theirs } = await tipsOf(repository, branches)
+  if (upTo === undefined) await requireClean(repository, 'The work folder')
+  const { ours, theirs: tip } = await tipsOf(repository, branches)
+  const theirs = upTo ?? tip
   if (await isAncestor(repository, theirs, ours)) return { kind: 'nothing' }
   const place = await checkedOutAt(repository, branches.base)
-  if (place !== undefined) await requireClean(place, `${place.top}, where ${branches.base} is checked out,`)
+  if (place !== undefined)
+    await requireClean(place, `${place.top}, where ${branches.base} is checked out,`, mayDiffer)
   const { commit, how: made, conflicts } = await joined(repository, { ours, theirs, how, message })
   if (commit === undefined) return { kind: 'conflicts', files: conflicts }
   if (place === undefined) {
@@ -178,13 +189,14 @@ async function checkedOutAt(repository: GitRepository, branch: string): Promise<
   return undefined
 }
 
-async function requireClean(repository: GitRepository, where: string): Promise<void> {
+async function requireClean(repository: GitRepository, where: string, but: string[] = []): Promise<void> {
   const unfinished = ['MERGE_HEAD', 'CHERRY_PICK_HEAD', 'REVERT_HEAD', 'REBASE_HEAD']
   for (const name of unfinished) {
     if ((await resolve(repository, name)) !== undefined)
       throw refused(`${where} is in the middle of a merge or a rebase. Finish it first. Nothing was merged.`)
   }
-  const tracked = await changedFiles(repository, where === 'The work folder' ? 'all' : 'no')
+  const changed = await changedFiles(repository, where === 'The work folder' ? 'all' : 'no')
+  const tracked = changed.filter(file => !but.includes(file))
   if (tracked.length === 0) return
   const what = where === 'The work folder' ? 'Commit or discard it first' : 'Commit or stash it first'
   throw refused(`${where} has uncommitted work: ${listOf(tracked)}. ${what}. Nothing was merged.`)

@@ -11,7 +11,7 @@ import {
   askProcedure,
   callProcedure,
   callServer,
-  envelopesOf,
+  eventsIn,
   ServerRefusedError,
 } from '../../running-server.ts'
 import { type EditorConnection, EditorError, RPC } from './editor-connection.ts'
@@ -165,7 +165,7 @@ export class EditorSession {
     const path = `/api/harness/session/${this.id}/events?as=envelopes&after=${this.#cursor}`
     try {
       const response = await callServer(this.server, path, undefined, signal)
-      for await (const envelope of envelopesOf(response)) {
+      for await (const envelope of eventsIn<Envelope>(response)) {
         this.#cursor = envelope.seq
         yield envelope
         if (envelope.seq >= last) return

@@ -2,7 +2,7 @@ import type { Envelope } from '@chirality/core'
 import { readServerFile, type ServerFile } from '@chirality/server'
 import { userDataFolder } from '@chirality/sessions'
 import { UsageError } from '../../exit-code.ts'
-import { callProcedure, callServer, envelopesOf } from '../../running-server.ts'
+import { callProcedure, callServer, eventsIn } from '../../running-server.ts'
 import type { RunRequest } from './request.ts'
 import type { StartTurn } from './start-here.ts'
 
@@ -85,7 +85,7 @@ export async function startThroughServer(
   const response = await callServer(server, '/api/harness/turn?as=envelopes', { sessionId, message, options })
   return {
     sessionId,
-    envelopes: envelopesOf(response),
+    envelopes: eventsIn<Envelope>(response),
     interrupt: async () => void (await callServer(server, '/api/harness/interrupt', { sessionId })),
     kill: async () => void (await callServer(server, '/trpc/turns.kill', { sessionId })),
   }

@@ -1,4 +1,5 @@
 import { Listeners } from '../../ui/listeners.ts'
+import type { LoopSummary } from '../server/loops-api.ts'
 import type { SessionStatus } from '../server/server-api.ts'
 
 /** Every session of every project, as the server tells of it. */
@@ -11,7 +12,12 @@ export class FleetStore {
   readonly #changeListeners = new Set<(now: SessionStatus, before: SessionStatus | undefined) => void>()
   readonly #removeListeners = new Set<(sessionId: string) => void>()
 
+  #loops: readonly LoopSummary[] = []
+  readonly #loopListeners = new Set<(now: LoopSummary, before: LoopSummary | undefined) => void>()
+
   readonly list = (): readonly SessionStatus[] => this.#statuses
+  /** Newest first. */
+  readonly loops = (): readonly LoopSummary[] => this.#loops
   readonly isLoaded = (): boolean => this.#loaded
 
   readonly subscribe = this.#listeners.subscribe
@@ -24,6 +30,28 @@ export class FleetStore {
   onChange(listener: (now: SessionStatus, before: SessionStatus | undefined) => void): () => void {
     this.#changeListeners.add(listener)
     return () => this.#changeListeners.delete(listener)
+  }
+
+  /** Told of each change of a loop that was known before. */
+  onLoopChange(listener: (now: LoopSummary, before: LoopSummary | undefined) => void): () => void {
+    this.#loopListeners.add(listener)
+    return () => this.#loopListeners.delete(listener)
+  }
+
+  setLoops(changed: readonly LoopSummary[]): void {
+    const known = new Map(this.#loops.map(loop => [loop.loopId, loop]))
+    const before = changed.map(({ loopId }) => known.get(loopId))
+    for (const loop of changed) known.set(loop.loopId, loop)
+    this.#loops = [...known.values()].sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1))
+    this.#listeners.tell()
+    changed.forEach((loop, i) => {
+      for (const listener of this.#loopListeners) listener(loop, before[i])
+    })
+  }
+
+  /** The loop that has the session at work now. */
+  loopOf(sessionId: string): LoopSummary | undefined {
+    return this.#loops.find(({ runs, working }) => runs === 'here' && working.includes(sessionId))
   }
 
   onRemove(listener: (sessionId: string) => void): () => void {

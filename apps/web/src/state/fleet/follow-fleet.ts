@@ -23,6 +23,7 @@ export function followFleet(api: ServerApi, fleet: FleetStore): () => void {
     onRemoved: ids => {
       for (const id of ids) fleet.remove(id)
     },
+    onLoops: loops => fleet.setLoops(loops),
   })
   const stopConnection = api.watchConnection(state => {
     if (state === 'connected') void load()

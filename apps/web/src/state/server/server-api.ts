@@ -9,6 +9,7 @@ import type {
   SlashCommand,
 } from '@chirality/core'
 import type { CallInputs, CallOutputs, FleetEvent } from '@chirality/server'
+import type { LoopSummary, LoopsApi } from './loops-api.ts'
 import type { SettingsApi } from './settings-api.ts'
 
 /** What the agent of a fork gets: its own conversation, all of it or up to there, or a written account. */
@@ -18,7 +19,7 @@ export type UsageReport = CallOutputs['sessions']['usage']
 
 export type SignedInBrowser = Omit<CallOutputs['system']['browsers'][number], 'addedAt'>
 
-export interface ServerApi extends SettingsApi {
+export interface ServerApi extends SettingsApi, LoopsApi {
   watchFleet(watcher: FleetWatcher): () => void
   /** Everything after `afterSeq`, then what happens; goes on by itself after a lost connection. */
   watchSession(sessionId: string, afterSeq: number, watcher: SessionWatcher): () => void
@@ -151,6 +152,8 @@ export type ConnectionState = 'connecting' | 'connected' | 'offline'
 export interface FleetWatcher {
   onStatuses(statuses: SessionStatus[]): void
   onRemoved(sessionIds: string[]): void
+  /** First all loops, if there are any; then those in which something happened. */
+  onLoops(loops: LoopSummary[]): void
 }
 
 export interface SessionWatcher {
@@ -159,10 +162,7 @@ export interface SessionWatcher {
 }
 
 /** As the server keeps it, without what no pane shows. */
-export type SessionStatus = Omit<
-  FleetEvent['sessions'][number],
-  'condition' | 'workedMs' | 'queue' | 'steered'
-> & {
+export type SessionStatus = Omit<FleetSession, 'condition' | 'workedMs' | 'queue' | 'steered'> & {
   queue: QueuedMessage[]
   /** Given to the turn that runs, and not taken by its agent yet. */
   steered: QueuedMessage[]
@@ -191,7 +191,9 @@ export type WorktreeInfo = CallOutputs['worktrees']['list'][number]
 
 export type ServerInfo = Pick<CallOutputs['system']['info'], 'version' | 'demo'>
 
-export type QueuedMessage = Pick<FleetEvent['sessions'][number]['queue'][number], 'id' | 'message'>
+export type QueuedMessage = Pick<FleetSession['queue'][number], 'id' | 'message'>
+
+type FleetSession = Extract<FleetEvent, { type: 'snapshot' }>['sessions'][number]
 
 export type ProjectInfo = Pick<CallOutputs['projects']['list'][number], 'root' | 'name' | 'missing'> & {
   /** Where the server is that has it, when that is another one. */

@@ -1,6 +1,7 @@
 import { type Envelope, SIGNED_OUT_CLOSE, SOCKET_PROTOCOL, TextsOnce, TOKEN_PROTOCOL } from '@chirality/core'
 import type { AppRouter } from '@chirality/server'
 import { createTRPCClient, createWSClient, type TRPCClient, TRPCClientError, wsLink } from '@trpc/client'
+import { loopCalls } from './loops-api.ts'
 import type {
   ConnectionState,
   FilePlace,
@@ -65,6 +66,7 @@ export function createTrpcApi(
     ...watches(client, onRefused),
     ...projectCalls(client),
     ...settingsCalls(client),
+    ...loopCalls(client),
     ...sessionCalls(client),
     ...listCalls(client),
     exportSession: async (...[sessionId, format]: Parameters<ServerApi['exportSession']>) => {
@@ -87,6 +89,7 @@ function watches(client: Client, onRefused: () => void): Pick<ServerApi, 'watchF
     watchFleet: watcher => {
       const subscription = client.fleet.events.subscribe(undefined, {
         onData: event => {
+          if (event.type === 'loops') return watcher.onLoops(event.loops)
           watcher.onStatuses(fromWire<SessionStatus[]>(event.sessions))
           if (event.type === 'changes') watcher.onRemoved(event.removed)
         },

@@ -1,0 +1,186 @@
+import type { DiffStat, LoopEndReason, ParkKind, Receipt, Spent, Stamped } from '@chirality/loops'
+import { z } from 'zod'
+import { byProject, project, relativePath, usd } from './values.ts'
+
+// Calls about loops: task lists that the server works through.
+
+export const loopId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,60}$/, 'must be the id of a loop')
+export const taskId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,79}$/, 'must be the id of a task')
+const byLoop = z.strictObject({ loopId })
+const byTask = byLoop.extend({ task: taskId })
+const note = z.string().max(20_000).describe('Words for the agent of the task.')
+const minutes = z
+  .number()
+  .positive()
+  .max(60 * 24 * 30)
+
+/** What a person sets; the rest is in the front matter of the list. Null is no limit. */
+const limits = z.strictObject({
+  budgetUsd: usd.nullish(),
+  budgetTokens: z.int().positive().nullish(),
+  maxIterations: z.int().min(1).max(1_000_000).nullish().describe('Turns of agents in all.'),
+  maxMinutes: minutes.nullish().describe('Of the whole loop, since it was started.'),
+  parallel: z.int().min(1).max(16).optional().describe('Tasks at once.'),
+  answerMinutes: z
+    .number()
+    .min(0)
+    .max(60 * 24)
+    .optional()
+    .describe('How long a question waits for an answer before its task is parked.'),
+})
+
+const setLimits = z.strictObject({
+  budgetUsd: z.number().nullable(),
+  budgetTokens: z.number().nullable(),
+  maxIterations: z.number().nullable(),
+  maxMinutes: z.number().nullable(),
+  parallel: z.int(),
+  answerMinutes: z.number(),
+  maxAttempts: z.int().describe('Turns for one task.'),
+  maxFailures: z.int().describe('Failed tasks in a row, after which the loop ends.'),
+  waitForLimits: z.int().describe('How often it may wait until a limit of the plan is reset.'),
+})
+
+const spent = z.strictObject({
+  ...{ usd: z.number().nullable(), isEstimate: z.boolean(), tokens: z.number() },
+}) satisfies z.ZodType<Spent>
+
+const END_REASONS = [
+  ...(['done', 'blocked', 'stopped', 'limit', 'rate-limit', 'list-missing', 'failed'] as const),
+] satisfies LoopEndReason[]
+const PARK_KINDS = [
+  ...(['question', 'plan', 'permission', 'conflict', 'merge-checks', 'budget', 'harness'] as const),
+  ...(['interrupted', 'error'] as const),
+] satisfies ParkKind[]
+
+const time = z.string()
+
+export const loopSummary = z
+  .strictObject({
+    ...{ loopId: z.string(), project: z.string() },
+    list: z.string().describe('Its file: a path in the project, or an absolute one.'),
+    startedAt: time,
+    runs: z
+      .enum(['here', 'elsewhere', 'no'])
+      .describe('`elsewhere`: `chirality loop` has it in another process.'),
+    isOver: z.boolean().describe('Nothing of it can go on by itself.'),
+    version: z.int().describe('Grows with each thing that happens.'),
+    iterations: z.int(),
+    counts: z.strictObject({
+      ...{ proved: z.int(), parked: z.int(), failed: z.int(), working: z.int(), toGo: z.int() },
+    }),
+    spent,
+    limits: setLimits,
+    working: z.array(z.string()).describe('The sessions of the tasks that are worked on.'),
+    waitsUntil: time.nullable().describe('A limit of the plan is reset then.'),
+    end: z.strictObject({ reason: z.enum(END_REASONS), why: z.string(), at: time }).nullable(),
+  })
+  .meta({ id: 'LoopSummary' })
+
+const diff = z.strictObject({
+  ...{ files: z.int(), insertions: z.int(), deletions: z.int() },
+}) satisfies z.ZodType<DiffStat>
+const flag = z.strictObject({ kind: z.string(), words: z.string(), files: z.array(z.string()) })
+
+const shownTask = z.strictObject({
+  ...{ id: z.string(), title: z.string(), groups: z.array(z.string()), dependsOn: z.array(z.string()) },
+  status: z
+    .enum(['open', 'ticked', 'working', 'merged', 'parked', 'failed', 'reverted'])
+    .describe('`ticked`: its box was ticked before the loop came to it.'),
+  stage: z.enum(['set-up', 'turn', 'checks', 'merging', 'rest']).nullable(),
+  inList: z.boolean(),
+  iterations: z.int(),
+  sessionId: z.string().nullable(),
+  worktreeId: z.string().nullable(),
+  checks: z.array(z.strictObject({ command: z.string(), exitCode: z.int().nullable().optional() })),
+  diff: diff.nullable(),
+  spent: spent.nullable(),
+  startedAt: time.nullable(),
+  endedAt: time.nullable(),
+  parked: z.enum(PARK_KINDS).nullable(),
+  why: z.string().nullable(),
+  commit: z.string().nullable(),
+  accepted: z.strictObject({ into: z.string(), commit: z.string() }).nullable(),
+  flags: z.array(flag).describe('What to look at, found without a model.'),
+})
+
+export const shownLoop = loopSummary
+  .extend({
+    branch: z.string().nullable().describe('Of the proved tasks; null if it was removed.'),
+    baseBranch: z.string().nullable(),
+    listProblem: z.string().nullable().describe('Why the list cannot be read.'),
+    changes: z.strictObject({
+      ...{ added: z.array(z.string()), changed: z.array(z.string()), removed: z.array(z.string()) },
+    }),
+    tasks: z.array(shownTask),
+  })
+  .meta({ id: 'Loop' })
+
+const receipt = z
+  .custom<Receipt>(value => typeof value === 'object' && value !== null)
+  .meta({ type: 'object' })
+
+const taskDetails = z.strictObject({
+  checks: z.array(
+    z.strictObject({
+      ...{ command: z.string(), exitCode: z.int().nullable(), ms: z.number(), bytes: z.number() },
+      stopped: z.string().optional().describe('Why there is no exit code.'),
+      tail: z.string().describe('The end of what it printed.'),
+      leftBehind: z.int().describe('Processes that it left running, and that were stopped.'),
+    }),
+  ),
+  failure: z.string().nullable().describe('Why the last iteration was not accepted.'),
+  prompt: z.string().nullable().describe('What the agent was told in the last iteration.'),
+  notes: z.array(z.string()).describe('What people said to it.'),
+  receipt: receipt.nullable(),
+  receiptText: z.string().nullable().describe('As Markdown.'),
+})
+
+export type LoopSummary = z.infer<typeof loopSummary>
+export type ShownLoop = z.infer<typeof shownLoop>
+export type ShownTask = z.infer<typeof shownTask>
+export type LoopTaskDetails = z.infer<typeof taskDetails>
+export type LoopLimits = z.infer<typeof limits>
+
+export const journalEntry = z
+  .custom<Stamped>(value => typeof value === 'object' && value !== null && 'type' in value)
+  .meta({ type: 'object' })
+  .describe('A line of the journal: `type`, `at`, and what that type has.')
+
+const taskFile = z.strictObject({
+  path: z.string(),
+  open: z.int().describe('Tasks that are not ticked.'),
+  done: z.int(),
+  problem: z.string().nullable().describe('Why it cannot be used, with the line.'),
+})
+
+export type TaskFile = z.infer<typeof taskFile>
+
+export const newLoop = z.strictObject({
+  ...{ project, list: relativePath.min(1).describe('The file, in the project.') },
+  limits: limits.optional(),
+  allowDirty: z.boolean().optional().describe('Although there are changes that are not committed.'),
+})
+const again = z.strictObject({ task: taskId, note })
+export const goOn = z.strictObject({ limits: limits.optional(), again: again.optional() })
+export const acceptance = z.strictObject({
+  commit: z.string(),
+  into: z.string().describe('The branch that has them now.'),
+  tasks: z.array(z.string()).describe('With the tasks that a chosen one is built on.'),
+})
+
+export const loopCalls = {
+  list: {
+    input: z.strictObject({ project: project.optional() }).optional(),
+    output: z.array(loopSummary),
+  },
+  files: { input: byProject, output: z.array(taskFile) },
+  get: { input: byLoop, output: shownLoop },
+  task: { input: byTask, output: taskDetails },
+  start: { input: newLoop, output: loopSummary },
+  stop: { input: byLoop, output: loopSummary },
+  resume: { input: byLoop.extend(goOn.shape), output: loopSummary },
+  report: { input: byLoop, output: z.strictObject({ markdown: z.string() }) },
+  accept: { input: byLoop.extend({ task: taskId.optional() }), output: acceptance },
+  revert: { input: byTask, output: loopSummary },
+}

@@ -1,0 +1,388 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  type Loop,
+  LoopBook,
+  type LoopSettings,
+  type LoopState,
+  loopError,
+  readJournal,
+  requireAgain,
+  type Stamped,
+} from '@chirality/loops'
+import { findProjectOwner, type SessionHost } from '@chirality/sessions'
+import type { z } from 'zod'
+import type {
+  acceptance,
+  goOn,
+  LoopLimits,
+  LoopSummary,
+  LoopTaskDetails,
+  newLoop,
+  ShownLoop,
+} from '../contract/loop-calls.ts'
+import { confine } from '../files/confine.ts'
+import type { ProjectRegistry } from '../projects/project-registry.ts'
+import { type Shown, shownLoop, summaryOf, taskDetails } from './shown-loop.ts'
+
+export interface ServerLoopsOptions {
+  host: SessionHost
+  projects: Pick<ProjectRegistry, 'list' | 'require'>
+  /** Throws if an agent is at work in the folder. */
+  requireRest: (folder: string) => void
+  onFault: (error: unknown) => void
+}
+
+/** Something happened in a loop: one more fact in its journal, or the end of a run. */
+export interface LoopChange {
+  loopId: string
+  /** Undefined when a run of it begins or has ended. */
+  entry?: Stamped
+}
+
+interface Running {
+  loop: Loop
+  root: string
+  done: Promise<void>
+}
+
+/**
+ * The loops of the registered projects, and those of them that this server runs. Their sessions are sessions of the
+ * same host as all others. A loop that was cut off with the server goes on when the next one starts.
+ */
+export class ServerLoops {
+  readonly #options: ServerLoopsOptions
+  readonly #books = new Map<string, LoopBook>()
+  readonly #running = new Map<string, Running>()
+  readonly #turns = new Map<string, Promise<unknown>>()
+  readonly #listeners = new Set<(change: LoopChange) => void>()
+  #continuing: Promise<void> = Promise.resolve()
+  #isClosed = false
+
+  constructor(options: ServerLoopsOptions) {
+    this.#options = options
+  }
+
+  onChange(listener: (change: LoopChange) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Of all registered projects if none is named, newest first. */
+  async list(project?: string): Promise<LoopSummary[]> {
+    const { projects } = this.#options
+    const roots =
+      project === undefined
+        ? (await projects.list()).map(({ root }) => root)
+        : [await projects.require(project)]
+    const found = await Promise.all(roots.map(root => this.#in(root)))
+    return found.flat().sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1))
+  }
+
+  async #in(root: string): Promise<LoopSummary[]> {
+    const book = this.#book(root)
+    // The folder of a registered project may be gone.
+    if (book === undefined) return []
+    return Promise.all(book.list().map(async state => summaryOf(await this.#shown(state, book))))
+  }
+
+  async summary(loopId: string): Promise<LoopSummary> {
+    const { state, book } = await this.#find(loopId)
+    return summaryOf(await this.#shown(state, book))
+  }
+
+  async get(loopId: string): Promise<ShownLoop> {
+    const { state, book } = await this.#find(loopId)
+    const worktree = await this.#options.host.worktrees.find(state.worktreeId)
+    return shownLoop(await this.#shown(state, book), worktree?.branch ?? null)
+  }
+
+  async task(loopId: string, taskId: string): Promise<LoopTaskDetails> {
+    const { state, book } = await this.#find(loopId)
+    const task = state.tasks.get(taskId)
+    if (task === undefined)
+      throw loopError('loop-missing', `The loop ${loopId} has not begun a task ${taskId}.`)
+    return taskDetails(task, book.folder(loopId))
+  }
+
+  async report(loopId: string): Promise<string> {
+    const { state, book } = await this.#find(loopId)
+    return book.report(state)
+  }
+
+  async start({ project, list, limits = {}, allowDirty }: z.infer<typeof newLoop>): Promise<LoopSummary> {
+    const root = await this.#options.projects.require(project)
+    const file = await confine(root, list)
+    const loop = await this.#inTurn(root, async () => {
+      const book = this.#requireBook(root)
+      const opened = await book.start(this.#options.host, file, {
+        ...{
+          settings: changed({}, limits),
+          by: 'server',
+          onEntry: entry => this.#changed(opened.state.loopId, entry),
+        },
+        ...(allowDirty === undefined ? {} : { allowDirty }),
+      })
+      this.#run(root, opened)
+      return opened
+    })
+    return this.summary(loop.state.loopId)
+  }
+
+  /** Goes on with it; puts a task back; sets limits. Each also while it runs. */
+  async resume(loopId: string, { limits, again }: z.infer<typeof goOn>): Promise<LoopSummary> {
+    const { root } = await this.#find(loopId)
+    await this.#inTurn(root, async () => {
+      const running = this.#running.get(loopId)
+      if (running === undefined) {
+        const { state, book } = await this.#find(loopId)
+        const opened = await book.resume(this.#options.host, loopId, {
+          ...{ settings: changed(state.settings, limits ?? {}), by: 'server' },
+          ...(again === undefined ? {} : { again }),
+          onEntry: entry => this.#changed(loopId, entry),
+        })
+        this.#run(root, opened)
+        return
+      }
+      const { loop } = running
+      if (again !== undefined) requireAgain(loop.state, again.task)
+      if (limits !== undefined) loop.change(changed(loop.state.settings, limits))
+      if (again !== undefined) loop.again(again.task, again.note)
+    })
+    return this.summary(loopId)
+  }
+
+  /** Resolves when nothing of it runs any more. One that was cut off is not gone on with after this. */
+  async stop(loopId: string): Promise<LoopSummary> {
+    const { state, book, root } = await this.#find(loopId)
+    const running = this.#running.get(loopId)
+    if (running !== undefined) {
+      running.loop.stop()
+      await running.done
+    } else if (state.end === undefined) {
+      if ((await this.#runs(state)) === 'elsewhere') book.requestStop(loopId)
+      else await this.#inTurn(root, async () => book.end(state, 'stopped', 'It was stopped.'))
+      this.#changed(loopId)
+    }
+    return this.summary(loopId)
+  }
+
+  async accept(loopId: string, task: string | undefined): Promise<z.infer<typeof acceptance>> {
+    const { state, book } = await this.#resting(loopId)
+    const { commit, tasks } = await this.#inTurn(state.projectRoot, () =>
+      book.accept(this.#options.host, loopId, task),
+    )
+    this.#changed(loopId)
+    return { commit, into: state.baseBranch ?? '', tasks: tasks.map(one => one.task.id) }
+  }
+
+  async revert(loopId: string, task: string): Promise<LoopSummary> {
+    const { state, book } = await this.#resting(loopId)
+    await this.#inTurn(state.projectRoot, () => book.revert(this.#options.host, loopId, task))
+    this.#changed(loopId)
+    return this.summary(loopId)
+  }
+
+  /** The journal after its `after`th entry; then live until the loop does not run any more. */
+  async *entries(loopId: string, after: number, signal: AbortSignal): AsyncGenerator<[number, Stamped][]> {
+    const { book } = await this.#find(loopId)
+    let wake = () => {}
+    let waiting: [number, Stamped][] = []
+    let seen = 0
+    const unlisten = this.onChange(change => {
+      if (change.loopId !== loopId) return
+      if (change.entry !== undefined) {
+        seen += 1
+        waiting.push([seen, change.entry])
+      }
+      wake()
+    })
+    const past = readJournal(book.folder(loopId)).entries
+    seen = past.length
+    const end = () => wake()
+    signal.addEventListener('abort', end)
+    try {
+      yield past.map((entry, at): [number, Stamped] => [at + 1, entry]).slice(after)
+      for (;;) {
+        const isOver = !this.#running.has(loopId)
+        if (waiting.length > 0) {
+          const batch = waiting.filter(([n]) => n > after)
+          waiting = []
+          if (batch.length > 0) yield batch
+        } else if (isOver || signal.aborted) return
+        else
+          await new Promise<void>(resolve => {
+            wake = resolve
+          })
+      }
+    } finally {
+      unlisten()
+      signal.removeEventListener('abort', end)
+    }
+  }
+
+  /** Whether a loop that runs here has it at work, and how long a request in it waits for an answer. */
+  ownerOf(sessionId: string): { loopId: string; answerMinutes: number } | undefined {
+    for (const [loopId, { loop }] of this.#running)
+      for (const task of loop.state.tasks.values())
+        if (task.sessionId === sessionId && task.status === 'working')
+          return { loopId, answerMinutes: loop.state.settings.answer_minutes }
+    return undefined
+  }
+
+  /** Goes on with what the server before did not finish. */
+  continueUnfinished(): Promise<void> {
+    this.#continuing = this.#continueAll()
+    return this.#continuing
+  }
+
+  async #continueAll(): Promise<void> {
+    for (const { root } of await this.#options.projects.list()) {
+      const states = this.#book(root)?.list() ?? []
+      for (const state of states.filter(({ by, end }) => by === 'server' && end === undefined))
+        await this.#inTurn(root, () => this.#continue(root, state)).catch(this.#options.onFault)
+    }
+  }
+
+  async #continue(root: string, state: LoopState): Promise<void> {
+    const { loopId, idleRuns } = state
+    if (this.#isClosed || this.#running.has(loopId)) return
+    const book = this.#requireBook(root)
+    if (idleRuns >= MAX_IDLE_RUNS) {
+      const why = `The server ended ${idleRuns} times as soon as it went on with this loop. Resume it to try again.`
+      book.end(state, 'failed', why)
+      return this.#changed(loopId)
+    }
+    // Another process may have the project: `chirality loop resume` or a later server goes on with it.
+    if ((await findProjectOwner(root)) !== undefined && !this.#options.host.projects().includes(root)) return
+    const opened = await book.resume(this.#options.host, loopId, {
+      ...{ by: 'server', onEntry: entry => this.#changed(loopId, entry) },
+    })
+    this.#run(root, opened)
+  }
+
+  /** Before a project is closed: its loops are stopped, and can be resumed. */
+  async closeProject(root: string): Promise<void> {
+    const own = [...this.#running.values()].filter(running => running.root === root)
+    for (const { loop } of own) loop.stop()
+    await Promise.all(own.map(({ done }) => done))
+  }
+
+  /** Ends all checks at once, and with `stop` the turns of agents. The next server goes on with the loops. */
+  async close(agents: 'stop' | 'leave'): Promise<void> {
+    this.#isClosed = true
+    const suspend = () => {
+      for (const { loop } of this.#running.values()) loop.suspend(agents)
+    }
+    suspend()
+    await this.#continuing
+    suspend()
+    const over = Promise.all([...this.#running.values()].map(({ done }) => done))
+    const late = new AbortController()
+    // What does not end by itself is ended by the host after this.
+    await Promise.race([over, sleep(CLOSE_MS, undefined, { signal: late.signal }).catch(() => {})])
+    late.abort()
+  }
+
+  #run(root: string, loop: Loop): void {
+    const { loopId } = loop.state
+    const done = loop
+      .run()
+      .then(() => {}, this.#options.onFault)
+      .finally(() => {
+        this.#running.delete(loopId)
+        this.#changed(loopId)
+      })
+    this.#running.set(loopId, { loop, root, done })
+    this.#changed(loopId)
+    if (this.#isClosed) loop.suspend('stop')
+  }
+
+  async #find(loopId: string): Promise<{ state: LoopState; book: LoopBook; root: string }> {
+    const running = this.#running.get(loopId)
+    if (running !== undefined) {
+      await this.#options.projects.require(running.root)
+      return { state: running.loop.state, book: this.#requireBook(running.root), root: running.root }
+    }
+    for (const { root } of await this.#options.projects.list()) {
+      const book = this.#book(root)
+      const state = book?.find(loopId)
+      if (book !== undefined && state !== undefined) return { state, book, root }
+    }
+    throw loopError('loop-missing', `There is no loop ${loopId} in your projects.`)
+  }
+
+  async #resting(loopId: string): Promise<{ state: LoopState; book: LoopBook }> {
+    const found = await this.#find(loopId)
+    if ((await this.#runs(found.state)) !== 'no')
+      throw loopError('loop-running', `The loop ${loopId} runs. Stop it, or wait until it has ended.`)
+    this.#options.requireRest(found.root)
+    return found
+  }
+
+  async #shown(state: LoopState, book: LoopBook): Promise<Shown> {
+    const { host } = this.#options
+    const live = (id: string) => {
+      const status = host.openSession(id)?.status
+      return status && { usd: status.costUsd, isEstimate: status.costIsEstimate, tokens: status.tokens }
+    }
+    const current = this.#running.get(state.loopId)?.loop.state ?? state
+    return { state: current, book, runs: await this.#runs(state), live }
+  }
+
+  async #runs({ loopId, end, projectRoot, pid }: LoopState): Promise<LoopSummary['runs']> {
+    if (this.#running.has(loopId)) return 'here'
+    if (end !== undefined || pid === process.pid) return 'no'
+    const owner = await findProjectOwner(projectRoot).catch(() => undefined)
+    return owner?.pid === pid ? 'elsewhere' : 'no'
+  }
+
+  #book(root: string): LoopBook | undefined {
+    const known = this.#books.get(root)
+    if (known !== undefined) return known
+    try {
+      const book = new LoopBook(root)
+      this.#books.set(root, book)
+      return book
+    } catch {
+      return undefined
+    }
+  }
+
+  #requireBook(root: string): LoopBook {
+    const book = this.#book(root)
+    if (book === undefined) throw loopError('loop-missing', `The folder ${root} does not exist.`)
+    return book
+  }
+
+  #changed(loopId: string, entry?: Stamped): void {
+    const change = entry === undefined ? { loopId } : { loopId, entry }
+    for (const listener of [...this.#listeners]) listener(change)
+  }
+
+  /** Two starts on one list, or a resume and a merge, must not meet. */
+  #inTurn<T>(root: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(root) ?? Promise.resolve()
+    const next = before.then(work, work)
+    this.#turns.set(
+      root,
+      next.catch(() => {}),
+    )
+    return next
+  }
+}
+
+/** Those that a person may set, in the place of what they were. */
+function changed<S extends Partial<LoopSettings>>(settings: S, limits: LoopLimits): S {
+  const all = {
+    ...{ budget_usd: limits.budgetUsd, budget_tokens: limits.budgetTokens, parallel: limits.parallel },
+    ...{ max_iterations: limits.maxIterations, max_minutes: limits.maxMinutes },
+    answer_minutes: limits.answerMinutes,
+  }
+  const next: Record<string, unknown> = { ...settings }
+  // Undefined, and not left out: it takes the place of a limit that there was.
+  for (const [key, value] of Object.entries(all)) if (value !== undefined) next[key] = value ?? undefined
+  return next as S
+}
+
+const MAX_IDLE_RUNS = 3
+const CLOSE_MS = 20_000

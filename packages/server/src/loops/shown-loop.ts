@@ -1,0 +1,178 @@
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { hasCode } from '@chirality/core'
+import {
+  isOver,
+  type LoopBook,
+  type LoopState,
+  parseTaskList,
+  type Receipt,
+  readReceipt,
+  type Spent,
+  spentOf,
+  type Task,
+  type TaskState,
+} from '@chirality/loops'
+import type { LoopSummary, LoopTaskDetails, ShownLoop, ShownTask, TaskFile } from '../contract/loop-calls.ts'
+import { listFiles } from '../files/find-files.ts'
+
+export interface Shown {
+  state: LoopState
+  book: LoopBook
+  runs: LoopSummary['runs']
+  /** What a session has spent by now. */
+  live: (sessionId: string) => Spent | undefined
+}
+
+export function summaryOf({ state, book, runs, live }: Shown): LoopSummary {
+  const { loopId, projectRoot, startedAt, iterations, settings, waitUntil, end = null, entries } = state
+  const known = [...state.tasks.values()]
+  const count = (status: TaskState['status']) => known.filter(task => task.status === status).length
+  const toGo = (book.tasks(state) ?? []).filter(({ id, ticked }) => !ticked && !state.tasks.has(id)).length
+  const inProject = path.relative(projectRoot, state.list)
+  const isWaiting = runs !== 'no' && waitUntil !== undefined && Date.parse(waitUntil) > Date.now()
+  return {
+    ...{ loopId, project: projectRoot, startedAt, runs, isOver: isOver(state), version: entries, iterations },
+    list: inProject.startsWith('..') ? state.list : inProject,
+    counts: {
+      ...{ proved: count('merged'), parked: count('parked'), failed: count('failed') },
+      ...{ working: count('working'), toGo: toGo + count('reverted') },
+    },
+    spent: spentOf(state, live),
+    limits: {
+      budgetUsd: settings.budget_usd ?? null,
+      budgetTokens: settings.budget_tokens ?? null,
+      maxIterations: settings.max_iterations ?? null,
+      maxMinutes: settings.max_minutes ?? null,
+      ...{ parallel: settings.parallel, answerMinutes: settings.answer_minutes },
+      ...{ maxAttempts: settings.max_attempts, maxFailures: settings.max_failures },
+      waitForLimits: settings.wait_for_limits,
+    },
+    working: known.flatMap(({ status, sessionId }) => (status === 'working' ? [sessionId] : [])),
+    waitsUntil: isWaiting ? waitUntil : null,
+    end,
+  }
+}
+
+/** With its tasks in the order of the list, and then those that are not in it any more. */
+export function shownLoop(shown: Shown, branch: string | null): ShownLoop {
+  const { state, live } = shown
+  const { tasks, problem } = tasksIn(state)
+  const listed = new Set(tasks.map(({ id }) => id))
+  const gone = [...state.tasks.values()].filter(({ task }) => !listed.has(task.id))
+  return {
+    ...summaryOf(shown),
+    ...{ branch, baseBranch: state.baseBranch, listProblem: problem, changes: state.changes },
+    tasks: [
+      ...tasks.map(task => {
+        const begun = state.tasks.get(task.id)
+        return begun === undefined ? notBegun(task) : begunTask(begun, true, live)
+      }),
+      ...gone.map(task => begunTask(task, false, live)),
+    ],
+  }
+}
+
+function tasksIn({ list }: LoopState): { tasks: Task[]; problem: string | null } {
+  try {
+    const { tasks } = parseTaskList(readFileSync(list, 'utf8'), path.basename(list))
+    return { tasks, problem: null }
+  } catch (error) {
+    const isBad = error instanceof Error && hasCode(error, 'bad-list')
+    return { tasks: [], problem: isBad ? error.message : `${list} is gone or cannot be read. Put it back.` }
+  }
+}
+
+function notBegun({ id, title, groups, dependsOn, checks, ticked }: Task): ShownTask {
+  return {
+    ...{ id, title, groups, dependsOn, status: ticked ? 'ticked' : 'open', stage: null, inList: true },
+    ...{ iterations: 0, sessionId: null, worktreeId: null, checks: checks.map(command => ({ command })) },
+    ...{ diff: null, spent: null, startedAt: null, endedAt: null, parked: null, why: null, commit: null },
+    ...{ accepted: null, flags: [] },
+  }
+}
+
+function begunTask(task: TaskState, inList: boolean, live: Shown['live']): ShownTask {
+  const { status, stage, sessionId, worktreeId, iterations, startedAt, results, flags = [] } = task
+  const { id, title, groups, dependsOn, checks } = task.task
+  const done = new Map(results.map(({ command, exitCode }) => [command, exitCode]))
+  const isAtWork = status === 'working'
+  return {
+    ...{ id, title, groups, dependsOn, status, inList, iterations, sessionId, worktreeId, startedAt },
+    stage: isAtWork ? stageOf(task) : null,
+    // While an agent works, the results of the iteration before say nothing.
+    checks: checks.map(command => ({
+      command,
+      ...(isAtWork && (stage.at === 'turn' || stage.at === 'checks') ? {} : resultOf(done, command)),
+    })),
+    ...{ diff: task.diff ?? null, endedAt: task.endedAt ?? null, parked: task.parked ?? null },
+    spent: (isAtWork ? live(sessionId) : undefined) ?? task.spent,
+    ...{ why: task.why ?? null, commit: task.commit ?? null, accepted: task.accepted ?? null, flags },
+  }
+}
+
+function resultOf(done: ReadonlyMap<string, number | null>, command: string): { exitCode?: number | null } {
+  const exitCode = done.get(command)
+  return exitCode === undefined ? {} : { exitCode }
+}
+
+function stageOf({ stage, isSetUp }: TaskState): ShownTask['stage'] {
+  if (!isSetUp) return 'set-up'
+  if (stage.at === 'ended') return 'checks'
+  return stage.at === 'proved' ? 'merging' : stage.at
+}
+
+export async function taskDetails(task: TaskState, folder: string): Promise<LoopTaskDetails> {
+  const { id } = task.task
+  const file = (kind: string, name: string) =>
+    readFile(path.join(folder, kind, name), 'utf8').catch(() => null)
+  return {
+    checks: task.results,
+    failure: task.failure ?? null,
+    prompt: await file('prompts', `${id}-${task.iterations}.md`),
+    notes: task.notes,
+    receipt: receiptOf(path.join(folder, 'receipts', `${id}.json`)),
+    receiptText: await file('receipts', `${id}.md`),
+  }
+}
+
+function receiptOf(file: string): Receipt | null {
+  try {
+    return readReceipt(file)
+  } catch {
+    // There is none yet, or it is damaged: the task itself is still shown.
+    return null
+  }
+}
+
+/** The Markdown files of a project with boxes to tick, those that are named like a task list first. */
+export async function taskFiles(root: string): Promise<TaskFile[]> {
+  const names = (await listFiles(root)).filter(name => /\.(?:md|markdown)$/i.test(name))
+  const sorted = names.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1)).slice(0, MAX_FILES)
+  const found: TaskFile[] = []
+  for (const name of sorted) {
+    const text = await readFile(path.join(root, name), 'utf8').catch(() => '')
+    if (text.length > MAX_CHARS || !/^[ \t]*[-*+] +\[[ xX]\] /m.test(text)) continue
+    found.push({ path: name, ...counted(text, path.basename(name)) })
+  }
+  return found
+}
+
+const MAX_FILES = 300
+const MAX_CHARS = 1024 * 1024
+
+function rank(name: string): number {
+  const depth = name.split('/').length
+  return /task|todo|plan|workflow/i.test(path.basename(name)) ? depth : depth + 100
+}
+
+function counted(text: string, name: string): Omit<TaskFile, 'path'> {
+  try {
+    const { tasks } = parseTaskList(text, name)
+    const done = tasks.filter(({ ticked }) => ticked).length
+    return { open: tasks.length - done, done, problem: null }
+  } catch (error) {
+    return { open: 0, done: 0, problem: error instanceof Error ? error.message : String(error) }
+  }
+}
