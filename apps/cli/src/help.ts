@@ -35,6 +35,7 @@ export const HELP = `Usage: chirality <command> [options]
       --session ID           Continue an earlier session, or a conversation of an agent; each run shows its id
       --worktree             Work in a git worktree of its own, on a branch of its own: see worktrees below
       --base REF             Where its branch begins (default: what is checked out)
+      --allow-setup          Let .chirality/workspace.yaml of the project, as it is now, set the worktree up
       --persona ID           Who the agent is and what it may do: agents/AGENT_<ID>.md of the project
       --mode M               How the agent works (default: direct):
 ${choices(MODE_WORDS)}

@@ -19,7 +19,11 @@ test('a run in a worktree leaves the project as it was; the worktree is listed, 
   expect(refused.stderr).toContain('nowhere')
   expect(await world.run(['run', 'Make it', '--base', 'main'])).toMatchObject({ code: 2 })
 
-  const ran = await world.run(['run', 'Make it', '--worktree', '--allow', 'Bash', '--json'])
+  mkdirSync(path.join(world.project, '.chirality'), { recursive: true })
+  writeFileSync(path.join(world.project, '.chirality/workspace.yaml'), 'command: echo up > set-up.txt\n')
+  const ran = await world.run([
+    ...['run', 'Make it', '--worktree', '--allow-setup', '--allow', 'Bash', '--json'],
+  ])
   expect(ran).toMatchObject({ code: 0, stderr: '' })
   const session = jsonLines(ran.stdout)[0]?.sessionId ?? ''
   expect(existsSync(path.join(world.project, 'made.txt'))).toBe(false)
@@ -34,6 +38,7 @@ test('a run in a worktree leaves the project as it was; the worktree is listed, 
   expect(first).toMatchObject({ condition: 'ready', sessionId: session, project: world.project })
   const { id = '', folder = '', branch = '' } = first
   expect(readFileSync(path.join(folder, 'made.txt'), 'utf8')).toBe('made\n')
+  expect(readFileSync(path.join(folder, 'set-up.txt'), 'utf8')).toBe('up\n')
   const other = await world.run(['run', 'Another', '--worktree', '--json'])
   const second = jsonLines(other.stdout)[0]?.sessionId ?? ''
   for (const [id, words] of [
@@ -51,7 +56,7 @@ test('a run in a worktree leaves the project as it was; the worktree is listed, 
   expect(existsSync(folder)).toBe(true)
 
   const pruned = await world.run(['worktrees', 'prune', id])
-  expect(pruned).toMatchObject({ code: 0, stdout: expect.stringContaining('Kept: 1 changed file') })
+  expect(pruned).toMatchObject({ code: 0, stdout: expect.stringContaining('Kept: 2 changed files') })
   expect(existsSync(folder)).toBe(false)
   expect(await listed()).toMatchObject({ condition: 'removed' })
   const missing = await world.run(['run', 'Go on', '--session', session])

@@ -54,6 +54,7 @@ export {
   resolveExecutable,
 } from './process/program/resolve-executable.ts'
 export { SpawnError, type SpawnErrorCode } from './process/program/spawn-error.ts'
+export { type CommandOptions, type CommandResult, endMarked, runCommand } from './process/run-command.ts'
 export { type SpawnJsonlOptions, spawnJsonl } from './process/spawn-jsonl.ts'
 export { ensureChiralityFolder } from './process/spool/log-directory.ts'
 export { ensurePrivateDirectory } from './process/spool/private-directory.ts'

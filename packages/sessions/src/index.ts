@@ -142,6 +142,7 @@ export { ProjectTrust, type ProjectTrustState } from './trust/project-trust.ts'
 export { fingerprintOf, TrustStore, type TrustStoreOptions } from './trust/trust-store.ts'
 export type { StartingTurn } from './turns/host-context.ts'
 export { RunBudgets, type RunBudgetsOptions } from './turns/run-budgets.ts'
+export { allowWorkspaceSetup } from './turns/set-up-worktree.ts'
 export {
   type PlanReport,
   type UsageAmount,

@@ -43,6 +43,13 @@ export {
   rebaseOnBase,
   takeConflicts,
 } from './review/merge.ts'
+export { type Filled, fillVariables, fillWorktree } from './setup/fill-worktree.ts'
+export {
+  readWorkspaceFile,
+  WORKSPACE_FILE,
+  type WorkspaceFile,
+  type WorkspaceSetup,
+} from './setup/workspace-file.ts'
 export {
   type BackPlan,
   type BackTo,
@@ -53,13 +60,14 @@ export {
 } from './undo/back-to.ts'
 export type { WorkspaceErrorCode } from './workspace-error.ts'
 export { type Base, checkBase, listBranches } from './worktrees/check-base.ts'
-export type { KeptWork, Worktree } from './worktrees/worktree-records.ts'
+export { diskUse } from './worktrees/disk-use.ts'
+export type { KeptWork, SetupRecord, Worktree } from './worktrees/worktree-records.ts'
 export {
-  diskUse,
   type ListedWorktree,
   type MadeWorktree,
   type NewWorktree,
   projectOf,
+  setupMarker,
   type WorktreeCondition,
   Worktrees,
 } from './worktrees/worktrees.ts'

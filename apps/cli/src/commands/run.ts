@@ -2,6 +2,7 @@ import type { PermissionMode, PermissionRequestEvent } from '@chirality/core'
 import { hideEnvironment } from '@chirality/runner'
 import {
   type AskContext,
+  allowWorkspaceSetup,
   DecisionBroker,
   PolicyBook,
   type PolicyGuard,
@@ -9,6 +10,7 @@ import {
   type PolicyVerdict,
   SessionHost,
 } from '@chirality/sessions'
+import { UsageError } from '../exit-code.ts'
 import { RunHarnesses } from '../harnesses.ts'
 import type { Output } from '../output.ts'
 import { type RunRequest, readRequest } from './run/request.ts'
@@ -27,6 +29,7 @@ export async function run(args: string[], output: Output): Promise<number> {
   let agents: 'stop' | 'leave' = 'stop'
   try {
     if (request.trustProject) await trustFiles(host, request.session.projectRoot)
+    if (request.allowSetup) await allowSetup(request.session.projectRoot)
     const { adopted } = await host.openProject(request.session.projectRoot)
     if (adopted.length > 0) agents = 'leave'
     return await showTurn(startHere(host, request), request, output)
@@ -43,6 +46,13 @@ export async function run(args: string[], output: Output): Promise<number> {
 async function trustFiles({ trust }: SessionHost, projectRoot: string): Promise<void> {
   const { files, fingerprint } = await trust.state(projectRoot)
   if (files.length > 0) await trust.allow(projectRoot, fingerprint)
+}
+
+/** Also stored in the user's data folder. */
+async function allowSetup(projectRoot: string): Promise<void> {
+  const file = await allowWorkspaceSetup(projectRoot)
+  if (file === undefined)
+    throw new UsageError('This project has no .chirality/workspace.yaml. Leave --allow-setup out.')
 }
 
 /** Runs in the server that owns the project: two processes that write to it would lose each other's changes. */
@@ -69,7 +79,7 @@ class HeadlessJudge implements PolicyJudge {
 
   async judge(context: AskContext, request: PermissionRequestEvent): Promise<PolicyVerdict> {
     const verdict = await this.#book.judge(context, request)
-    return verdict.effect === 'ask' ? { ...verdict, effect: 'deny' } : verdict
+    return verdict.effect === 'ask' || context.personOnly ? { ...verdict, effect: 'deny' } : verdict
   }
 
   async guard(context: AskContext, mode: PermissionMode): Promise<PolicyGuard> {

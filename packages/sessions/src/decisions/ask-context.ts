@@ -15,6 +15,8 @@ export interface AskContext {
   workFolder?: string | undefined
   persona: string | null
   harness: HarnessId
+  /** No rule and nothing that is remembered allows it. */
+  personOnly?: boolean
   /** Milliseconds after which an unanswered request of this turn is denied. Undefined: the broker's default. */
   timeoutMs?: number
 }

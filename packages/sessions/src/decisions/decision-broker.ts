@@ -128,6 +128,7 @@ export class DecisionBroker {
 
   async #judge(context: AskContext, request: PermissionRequestEvent): Promise<PolicyVerdict> {
     const verdict: PolicyVerdict = (await this.#policies?.judge(context, request)) ?? { effect: 'ask' }
+    if (context.personOnly) return verdict.effect === 'deny' ? verdict : { effect: 'ask' }
     if (verdict.effect !== 'ask' || verdict.problem !== undefined) return verdict
     const rule = this.#memory.ruleFor(context, request)
     return rule === undefined ? verdict : { effect: 'allow', rule }

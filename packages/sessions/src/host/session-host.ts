@@ -74,6 +74,7 @@ export class SessionHost {
       policyProblem: id => this.#policyProblem(id),
       guard: (context, mode) => this.decisions.guard(context, mode),
       beforeTurn: turn => this.#prepare(turn),
+      allowedSetups: new TrustStore({ home }),
     }
     this.#projects = new OpenProjects(this.#context, {
       address: options.address,

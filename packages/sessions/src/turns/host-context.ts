@@ -11,6 +11,7 @@ import type { SessionStore } from '../store/session-store.ts'
 import type { ToolServerBook } from '../tool-servers/tool-server-book.ts'
 import type { PersonaConsent } from '../trust/persona-consent.ts'
 import type { ProjectTrust } from '../trust/project-trust.ts'
+import type { TrustStore } from '../trust/trust-store.ts'
 
 /** A turn whose agent has not got its message yet. */
 export interface StartingTurn {
@@ -37,6 +38,8 @@ export interface HostContext {
   /** The user's own tool servers. */
   toolServers: ToolServerBook
   worktrees: Worktrees
+  /** The set-up files that the user allowed. */
+  allowedSetups: TrustStore
   /** Called before the agent of a turn is asked, which waits for it. Resolves with warnings; never rejects. */
   beforeTurn: (turn: StartingTurn) => Promise<string[]>
   /** Values that must not be in harness.log. */

@@ -13,6 +13,8 @@ export interface LiveTurnOptions {
   stop: StopSignal
   writer: TurnWriter
   record: TurnRecordKeeper
+  /** What is done before the agent is asked. */
+  setUp?: { stop(): Promise<void> }
 }
 
 /** A running turn. */
@@ -40,17 +42,21 @@ export class LiveTurn {
 
   interrupt(): void {
     this.#options.run.forbidRetry()
+    void this.#options.setUp?.stop()
     this.harness.interrupt(this.#options.sessionId)
   }
 
   /** Resolves when no process of the turn runs any more; the log may not show it yet. Never rejects. */
   async kill(): Promise<void> {
     this.#options.run.forbidRetry()
+    await this.#options.setUp?.stop()
     await this.harness.kill(this.#options.sessionId).catch(() => {})
   }
 
   /** Leaves the agent running. */
   leave(): void {
+    // Nobody could follow it.
+    void this.#options.setUp?.stop()
     this.#options.stop.release()
     this.#options.run.leave()
   }

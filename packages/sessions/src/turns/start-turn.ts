@@ -11,6 +11,7 @@ import { withAccount } from '@chirality/runner'
 import type { SpendingLimit } from '../budget/budget-limits.ts'
 import { MINUTE_MS } from '../budget/budget-state.ts'
 import { limitsOfTurn, requireBudget, type TurnBudget } from '../budget/limits-of-turn.ts'
+import type { AskContext } from '../decisions/ask-context.ts'
 import type { CallFolders } from '../decisions/policy/tool-call.ts'
 import { writtenAccount } from '../history/written-account.ts'
 import { readSessionLog } from '../log/read-log.ts'
@@ -28,6 +29,7 @@ import { LiveTurn } from './live-turn.ts'
 import { KeptAgentsFile } from './record/kept-agents-file.ts'
 import type { SessionRecorder } from './record/session-recorder.ts'
 import { TurnRecordFile, TurnRecordKeeper } from './record/turn-record.ts'
+import { WorktreeSetUp } from './set-up-worktree.ts'
 import type { StopSignal } from './stop-signal.ts'
 import { chooseHarness, choosePersona, planTurn, type TurnPlan } from './turn-options.ts'
 import { TurnRun } from './turn-run.ts'
@@ -67,7 +69,7 @@ export async function startTurn(options: StartTurnOptions): Promise<StartedTurn>
   betweenTurns.beside(budget)
   const projectLimits = await project.budget.begin(turnId)
   let writer: TurnWriter
-  let started: { run: TurnRun; record: TurnRecordKeeper }
+  let started: BegunTurn
   try {
     const sessionLimit = () => sessionLimitOf(view)
     const limits = limitsOfTurn({ budget, sessionLimit, project: projectLimits })
@@ -121,6 +123,12 @@ async function tellBeginning(
   }
 }
 
+interface BegunTurn {
+  run: TurnRun
+  record: TurnRecordKeeper
+  setUp?: WorktreeSetUp
+}
+
 function beforeTurn({ project, view, turnId, stop }: StartTurnOptions): Promise<string[]> {
   const { id: sessionId, projectRoot } = view.session
   const workFolder = view.folders.workFolder ?? projectRoot
@@ -130,7 +138,7 @@ function beforeTurn({ project, view, turnId, stop }: StartTurnOptions): Promise<
 async function begin(
   options: StartTurnOptions,
   turn: { prepared: PreparedTurn; budget: TurnBudget; writer: TurnWriter; ready: Promise<unknown> },
-): Promise<{ run: TurnRun; record: TurnRecordKeeper }> {
+): Promise<BegunTurn> {
   const { view, turnId, message, stop } = options
   const { prepared, writer } = turn
   const { projectRoot, id: sessionId } = view.session
@@ -166,9 +174,23 @@ async function begin(
       : [event]
   }
   await turn.ready
+  const { setUp, variables } = await WorktreeSetUp.of({
+    ...{ project: options.project, view, context: prepared.context, signal: stop.signal },
+    mayAsk: opts.permissionMode !== 'dontAsk',
+  })
+  const ask = (env: Record<string, string>) =>
+    prepared.harness.startTurn(prepared.from, sent, {
+      ...opts,
+      ...(Object.keys(env).length === 0 ? {} : { env: { ...opts.env, ...env } }),
+    })
+  const { images } = options.request
+  const start = { message, ...(images?.length ? { attachments: images.length } : {}) }
   const run = new TurnRun({
     sessionId,
-    open: () => turnBatches(prepared.harness.startTurn(prepared.from, sent, opts)),
+    open: attempt =>
+      setUp !== undefined && attempt === 1
+        ? setUp.before(start, ask)
+        : turnBatches(ask(setUp?.variables ?? variables)),
     record: events => writer.write(events.flatMap(asLogged)),
     onRetry: async () => record.again(view.session.lastSeq),
     endAs: () => (writer.overBudget ? 'budget' : undefined),
@@ -176,11 +198,13 @@ async function begin(
   record.write()
   await run.begin()
   if (untold.length > 0) await notes.remove()
-  return { run, record }
+  return { run, record, ...(setUp === undefined ? {} : { setUp }) }
 }
 
 export interface PreparedTurn {
   harness: SessionHarness
+  /** Who asks, in requests of this turn. */
+  context: AskContext
   persona: PersonaConfig | null
   plan: TurnPlan
   /** The conversation that the harness resumes. */
@@ -203,7 +227,8 @@ export async function prepareTurn(
   const { id: sessionId, projectRoot } = session
   const context = { sessionId, ...folders, persona: session.persona, harness: harness.id }
   const { decisionTimeoutMs: timeoutMs } = request
-  const decide = project.decider(timeoutMs === undefined ? context : { ...context, timeoutMs })
+  const asking: AskContext = timeoutMs === undefined ? context : { ...context, timeoutMs }
+  const decide = project.decider(asking)
   const guard = (mode: PermissionMode) => project.guard(context, mode)
   const history: TurnHistory =
     request.forkSession === undefined ? await historyOf(session, harness, project) : { kind: 'own' }
@@ -215,6 +240,7 @@ export async function prepareTurn(
   if (history.kind === 'branch' && history.at !== undefined) plan.opts.forkAt = history.at
   return {
     harness,
+    context: asking,
     persona,
     plan,
     history,

@@ -24,9 +24,22 @@ export interface Worktree {
    */
   state: (typeof STATES)[number]
   kept?: KeptWork | undefined
-  /** The process that is making or removing it. Ids are reused; with the start time they name one process. */
+  /** What became of the set-up file of the project. Undefined until the first turn in it. */
+  setup?: SetupRecord | undefined
+  /** The process that is making, removing or setting it up. Ids are reused; with the start time they name one process. */
   by?: { pid: number; startedAt: string } | undefined
 }
+
+export interface SetupRecord {
+  /** Of the text of the file. */
+  hash: string
+  /** `running`: the process that ran it was killed. `skipped`: a person did not want it. */
+  state: (typeof SETUP_STATES)[number]
+  /** With the values for this worktree. */
+  variables: Record<string, string>
+}
+
+const SETUP_STATES = ['running', 'done', 'failed', 'skipped'] as const
 
 /** What a removed worktree left in the repository, under `refs/chirality/kept/<id>/`. */
 export interface KeptWork {
@@ -85,7 +98,8 @@ export class WorktreeRecords {
 
   /** Whole or not at all, also if the machine loses power. */
   async write({ by: _by, ...given }: Worktree): Promise<void> {
-    const isUnfinished = given.state === 'making' || given.state === 'removing'
+    const isUnfinished =
+      given.state === 'making' || given.state === 'removing' || given.setup?.state === 'running'
     const record: Worktree = isUnfinished ? { ...given, by: await thisProcess() } : given
     await this.ensure()
     const temporary = path.join(this.folder, `.${record.id}.${randomUUID()}.tmp`)
@@ -134,6 +148,7 @@ function isWorktree(value: unknown): value is Worktree {
     (value.baseBranch === null || typeof value.baseBranch === 'string') &&
     STATES.some(state => state === value.state) &&
     (value.kept === undefined || isKeptWork(value.kept)) &&
+    (value.setup === undefined || isSetup(value.setup)) &&
     (value.by === undefined || isProcess(value.by))
   )
 }
@@ -148,6 +163,16 @@ function isKeptWork(value: unknown): value is KeptWork {
     (value.work === undefined || matches(COMMIT, value.work)) &&
     Number.isSafeInteger(value.files) &&
     typeof value.at === 'string'
+  )
+}
+
+function isSetup(value: unknown): value is SetupRecord {
+  return (
+    isRecord(value) &&
+    typeof value.hash === 'string' &&
+    SETUP_STATES.some(state => state === value.state) &&
+    isRecord(value.variables) &&
+    Object.values(value.variables).every(text => typeof text === 'string')
   )
 }
 

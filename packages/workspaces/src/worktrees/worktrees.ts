@@ -1,14 +1,20 @@
 import { randomBytes } from 'node:crypto'
-import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { lstat, mkdir, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { errnoOf, findByMarker, MARKER_VARIABLE } from '@chirality/runner'
+import { endMarked, errnoOf, findByMarker, MARKER_VARIABLE } from '@chirality/runner'
 import { findRepository } from '../git/find-repository.ts'
 import { type GitRepository, git } from '../git/git.ts'
 import { workspaceError } from '../workspace-error.ts'
 import { type Base, checkBase, resolveCommit } from './check-base.ts'
 import { CHECKOUT_TIMEOUT_MS, forgetKept, keepBranch, keepWork, restoreFiles } from './kept-work.ts'
-import { isOthersWork, type KeptWork, type Worktree, WorktreeRecords } from './worktree-records.ts'
+import {
+  isOthersWork,
+  type KeptWork,
+  type SetupRecord,
+  type Worktree,
+  WorktreeRecords,
+} from './worktree-records.ts'
 
 export interface NewWorktree {
   projectRoot: string
@@ -42,27 +48,6 @@ export interface ListedWorktree extends Worktree {
 export function projectOf({ repository, prefix }: Pick<Worktree, 'repository' | 'prefix'>): string {
   return path.join(repository, prefix)
 }
-
-/** How much of the disk a worktree takes. The objects of its commits are in the repository. */
-export async function diskUse({ folder }: Pick<Worktree, 'folder'>): Promise<number> {
-  let bytes = 0
-  const folders = [folder]
-  for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
-    const here = next
-    // A folder that goes away meanwhile takes nothing.
-    const entries = await readdir(here, { withFileTypes: true }).catch(() => [])
-    const files: string[] = []
-    for (const entry of entries) (entry.isDirectory() ? folders : files).push(path.join(here, entry.name))
-    for (let i = 0; i < files.length; i += STATS_AT_ONCE) {
-      const stats = files.slice(i, i + STATS_AT_ONCE).map(file => lstat(file).catch(() => undefined))
-      for (const found of await Promise.all(stats)) bytes += (found?.blocks ?? 0) * BLOCK_BYTES
-    }
-  }
-  return bytes
-}
-
-const STATS_AT_ONCE = 64
-const BLOCK_BYTES = 512
 
 /**
  * The worktrees that sessions work in. They are outside the project, in the user's data folder, and outlive the server.
@@ -187,6 +172,20 @@ export class Worktrees {
     })
   }
 
+  /** Remembers what became of the set-up. Undefined: it has not been begun. */
+  noteSetup(id: string, setup: SetupRecord | undefined): Promise<void> {
+    return this.#inTurn(id, async () => {
+      const { setup: _before, ...worktree } = await this.get(id)
+      await this.#records.write(setup === undefined ? worktree : { ...worktree, setup })
+    })
+  }
+
+  /** The values of variables in all other worktrees. */
+  async takenValues(id: string): Promise<Set<string>> {
+    const others = (await this.#records.all()).filter(other => other.id !== id)
+    return new Set(others.flatMap(({ setup }) => Object.values(setup?.variables ?? {})))
+  }
+
   /**
    * Finishes what a process that was killed began. Called once, before any other method; what another living process
    * is making or removing is left to it. Resolves with what could not be finished: it is left as it is, and tried again next time.
@@ -194,7 +193,12 @@ export class Worktrees {
   async recover(): Promise<{ id: string; error: unknown }[]> {
     const unfinished: { id: string; error: unknown }[] = []
     for (const record of await this.#records.all()) {
-      const { id, state } = record
+      const { id, state, setup } = record
+      // Without its process the turn that it belonged to is over; the next one begins anew.
+      if (setup?.state === 'running' && !(await isOthersWork(record))) {
+        await endMarked(setupMarker(id))
+        await this.noteSetup(id, undefined)
+      }
       if ((state !== 'making' && state !== 'removing') || (await isOthersWork(record))) continue
       try {
         await this.#inTurn(id, () => this.#finish(id))
@@ -364,6 +368,11 @@ async function exists(file: string): Promise<boolean> {
 /** So that a git that outlives its server is found by the next one. */
 function marked(repository: GitRepository, id: string): GitRepository {
   return { ...repository, env: { [MARKER_VARIABLE]: markerOf(id) } }
+}
+
+/** Of the set-up command of a worktree, and of everything it starts. */
+export function setupMarker(id: string): string {
+  return `setup-${id}`
 }
 
 function markerOf(id: string): string {

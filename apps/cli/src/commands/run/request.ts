@@ -32,6 +32,8 @@ export interface RunRequest {
   json: boolean
   /** Like `chirality trust allow`, before the turn. */
   trustProject: boolean
+  /** Allows the set-up file of the project as it is now. */
+  allowSetup: boolean
   /** The first denial ends the turn, and sets the exit code. */
   failOnDenial: boolean
 }
@@ -54,6 +56,8 @@ export async function readRequest(args: string[], harnesses: RunHarnesses): Prom
   if (harnessId !== undefined) refuseUnsupported(await harnesses.load(harnessId), values)
   const project = values.project === undefined ? undefined : await projectFolder(values.project)
   if (values.base !== undefined && !values.worktree) throw new UsageError('--base goes with --worktree.')
+  if (values['allow-setup'] && !values.worktree && values.session === undefined)
+    throw new UsageError('--allow-setup goes with --worktree.')
   const worktree = values.worktree ? (values.base === undefined ? {} : { base: values.base }) : undefined
   const wishes = { harness: harnessId, persona: values.persona, mode, model: values.model, worktree }
   const session = await readSession(values.session, project ?? (await projectFolder(undefined)), {
@@ -81,6 +85,7 @@ export async function readRequest(args: string[], harnesses: RunHarnesses): Prom
     budget,
     json: values.json ?? false,
     trustProject: values['trust-project'] ?? false,
+    allowSetup: values['allow-setup'] ?? false,
     failOnDenial: values['fail-on-denial'] ?? false,
   }
 }
@@ -98,6 +103,7 @@ const OPTIONS = {
   project: { type: 'string' },
   worktree: { type: 'boolean' },
   base: { type: 'string' },
+  'allow-setup': { type: 'boolean' },
   harness: { type: 'string' },
   persona: { type: 'string' },
   mode: { type: 'string' },

@@ -1,0 +1,226 @@
+import { type PermissionRequestEvent, type TurnEndReason, turnBatches, type UIEvent } from '@chirality/core'
+import { type CommandResult, endMarked, runCommand } from '@chirality/runner'
+import {
+  type Filled,
+  fillVariables,
+  fillWorktree,
+  readWorkspaceFile,
+  type SetupRecord,
+  setupMarker,
+  WORKSPACE_FILE,
+  type WorkspaceFile,
+  type WorkspaceSetup,
+} from '@chirality/workspaces'
+import type { AskContext } from '../decisions/ask-context.ts'
+import { notice, told, turnEnd } from '../log/turn-events.ts'
+import type { SessionView } from '../status/session-view.ts'
+import { TrustStore, type TrustStoreOptions } from '../trust/trust-store.ts'
+import type { ProjectContext } from './host-context.ts'
+
+/** For `TrustStore`: the set-up files of a project that the user allowed, by their text. */
+const SETUP_KIND = 'workspace-setup'
+
+export interface SetUpOptions {
+  project: ProjectContext
+  view: SessionView
+  /** Who asks, for the card. */
+  context: AskContext
+  /** False where nobody is there to answer. */
+  mayAsk: boolean
+  /** Stops the turn. */
+  signal: AbortSignal
+}
+
+/**
+ * The set-up of a session's worktree, as the beginning of the first turn in it: what the project's file asks for is shown
+ * to the user, done if it is allowed, and its output is in the session.
+ */
+export class WorktreeSetUp {
+  /** For the agent, now and in later turns. */
+  variables: Record<string, string> = {}
+  readonly #options: SetUpOptions
+  readonly #place: { id: string; folder: string }
+  readonly #file: WorkspaceFile
+  readonly #stop = new AbortController()
+  #ended: Promise<unknown> = Promise.resolve()
+
+  private constructor(options: SetUpOptions, place: { id: string; folder: string }, file: WorkspaceFile) {
+    this.#options = options
+    this.#place = place
+    this.#file = file
+  }
+
+  /** What a turn needs of it: the work, or only the variables if it was done before. */
+  static async of(
+    options: SetUpOptions,
+  ): Promise<{ setUp?: WorktreeSetUp; variables: Record<string, string> }> {
+    const { project, view } = options
+    const { id, folder } = view.worktree ?? {}
+    if (id === undefined || folder == null) return { variables: {} }
+    const known = (await project.worktrees.find(id))?.setup
+    if (known !== undefined && known.state !== 'running' && known.state !== 'skipped')
+      return { variables: known.variables }
+    const file = await readWorkspaceFile(project.projectRoot)
+    if (file === undefined || file.hash === known?.hash) return { variables: {} }
+    return { setUp: new WorktreeSetUp(options, { id, folder }, file), variables: {} }
+  }
+
+  /** The events of a turn whose agent is asked after the set-up. */
+  async *before(
+    start: TurnStart,
+    agent: (variables: Record<string, string>) => Parameters<typeof turnBatches>[0],
+  ): AsyncGenerator<UIEvent[]> {
+    yield [{ type: 'turn:start', sessionId: this.#sessionId, ...start }]
+    const { signal } = this.#options
+    const onAbort = () => this.#stop.abort()
+    signal.addEventListener('abort', onAbort, { once: true })
+    if (signal.aborted) onAbort()
+    try {
+      yield* this.#work()
+    } catch (error) {
+      if (!this.#stop.signal.aborted)
+        yield [this.#notice(`The worktree is not set up: ${error instanceof Error ? error.message : error}`)]
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+    }
+    if (!this.#stop.signal.aborted) yield* turnBatches(agent(this.variables))
+    else yield [turnEnd(this.#sessionId, endOf(signal))]
+  }
+
+  /** Ends the command and what it started. */
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    await this.#ended
+  }
+
+  async *#work(): AsyncGenerator<UIEvent[]> {
+    const { setup, hash } = this.#file
+    if ('problem' in setup) {
+      await this.#note({ hash, state: 'skipped', variables: {} })
+      yield [this.#notice(`The worktree is not set up. ${setup.problem}`)]
+      return
+    }
+    if (!(yield* this.#allowed(setup))) return
+    const { id, folder } = this.#place
+    const { projectRoot, worktrees } = this.#options.project
+    const variables = await fillVariables(setup.variables, { id, taken: await worktrees.takenValues(id) })
+    await this.#note({ hash, state: 'running', variables })
+    const filled = await fillWorktree(setup, { projectRoot, folder, signal: this.#stop.signal })
+    yield [
+      told(this.#sessionId, doneText(filled, variables)),
+      ...filled.problems.map(text => this.#notice(text)),
+    ]
+    this.variables = variables
+    const { command, minutes } = setup
+    const isDone = command === undefined || (yield* this.#run(command, minutes * 60_000))
+    if (this.#stop.signal.aborted) await this.#note(undefined)
+    else await this.#note({ hash, state: isDone ? 'done' : 'failed', variables })
+  }
+
+  /** Only a person can allow it, and only this text: no rule and no mode answers. */
+  async *#allowed(setup: WorkspaceSetup): AsyncGenerator<UIEvent[], boolean> {
+    const { project, context } = this.#options
+    const { hash, text } = this.#file
+    if (project.allowedSetups.isTrusted(project.projectRoot, SETUP_KIND, hash)) return true
+    if (!this.#options.mayAsk) {
+      yield [
+        this.#notice(
+          `The worktree is not set up: ${WORKSPACE_FILE} of this project has to be allowed first.`,
+        ),
+      ]
+      return false
+    }
+    const request: PermissionRequestEvent = {
+      ...{ type: 'permission:request', sessionId: this.#sessionId, requestId: `setup-${hash.slice(0, 12)}` },
+      ...{ kind: 'tool', toolName: 'WorkspaceSetup', raw: null },
+      input: {
+        ...(setup.command === undefined ? {} : { command: setup.command }),
+        file: WORKSPACE_FILE,
+        text,
+      },
+      reason: `${WORKSPACE_FILE} of this project wants to set up the new worktree. It runs on your machine, and is not asked about again until its text changes.`,
+    }
+    yield [request]
+    const decision = await project.decider({ ...context, personOnly: true })(request, this.#stop.signal)
+    const isAllowed = decision.behavior === 'allow' && decision.by === 'person'
+    if (isAllowed) await project.allowedSetups.trust(project.projectRoot, SETUP_KIND, hash)
+    else if (decision.by === 'person') await this.#note({ hash, state: 'skipped', variables: {} })
+    if (this.#stop.signal.aborted) return false
+    const { requestId, sessionId } = request
+    const by = decision.by ?? 'failure'
+    yield [
+      {
+        ...{ type: 'permission:resolved', sessionId, requestId, by },
+        outcome: isAllowed ? 'allowed' : 'denied',
+      },
+    ]
+    if (!isAllowed) yield [this.#notice('The worktree is not set up: nobody allowed it.')]
+    return isAllowed
+  }
+
+  async *#run(command: string, timeoutMs: number): AsyncGenerator<UIEvent[], boolean> {
+    const { id, folder } = this.#place
+    const toolUseId = `setup-${this.#file.hash.slice(0, 12)}`
+    const facts = { kind: 'execute', label: 'Set-up', object: command, command } as const
+    const sessionId = this.#sessionId
+    yield [{ type: 'tool:start', sessionId, toolUseId, name: 'WorkspaceSetup', input: { command }, facts }]
+    const marker = setupMarker(id)
+    await endMarked(marker)
+    const running = runCommand(command, {
+      ...{ cwd: folder, timeoutMs, marker, signal: this.#stop.signal, env: this.variables },
+    })
+    this.#ended = running.catch(() => {})
+    const result = await running
+    const isDone = result.exitCode === 0
+    yield [{ type: 'tool:result', sessionId, toolUseId, content: outputOf(result), isError: !isDone }]
+    return isDone
+  }
+
+  get #sessionId(): string {
+    return this.#options.view.session.id
+  }
+
+  #notice(text: string): UIEvent {
+    return notice(this.#sessionId, text)
+  }
+
+  #note(setup: SetupRecord | undefined): Promise<void> {
+    return this.#options.project.worktrees.noteSetup(this.#place.id, setup)
+  }
+}
+
+/** Allows the set-up file as it is now. Resolves with it; undefined if there is none. */
+export async function allowWorkspaceSetup(
+  projectRoot: string,
+  options: TrustStoreOptions = {},
+): Promise<WorkspaceFile | undefined> {
+  const file = await readWorkspaceFile(projectRoot)
+  if (file !== undefined) await new TrustStore(options).trust(projectRoot, SETUP_KIND, file.hash)
+  return file
+}
+
+export interface TurnStart {
+  message: string
+  attachments?: number
+}
+
+function endOf({ aborted, reason }: AbortSignal): TurnEndReason {
+  return aborted && reason instanceof Error && reason.name === 'TimeoutError' ? 'timeout' : 'interrupted'
+}
+
+function outputOf({ output, exitCode, stopped, leftBehind }: CommandResult): string {
+  const end = stopped === undefined ? (exitCode === 0 ? '' : `exits with ${exitCode}`) : `It ${stopped}.`
+  const left = leftBehind > 0 ? `${leftBehind} processes that it left running were ended.` : ''
+  return [output.trimEnd(), end, left].filter(Boolean).join('\n')
+}
+
+function doneText({ copied, shared, cloned }: Filled, variables: Record<string, string>): string {
+  const values = Object.entries(variables).map(([name, value]) => `${name}=${value}`)
+  const parts = [
+    copied.length > 0 ? `copied ${copied.join(', ')}` : '',
+    shared.length > 0 ? `shares ${shared.join(', ')} with the project` : '',
+    cloned.length > 0 ? `cloned ${cloned.join(', ')}` : '',
+    values.length > 0 ? values.join(', ') : '',
+  ].filter(Boolean)
+  return `The worktree is set up${parts.length > 0 ? `: ${parts.join('; ')}` : ''}.`
+}

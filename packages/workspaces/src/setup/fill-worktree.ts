@@ -1,0 +1,196 @@
+import { constants, type Stats } from 'node:fs'
+import { appendFile, copyFile, cp, lstat, mkdir, readdir, readlink, symlink } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import path from 'node:path'
+import { errnoOf } from '@chirality/runner'
+import { findRepository } from '../git/find-repository.ts'
+import { git } from '../git/git.ts'
+import type { WorkspaceSetup } from './workspace-file.ts'
+
+export interface FillOptions {
+  projectRoot: string
+  /** The same folder in the worktree. */
+  folder: string
+  signal: AbortSignal
+}
+
+export interface Filled {
+  /** From the root of the project. */
+  copied: string[]
+  shared: string[]
+  cloned: string[]
+  /** What could not be done, as sentences. The rest was. */
+  problems: string[]
+}
+
+/**
+ * Gives a worktree the files that git does not check out. Nothing outside the project is read, nothing outside the
+ * worktree is written, and what is there already stays.
+ */
+export async function fillWorktree(setup: WorkspaceSetup, options: FillOptions): Promise<Filled> {
+  const filled: Filled = { copied: [], shared: [], cloned: [], problems: [] }
+  const budget = { bytes: MAX_COPY_BYTES, files: MAX_FILES }
+  const each = async (names: readonly string[], work: (name: string) => Promise<void>) => {
+    for (const name of names) {
+      options.signal.throwIfAborted()
+      await work(name).catch((error: unknown) => {
+        options.signal.throwIfAborted()
+        filled.problems.push(`${name}: ${error instanceof Error ? error.message : String(error)}`)
+      })
+    }
+  }
+  await each(setup.copy, async pattern => {
+    await each(await matching(options.projectRoot, pattern), async name => {
+      const source = await inside(options.projectRoot, name)
+      if (source === undefined || (await inside(options.folder, name)) !== undefined) return
+      if (!source.isFile()) throw new Error('is no regular file.')
+      budget.bytes -= source.size
+      budget.files -= 1
+      if (budget.bytes < 0 || budget.files < 0)
+        throw new Error(`is too much to copy (${size(MAX_COPY_BYTES)}).`)
+      const target = await place(options.folder, name)
+      await copyFile(
+        path.join(options.projectRoot, name),
+        target,
+        constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE,
+      )
+      filled.copied.push(name)
+    })
+  })
+  await each(setup.share, async name => {
+    const linked = await readlink(path.join(options.folder, name)).catch(() => undefined)
+    if (linked === path.join(options.projectRoot, name)) return
+    if (!(await isFolderToTake(options, name))) return
+    await symlink(path.join(options.projectRoot, name), await place(options.folder, name))
+    await ignoreLink(options.folder, name)
+    filled.shared.push(name)
+  })
+  await each(setup.clone, async name => {
+    if (!(await isFolderToTake(options, name))) return
+    const source = path.join(options.projectRoot, name)
+    await requireSmall(source, options.signal)
+    await cp(source, await place(options.folder, name), {
+      ...{ recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE, errorOnExist: true },
+      filter: async file => {
+        options.signal.throwIfAborted()
+        const facts = await lstat(file)
+        return facts.isFile() || facts.isDirectory() || facts.isSymbolicLink()
+      },
+    })
+    filled.cloned.push(name)
+  })
+  return filled
+}
+
+/** The values of the variables for one worktree: each `{port}` is another port that is free now and not in `taken`. */
+export async function fillVariables(
+  variables: Record<string, string>,
+  { id, taken }: { id: string; taken: ReadonlySet<string> },
+): Promise<Record<string, string>> {
+  const filled: Record<string, string> = {}
+  const used = new Set(taken)
+  for (const [name, value] of Object.entries(variables)) {
+    let port = ''
+    while (value.includes('{port}') && (port === '' || used.has(port))) port = await freePort()
+    used.add(port)
+    filled[name] = value.replaceAll('{port}', port).replaceAll('{name}', id.replaceAll('-', '_'))
+  }
+  return filled
+}
+
+async function freePort(): Promise<string> {
+  const server = createServer()
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(String(typeof address === 'object' ? address?.port : '')))
+    })
+  })
+}
+
+async function matching(root: string, pattern: string): Promise<string[]> {
+  const folder = path.posix.dirname(pattern)
+  const last = path.posix.basename(pattern)
+  if (!last.includes('*')) return [pattern]
+  const facts = folder === '.' ? undefined : await inside(root, folder)
+  if (folder !== '.' && !facts?.isDirectory()) return []
+  const parts = last.split('*').map(part => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'))
+  const wanted = new RegExp(`^${parts.join('[^/]*')}$`)
+  const entries = await readdir(path.join(root, folder), { withFileTypes: true })
+  const names = entries.filter(entry => entry.isFile() && wanted.test(entry.name)).map(({ name }) => name)
+  return names.map(name => (folder === '.' ? name : `${folder}/${name}`)).sort()
+}
+
+/** Undefined if it is not there. Throws if a link is on the way or at the end: it could lead anywhere. */
+async function inside(root: string, name: string): Promise<Stats | undefined> {
+  let facts: Stats | undefined
+  let place = root
+  for (const part of name.split('/')) {
+    place = path.join(place, part)
+    facts = await lstat(place).catch((error: unknown) => {
+      if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return undefined
+      throw error
+    })
+    if (facts === undefined) return undefined
+    if (facts.isSymbolicLink()) throw new Error('is a link, or behind one.')
+  }
+  return facts
+}
+
+/** Makes the folder that it shall be in. */
+async function place(folder: string, name: string): Promise<string> {
+  const parent = path.posix.dirname(name)
+  if (parent !== '.') {
+    await inside(folder, parent)
+    await mkdir(path.join(folder, parent), { recursive: true })
+  }
+  return path.join(folder, name)
+}
+
+async function isFolderToTake({ projectRoot, folder }: FillOptions, name: string): Promise<boolean> {
+  const source = await inside(projectRoot, name)
+  if (source === undefined || (await inside(folder, name)) !== undefined) return false
+  if (!source.isDirectory()) throw new Error('is no folder.')
+  return true
+}
+
+async function requireSmall(folder: string, signal: AbortSignal): Promise<void> {
+  let [bytes, entries] = [0, 0]
+  const folders = [folder]
+  for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
+    signal.throwIfAborted()
+    for (const entry of await readdir(next, { withFileTypes: true })) {
+      entries += 1
+      if (entry.isDirectory()) folders.push(path.join(next, entry.name))
+      else if (entry.isFile()) bytes += (await lstat(path.join(next, entry.name))).size
+      if (bytes > MAX_CLONE_BYTES || entries > MAX_CLONE_ENTRIES)
+        throw new Error(`is too much to clone (${size(MAX_CLONE_BYTES)}). Share it instead.`)
+    }
+  }
+}
+
+/** A pattern that ends with a slash ignores a folder, and not the link that stands for it. */
+async function ignoreLink(folder: string, name: string): Promise<void> {
+  const repository = await findRepository(folder)
+  if (repository === undefined) return
+  const below = repository.prefix === '' ? name : `${repository.prefix}/${name}`
+  const ignored = await git(repository, ['check-ignore', '--', below], {
+    okCodes: [0, 1],
+    env: { GIT_LITERAL_PATHSPECS: '0' },
+  })
+  if (ignored.length > 0) return
+  const found = await git(repository, ['rev-parse', '--git-path', 'info/exclude'])
+  const exclude = path.resolve(repository.top, found.toString('utf8').trim())
+  await mkdir(path.dirname(exclude), { recursive: true })
+  await appendFile(exclude, `/${below.replace(/[*?[\]\\ !#]/g, '\\$&')}\n`)
+}
+
+function size(bytes: number): string {
+  return `at most ${bytes / 1024 ** 2} MiB`
+}
+
+const MAX_COPY_BYTES = 64 * 1024 ** 2
+const MAX_FILES = 1000
+const MAX_CLONE_BYTES = 4 * 1024 ** 3
+const MAX_CLONE_ENTRIES = 400_000
