@@ -62,6 +62,14 @@ test('the tree shows a folder, without what is git’s and ours', async () => {
   })
 })
 
+test('files with numbers in their names stand in the order of the numbers', async () => {
+  const { client, project } = await projectWithFiles()
+  mkdirSync(path.join(project, 'numbered'))
+  for (const number of [10, 1, 11, 2]) writeFileSync(path.join(project, 'numbered', `mod${number}.js`), '')
+  const { entries } = await client.files.tree.query({ project, path: 'numbered' })
+  expect(entries.map(({ name }) => name)).toEqual(['mod1.js', 'mod2.js', 'mod10.js', 'mod11.js'])
+})
+
 test('files are shown as what they are', async () => {
   const { client, project } = await projectWithFiles()
   const read = (file: string) => client.files.read.query({ project, path: file })

@@ -2,8 +2,12 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import path from 'node:path'
 import type { SessionHarness } from '@chirality/core'
 import { ClaudeCodeHarness, HarnessRegistry } from '@chirality/runner'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { startServer } from '../src/index.ts'
+import { createWorld } from './support/agents.ts'
 import { startTestServer, type TestServer } from './support/test-server.ts'
+import { connect } from './support/trpc-client.ts'
+import { SessionWatch } from './support/watch-session.ts'
 
 interface Shown {
   place: { kind: string }
@@ -141,4 +145,48 @@ test.each([
     reason: 'invalid-input',
   })
   expect(existsSync(path.join(server.home, 'tool-servers'))).toBe(false)
+})
+
+/** Speaks MCP with one tool, and says what it was called with and whether it has its secret. */
+const SHOP = `
+const answers = {
+  initialize: ({ protocolVersion }) => ({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'shop', version: '1' } }),
+  'tools/list': () => ({ tools: [{ name: 'refund', description: 'Pays back.', inputSchema: { type: 'object', properties: { order: { type: 'string' } } } }] }),
+  'tools/call': ({ arguments: { order } }) => ({ content: [{ type: 'text', text: order + ' is paid back, key ' + (process.env.SHOP_KEY ?? 'missing').length }] }),
+}
+require('node:readline').createInterface({ input: process.stdin }).on('line', line => {
+  const { id, method, params } = JSON.parse(line)
+  if (id === undefined) return
+  const answer = answers[method]
+  process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, ...(answer ? { result: answer(params) } : { error: { code: -32601, message: 'no' } }) }) + '\\n')
+})`
+
+test('a tool server that was added in the settings is used by a turn of Claude Code, after a person allowed the call', async () => {
+  const world = await createWorld({
+    answers: [{ tool: 'mcp__shop__refund', input: { order: 'A1' } }],
+    otherwise: 'It is paid back.',
+  })
+  const server = await startServer({
+    ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
+    home: path.join(world.home, 'chirality'),
+  })
+  onTestFinished(() => server.close())
+  const { client } = connect(server)
+  const { project } = world
+  const config = {
+    ...{ type: 'stdio' as const, command: process.execPath, args: ['-e', SHOP] },
+    env: { SHOP_KEY: 'key-123456' },
+  }
+  const place = { kind: 'user-project' as const }
+  await client.toolServers.save.mutate({ project, place, name: 'shop', config })
+  const { id: sessionId } = await client.sessions.create.mutate({ project, harness: 'claude-code' })
+  const watch = new SessionWatch(client, sessionId)
+  await client.turns.start.mutate({ sessionId, message: 'Pay A1 back.' })
+  const { requestId, toolName } = await watch.until('permission:request')
+  expect(toolName).toBe('mcp__shop__refund')
+  await client.decisions.answer.mutate({ sessionId, requestId, decision: { behavior: 'allow' } })
+  await watch.until('turn:end')
+  const told = JSON.stringify(world.model.requests.map(({ body }) => body))
+  expect(told).toContain('A1 is paid back, key 10')
+  expect(told).not.toContain('key-123456')
 })

@@ -198,6 +198,10 @@ test('raw logs are kept as long as is chosen, and what would go is shown before 
 
   const phone = await openSettings('data', PHONE)
   const there = phone.getByRole('form', { name: 'How long raw logs are kept' })
+  await there.waitFor()
+  // The sections are a row that scrolls, with the chosen one in view.
+  const chosen = await phone.getByRole('link', { name: 'Data' }).boundingBox()
+  expect((chosen?.x ?? 0) + (chosen?.width ?? 0)).toBeLessThanOrEqual(PHONE.viewport.width)
   expect(await there.getByLabel('Days').inputValue()).toBe('30')
   await there.getByRole('radio', { name: 'Up to a size' }).tap()
   await there.getByLabel('Gigabytes').fill('0.0001')

@@ -9,7 +9,7 @@ import { Segmented } from '../../ui/controls/Segmented.tsx'
 import { Cost } from '../../ui/marks/Cost.tsx'
 import { Dot } from '../../ui/marks/Dot.tsx'
 import { Empty } from '../../ui/marks/Empty.tsx'
-import { formatUsd, plural } from '../../ui/text/format.ts'
+import { formatCost, formatUsd, plural } from '../../ui/text/format.ts'
 import { useNow } from '../../ui/text/use-now.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
 import { groupSessions, isArchived, statusLine, toneOf } from '../sidebar/groups.logic.ts'
@@ -30,6 +30,7 @@ export default function FleetPage() {
   const statuses = view === 'archived' ? archived : all.filter(status => !isArchived(status))
   const burn = statuses.reduce((sum, { sessionId }) => sum + store.burn(sessionId, now), 0)
   const spent = statuses.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0)
+  const isEstimate = statuses.some(({ costIsEstimate }) => costIsEstimate)
   const show = (next: 'current' | 'archived') => {
     setView(next)
     setSelected(null)
@@ -44,7 +45,7 @@ export default function FleetPage() {
     <ScrollRegion className="fleet" label="All sessions">
       <header className="fleet__head">
         <h1>All sessions</h1>
-        <span className="number">{`${plural(statuses.length, 'session')} · ${formatUsd(spent)}${burn > 0 ? ` · ${formatUsd(burn)}/min` : ''}`}</span>
+        <span className="number">{`${plural(statuses.length, 'session')} · ${formatCost(spent, isEstimate)}${burn > 0 ? ` · ${formatUsd(burn)}/min` : ''}`}</span>
       </header>
       <div className="fleet__tools">
         <Segmented

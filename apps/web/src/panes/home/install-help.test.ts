@@ -22,8 +22,16 @@ test('the command that the harness itself names goes before the usual one', () =
   const authInstructions = 'Run `/opt/codex login`, or set OPENAI_API_KEY.'
   expect(installHelp(agent, { ...status, authenticated: false, authInstructions })).toEqual({
     command: '/opt/codex login',
-    text: authInstructions,
+    text: 'Or set OPENAI_API_KEY.',
   })
+})
+
+test.each([
+  ['Run `claude` and type /login, or set A_KEY.', 'Then type /login, or set A_KEY.'],
+  ['Run `agent login`.', undefined],
+])('the command is not said twice: %s', (authInstructions, text) => {
+  const help = installHelp(agent, { ...status, authenticated: false, authInstructions })
+  expect(help?.text).toBe(text)
 })
 
 test('a harness without a command of its own says what it needs in its status', () => {

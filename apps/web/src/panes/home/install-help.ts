@@ -13,16 +13,23 @@ export function installHelp(
 ): InstallHelp | undefined {
   if (status.support === 'too-old') return { command: commandIn(versions?.update) }
   if (status.installed && status.authenticated) return undefined
-  const command = commandIn(status.authInstructions) ?? (status.installed ? login?.command : install)
-  if (!command) return textOf(status)
-  return status.installed ? { command, ...textOf(status) } : { command }
+  const { authInstructions: instructions } = status
+  const command = commandIn(instructions) ?? (status.installed ? login?.command : install)
+  if (!command) return instructions ? { text: instructions } : undefined
+  const text = status.installed ? besides(instructions) : ''
+  return text === '' ? { command } : { command, text }
+}
+
+/** What the instructions say besides the command, which stands in a box of its own: "Or set AGENT_KEY." */
+function besides(instructions = ''): string {
+  const rest = instructions
+    .replace(/^Run `[^`]+`/, '')
+    .replace(/^,? and /, 'Then ')
+    .replace(/^[,.\s]+/, '')
+  return rest.slice(0, 1).toUpperCase() + rest.slice(1)
 }
 
 /** The harness knows where its binary is: what it says goes before what is usual. */
 function commandIn(instructions: string | undefined): string | undefined {
   return instructions?.match(/`([^`]+)`/)?.[1]
-}
-
-function textOf({ authInstructions }: HarnessInstallStatus): InstallHelp | undefined {
-  return authInstructions ? { text: authInstructions } : undefined
 }

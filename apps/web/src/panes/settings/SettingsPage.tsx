@@ -1,5 +1,5 @@
 import { Link, useParams } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { Icon } from '../../ui/marks/Icon.tsx'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
 import { AgentSettings } from './AgentSettings.tsx'
@@ -29,12 +29,20 @@ export default function SettingsPage() {
   const { section } = useParams({ strict: false })
   const shown = SETTINGS_SECTIONS.find(({ id }) => id === section) ?? SETTINGS_SECTIONS[0]
   const Page = PAGES[shown.id]
+  const nav = useRef<HTMLElement>(null)
+  // On a phone they are one row that scrolls.
+  useEffect(() => {
+    const row = nav.current
+    const chosen = row?.querySelector<HTMLElement>(`[data-section="${shown.id}"]`)
+    if (row && chosen) row.scrollLeft = chosen.offsetLeft - (row.clientWidth - chosen.offsetWidth) / 2
+  }, [shown.id])
   return (
     <div className="settings">
-      <nav className="settings__sections" aria-label="Settings">
+      <nav ref={nav} className="settings__sections" aria-label="Settings">
         {SETTINGS_SECTIONS.map(({ id, label, icon }) => (
           <Link
             key={id}
+            data-section={id}
             to="/settings/$section"
             params={{ section: id }}
             className={id === shown.id ? 'nav-link nav-link--on' : 'nav-link'}
