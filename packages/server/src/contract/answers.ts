@@ -1,12 +1,4 @@
-import type {
-  CostLedger,
-  Envelope,
-  NativeSession,
-  PermissionRequestEvent,
-  TurnEndReason,
-  UIEvent,
-  UIEventType,
-} from '@chirality/core'
+import type { CostLedger, NativeSession, TurnEndReason } from '@chirality/core'
 import type {
   BudgetState,
   ForkHistory,
@@ -24,6 +16,7 @@ import type {
 } from '@chirality/sessions'
 import { z } from 'zod'
 import type { SignedInBrowser } from '../browsers/signed-in-browsers.ts'
+import { permissionRequest, turnEndReason } from './events.ts'
 import { loopSummary } from './loop-calls.ts'
 import { harnessId, mode, permissionMode, shelf, thinking, turnOptions } from './values.ts'
 
@@ -34,59 +27,7 @@ const count = z.int().nonnegative()
 /** ISO 8601. */
 const time = z.string()
 
-const EVENT_TYPES = Object.keys({
-  ...{ 'chat:delta': 0, 'chat:complete': 0, 'chat:message': 0, 'chat:thinking': 0 },
-  ...{ 'tool:start': 0, 'tool:input': 0, 'tool:result': 0 },
-  ...{ 'session:init': 0, 'session:complete': 0, 'session:error': 0 },
-  ...{ 'turn:start': 0, 'turn:end': 0, 'process:exit': 0 },
-  ...{ 'permission:request': 0, 'permission:resolved': 0 },
-  ...{ status: 0, usage: 0, budget: 0, limits: 0, 'native:unknown': 0, 'log:gap': 0 },
-} satisfies Record<UIEventType, 0>) as UIEventType[]
-
-function isEvent(value: unknown): boolean {
-  const { type, sessionId } = (value ?? {}) as { type?: unknown; sessionId?: unknown }
-  return EVENT_TYPES.includes(type as UIEventType) && typeof sessionId === 'string'
-}
-
-/** The fields of each event are types of core, by its `type`; docs/events.md has the rules they follow. */
-export const uiEvent = z.custom<UIEvent>(isEvent).meta({
-  id: 'UIEvent',
-  type: 'object',
-  description: 'What happened, by its `type`. The fields of each are in docs/events.md.',
-  required: ['type', 'sessionId'],
-  properties: { type: { enum: EVENT_TYPES }, sessionId: { type: 'string' } },
-})
-
-const permissionRequest = z
-  .custom<PermissionRequestEvent>(value => isEvent(value) && 'requestId' in (value as object))
-  .meta({
-    id: 'PermissionRequest',
-    type: 'object',
-    description: 'A `permission:request` event, as in docs/events.md.',
-    required: ['type', 'sessionId', 'requestId', 'kind', 'toolName', 'input'],
-    properties: {
-      type: { const: 'permission:request' },
-      sessionId: { type: 'string' },
-      requestId: { type: 'string' },
-      kind: { enum: ['tool', 'question', 'plan', 'unknown'] },
-      toolName: { type: 'string' },
-      input: { type: 'object' },
-    },
-  })
-
-export const envelope = z
-  .strictObject({
-    seq: z.int().positive().describe('Dense and increasing from 1 within a session.'),
-    at: time,
-    sessionId: z.string(),
-    turnId: z.string().nullable(),
-    event: uiEvent,
-  })
-  .meta({ id: 'Envelope' }) satisfies z.ZodType<Envelope>
-
-const lastTurn = z
-  .enum(['completed', 'failed', 'interrupted', 'killed', 'crashed', 'timeout', 'max_turns', 'budget'])
-  .nullable() satisfies z.ZodType<TurnEndReason | null>
+const lastTurn = turnEndReason.nullable() satisfies z.ZodType<TurnEndReason | null>
 
 const ledger = z.strictObject({
   model: z.string(),

@@ -3,6 +3,7 @@ import { PUSH_DETAILS } from '../push/push-service.ts'
 import * as agents from './agent-answers.ts'
 import * as answers from './answers.ts'
 import { dataCalls as data } from './data-calls.ts'
+import { envelope } from './events.ts'
 import * as fileAnswers from './file-answers.ts'
 import { loopCalls as loops } from './loop-calls.ts'
 import { reviewCalls as review } from './review-calls.ts'
@@ -103,7 +104,7 @@ const sessions = {
       ...{ sessionId, before: seq.optional(), maxBytes: pageBytes },
       limit: z.int().positive().max(2000).optional(),
     }),
-    output: z.array(answers.envelope),
+    output: z.array(envelope),
   },
   nativeLines: {
     input: z
@@ -359,7 +360,7 @@ const system = {
 const session = {
   events: {
     input: z.object({ sessionId, lastEventId: values.cursor.nullish(), textOnce: z.boolean().optional() }),
-    yields: z.array(answers.envelope),
+    yields: z.array(envelope),
   },
 }
 

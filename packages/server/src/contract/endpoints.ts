@@ -1,9 +1,9 @@
-import type { SessionErrorCode } from '@chirality/core'
 import { EXPORT_FORMATS } from '@chirality/sessions'
 import { z } from 'zod'
 import { parseBrowserKey } from '../browsers/browser-key.ts'
 import type { RouteKind } from '../guard/guard.ts'
 import * as answers from './answers.ts'
+import { envelope, errorCode, uiEvent } from './events.ts'
 import * as fileAnswers from './file-answers.ts'
 import * as loops from './loop-calls.ts'
 import * as values from './values.ts'
@@ -39,7 +39,7 @@ const events = {
     .optional()
     .describe('`envelopes`: also when each came, and in which turn.'),
 }
-const anEvent = z.union([answers.uiEvent, answers.envelope])
+const anEvent = z.union([uiEvent, envelope])
 const other = z.object({ session: z.string().optional().describe('Another session than the default one.') })
 const session = z.strictObject({ session: answers.storedSession })
 
@@ -80,7 +80,7 @@ export const coreEvent = z
     z
       .strictObject({
         type: z.literal('error'),
-        code: z.custom<SessionErrorCode>(value => typeof value === 'string').meta({ type: 'string' }),
+        code: errorCode,
         ...{ message: z.string(), recovered: z.boolean(), timestamp },
       })
       .describe('Why a turn failed; with `recovered` it goes on.'),
