@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../src/index.ts'
@@ -63,6 +63,14 @@ test('a session is reviewed: a hunk taken back and told, a commit, a merge, and 
   })
   const inFolder = (file: string) => readFileSync(path.join(folder, file), 'utf8')
 
+  // The whole of a changed file, as it was and as it became; nothing of it outside of the repository.
+  const file = (path: string, side: 'old' | 'new') => client.review.file.query({ sessionId, path, side })
+  expect(await file('a.txt', 'old')).toEqual({ kind: 'text', text: text(LINES) })
+  expect(await file('a.txt', 'new')).toEqual({ kind: 'text', text: inFolder('a.txt') })
+  expect(await file('made.txt', 'old')).toBeNull()
+  const outside = await file('../a.txt', 'new').catch((error: Error) => error)
+  expect(outside).toBeInstanceOf(Error)
+
   // One hunk goes, is brought back, and goes again.
   const first = {
     oldStart: 1,
@@ -79,7 +87,14 @@ test('a session is reviewed: a hunk taken back and told, a commit, a merge, and 
   expect(await client.review.undo.mutate({ sessionId, id })).toMatchObject({ state: 'undone' })
   expect(inFolder('a.txt')).toContain('AGENT 2\n')
   await client.review.redo.mutate({ sessionId, id })
-  expect((await state()).moves).toMatchObject([{ id, state: 'done', files: ['a.txt'] }])
+  const after = await state()
+  expect(after.moves).toMatchObject([{ id, state: 'done', files: ['a.txt'] }])
+  // What the agent will be told, and in which order.
+  expect(after.untold).toEqual([
+    expect.stringContaining('The user took back changes of yours'),
+    expect.stringContaining('The user undid this'),
+    expect.stringContaining('The user did this again'),
+  ])
 
   // The agent hears of it once, with the next message; the log has the message alone.
   const second = await turn('Go on.')
@@ -88,6 +103,7 @@ test('a session is reviewed: a hunk taken back and told, a commit, a merge, and 
   expect(sent).toContain('-line 2')
   const { text: exported } = await client.sessions.export.query({ sessionId, format: 'ndjson' })
   expect(exported).toContain('"message":"Go on."')
+  expect((await state()).untold).toEqual([])
 
   // Back to before the second turn: the files, and a session that ends before it.
   expect(await client.review.backPlan.query({ sessionId, turnId: second })).toMatchObject({
@@ -111,6 +127,19 @@ test('a session is reviewed: a hunk taken back and told, a commit, a merge, and 
   expect(await merge().catch((error: Error) => error)).toMatchObject({ data: { reason: 'review-refused' } })
   const made = await client.review.commit.mutate({ sessionId, message: 'Number the lines' })
   expect(made.files).toEqual(['a.txt', 'made.txt', 'second.txt'])
+  // Committed is not merged: the branch still differs from its base, also by files that no commit has.
+  writeFileSync(path.join(folder, 'loose.txt'), 'loose\n')
+  const branch = await client.review.branchDiff.query({ sessionId })
+  expect(branch?.files.map(({ path: name }) => name)).toEqual([
+    'a.txt',
+    'loose.txt',
+    'made.txt',
+    'second.txt',
+  ])
+  expect(await client.review.file.query({ sessionId, since: 'base', path: 'a.txt', side: 'old' })).toEqual({
+    ...{ kind: 'text', text: text(LINES) },
+  })
+  rmSync(path.join(folder, 'loose.txt'))
   expect(await merge()).toMatchObject({ kind: 'merged', how: 'squash' })
   expect(git('log', '--format=%s|%an', 'main').split('\n')[0]).toBe('Numbered|A User')
   expect(readFileSync(path.join(world.project, 'a.txt'), 'utf8')).toContain('AGENT 29\n')

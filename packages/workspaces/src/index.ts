@@ -11,7 +11,7 @@ export type { UserCommit } from './blame/incremental.ts'
 export { commitsOfTurns, NOTES_REF, type TurnLines, writeNotes } from './blame/notes.ts'
 export type { TurnPoint } from './blame/turn-chain.ts'
 export type { ChangedFile, Changes, FileChange, GitStatus } from './git/changes.ts'
-export { diffTrees, type TreePair } from './git/diff-trees.ts'
+export { diffTrees, fileOfTree, type TreePair } from './git/diff-trees.ts'
 export { findRepository } from './git/find-repository.ts'
 export { type GitOptions, type GitRepository, git } from './git/git.ts'
 export { gitStatus, parseStatus } from './git/git-status.ts'
@@ -42,6 +42,7 @@ export {
   mergeIntoBase,
   rebaseOnBase,
   takeConflicts,
+  treeAtBase,
 } from './review/merge.ts'
 export { type Filled, fillVariables, fillWorktree } from './setup/fill-worktree.ts'
 export {

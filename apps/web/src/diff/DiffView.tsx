@@ -76,10 +76,10 @@ function unplaced(row: DiffRow): DiffRow {
   return { ...row, oldLine: null, newLine: null }
 }
 
-type Colours = ReadonlyMap<DiffRow, readonly Run[]>
+export type Colours = ReadonlyMap<DiffRow, readonly Run[]>
 
 /** The rows in the colours of their language. They come later, from a worker, and move nothing. */
-function useColours(path: string, rows: readonly DiffRow[], count: number): Colours | null {
+export function useColours(path: string, rows: readonly DiffRow[], count = rows.length): Colours | null {
   const [result, setResult] = useState<{ rows: readonly DiffRow[]; colours: Colours } | null>(null)
   const language = languageOf(path)
   useEffect(() => {
@@ -130,42 +130,58 @@ interface DiffLineProps {
   below: ReactNode
 }
 
-function DiffLine({ row, runs, onLine, below }: DiffLineProps) {
+export function DiffLine({ row, runs, onLine, below }: DiffLineProps) {
   if (row.mark === '@') return <div className="diff__gap">⋯</div>
-  const number = row.newLine ?? row.oldLine
   return (
     <>
       <div
         className={`diff__line${row.mark === '+' ? ' diff__line--add' : row.mark === '-' ? ' diff__line--del' : ''}`}
       >
-        {onLine ? (
-          <button
-            type="button"
-            className="diff__number"
-            aria-label={`Comment on line ${number}`}
-            onClick={() => onLine(row)}
-          >
-            {number}
-          </button>
-        ) : (
-          <span className="diff__number">{number}</span>
-        )}
+        <LineNumber row={row} number={row.newLine ?? row.oldLine} onLine={onLine} />
         <span className="diff__mark">{row.mark}</span>
-        <span className="diff__text">
-          {pieces(row, runs ?? [[row.text, null]]).map(({ text, tone, isChanged }, index) => {
-            const classes = [tone && `hl-${tone}`, isChanged && 'diff__word'].filter(Boolean).join(' ')
-            return classes === '' ? (
-              text
-            ) : (
-              <span key={index} className={classes}>
-                {text}
-              </span>
-            )
-          })}
-        </span>
+        <LineText row={row} runs={runs} />
       </div>
       {below}
     </>
+  )
+}
+
+interface LineNumberProps {
+  row: DiffRow
+  number: number | null
+  onLine: DiffViewProps['onLine']
+}
+
+/** Where a line is, and the place for what is to be said of it. */
+export function LineNumber({ row, number, onLine }: LineNumberProps) {
+  if (!onLine) return <span className="diff__number">{number}</span>
+  return (
+    <button
+      type="button"
+      className="diff__number"
+      aria-label={`Comment on line ${number}`}
+      onClick={() => onLine(row)}
+    >
+      {number}
+    </button>
+  )
+}
+
+/** A line in the colours of its language, with the words that changed marked. */
+export function LineText({ row, runs }: Pick<DiffLineProps, 'row' | 'runs'>) {
+  return (
+    <span className="diff__text">
+      {pieces(row, runs ?? [[row.text, null]]).map(({ text, tone, isChanged }, index) => {
+        const classes = [tone && `hl-${tone}`, isChanged && 'diff__word'].filter(Boolean).join(' ')
+        return classes === '' ? (
+          text
+        ) : (
+          <span key={index} className={classes}>
+            {text}
+          </span>
+        )
+      })}
+    </span>
   )
 }
 

@@ -1,4 +1,4 @@
-import type { FileDiff } from './file-diff.ts'
+import type { DiffHunk, FileDiff } from './file-diff.ts'
 
 export interface DiffRow {
   /** `@` stands for lines that are left out. */
@@ -11,29 +11,37 @@ export interface DiffRow {
 }
 
 const cache = new WeakMap<FileDiff, readonly DiffRow[]>()
+const hunkCache = new WeakMap<DiffHunk, readonly DiffRow[]>()
 
 /** A diff line by line, with the number of each. */
 export function diffRows(diff: FileDiff): readonly DiffRow[] {
   const known = cache.get(diff)
   if (known) return known
-  const rows: DiffRow[] = []
-  for (const hunk of diff.hunks) {
-    if (rows.length > 0) rows.push({ mark: '@', oldLine: null, newLine: null, text: '' })
-    let { oldStart: oldLine, newStart: newLine } = hunk
-    for (const line of hunk.lines) {
-      const mark = line[0] === '+' || line[0] === '-' ? line[0] : ' '
-      rows.push({
-        mark,
-        oldLine: mark === '+' ? null : oldLine,
-        newLine: mark === '-' ? null : newLine,
-        text: line.slice(1),
-      })
-      if (mark !== '+') oldLine += 1
-      if (mark !== '-') newLine += 1
-    }
-  }
-  markWords(rows)
+  const gap: DiffRow = { mark: '@', oldLine: null, newLine: null, text: '' }
+  const rows = diff.hunks.flatMap((hunk, index) => (index > 0 ? [gap, ...hunkRows(hunk)] : hunkRows(hunk)))
   cache.set(diff, rows)
+  return rows
+}
+
+/** The lines of one hunk; the same objects each time. */
+export function hunkRows(hunk: DiffHunk): readonly DiffRow[] {
+  const known = hunkCache.get(hunk)
+  if (known) return known
+  let { oldStart: oldLine, newStart: newLine } = hunk
+  const rows = hunk.lines.map((line): DiffRow => {
+    const mark = line[0] === '+' || line[0] === '-' ? line[0] : ' '
+    const row: DiffRow = {
+      mark,
+      oldLine: mark === '+' ? null : oldLine,
+      newLine: mark === '-' ? null : newLine,
+      text: line.slice(1),
+    }
+    if (mark !== '+') oldLine += 1
+    if (mark !== '-') newLine += 1
+    return row
+  })
+  markWords(rows)
+  hunkCache.set(hunk, rows)
   return rows
 }
 
@@ -104,3 +112,73 @@ function isInWord(text: string, at: number): boolean {
 }
 
 const WORD = /[\p{L}\p{N}_$]/u
+
+/** A line that was and the one that stands in its place; null where there is none. */
+export interface SplitRow {
+  left: DiffRow | null
+  right: DiffRow | null
+}
+
+/** Lines that went beside lines that came for them, in their order. */
+export function splitRows(rows: readonly DiffRow[]): SplitRow[] {
+  const split: SplitRow[] = []
+  for (let at = 0; at < rows.length; ) {
+    const row = rows[at] as DiffRow
+    if (row.mark === ' ' || row.mark === '@') {
+      split.push({ left: row, right: row })
+      at += 1
+      continue
+    }
+    const middle = endOf(rows, at, '-')
+    const end = endOf(rows, middle, '+')
+    for (let i = 0; i < Math.max(middle - at, end - middle); i++) {
+      const [left, right] = [
+        at + i < middle ? rows[at + i] : null,
+        middle + i < end ? rows[middle + i] : null,
+      ]
+      split.push({ left: left ?? null, right: right ?? null })
+    }
+    at = end
+  }
+  return split
+}
+
+/** The rows without changes of white space alone: such a line is shown as it is now, as one that did not change. */
+export function withoutBlankChanges(rows: readonly DiffRow[]): readonly DiffRow[] {
+  const shown: DiffRow[] = []
+  for (let at = 0; at < rows.length; ) {
+    const middle = endOf(rows, at, '-')
+    const end = endOf(rows, middle, '+')
+    if (middle === at || end === middle) {
+      shown.push(...rows.slice(at, Math.max(end, at + 1)))
+      at = Math.max(end, at + 1)
+      continue
+    }
+    const [gone, came] = [rows.slice(at, middle), rows.slice(middle, end)]
+    // Lines are held against each other from both ends of the run.
+    let before = 0
+    while (before < Math.min(gone.length, came.length) && isSameText(gone[before], came[before])) before += 1
+    let after = 0
+    while (
+      after < Math.min(gone.length, came.length) - before &&
+      isSameText(gone.at(-1 - after), came.at(-1 - after))
+    )
+      after += 1
+    const asOne = (old: DiffRow, now: DiffRow): DiffRow => ({ ...now, mark: ' ', oldLine: old.oldLine })
+    const joined = came.map((now, i) => {
+      const old = i < before ? gone[i] : gone[i - came.length + gone.length]
+      return i < before || i >= came.length - after ? asOne(old as DiffRow, now) : now
+    })
+    shown.push(
+      ...joined.slice(0, before),
+      ...gone.slice(before, gone.length - after),
+      ...joined.slice(before),
+    )
+    at = end
+  }
+  return shown
+}
+
+function isSameText(a: DiffRow | undefined, b: DiffRow | undefined): boolean {
+  return a?.text.replace(/\s+/g, '') === b?.text.replace(/\s+/g, '')
+}

@@ -24,6 +24,12 @@ export const fileContent = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('binary'), ...content }),
 ])
 
+export const fileOfTree = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('text'), text: z.string() }),
+  z.strictObject({ kind: z.literal('image'), mediaType: z.string(), base64: z.string() }),
+  z.strictObject({ kind: z.literal('other'), sizeBytes: z.number() }).describe('No text, or too large.'),
+])
+
 export const gitStatus = z.strictObject({
   branch: z.string().nullable(),
   commit: z.string().nullable().describe('Null before the first commit.'),
@@ -160,6 +166,7 @@ export const overlaps = z.array(
 export type FolderListing = z.infer<typeof folderListing>
 export type FolderEntry = FolderListing['entries'][number]
 export type FileContent = z.infer<typeof fileContent>
+export type FileOfTree = z.infer<typeof fileOfTree>
 export type GitStatus = z.infer<typeof gitStatus>
 export type ChangedFile = GitStatus['files'][number]
 export type Changes = z.infer<typeof changes>

@@ -1,6 +1,7 @@
 import type { BackPlan, BranchState, Commit, FileMove, MergeResult } from '@chirality/workspaces'
 import { z } from 'zod'
 import { storedSession } from './answers.ts'
+import { changes, fileOfTree } from './file-answers.ts'
 import { bySession, relativePath, sessionId } from './values.ts'
 
 // Calls about what a session changed: taking it back, committing, merging, and going back before a turn.
@@ -58,10 +59,23 @@ const reviewState = z.strictObject({
   hooks: files.describe('The hooks that a commit would run, if they are allowed.'),
   uncommitted: files.describe('Files that a commit of this session would have.'),
   moves: z.array(fileMove).describe('What was taken back, newest first.'),
+  untold: z.array(z.string()).describe('What the agent is told with the next message.'),
 })
 
 export const reviewCalls = {
   state: { input: bySession, output: reviewState.nullable().describe('Null without git.') },
+  branchDiff: {
+    input: bySession,
+    output: changes.nullable().describe('Null if the session has no branch of its own.'),
+  },
+  file: {
+    input: z.strictObject({
+      ...{ sessionId, turnId: turnId.optional().describe('Default: what is not committed.') },
+      since: z.literal('base').optional().describe('Of all that the branch has and its base has not.'),
+      ...{ path: filePath, side: z.enum(['old', 'new']) },
+    }),
+    output: fileOfTree.nullable().describe('Null if there is no such file on this side.'),
+  },
   discard: {
     input: z.strictObject({
       ...{ sessionId, turnId: turnId.optional().describe('Default: since the last commit.') },

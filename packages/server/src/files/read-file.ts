@@ -19,7 +19,7 @@ export async function readProjectFile(root: string, relative: string): Promise<F
     await requireStillInside(root, relative, { fd: handle.fd, dev: stats.dev, ino: stats.ino })
     if (!stats.isFile()) throw callError('not-a-file', `${relative} is not a file.`)
     const base = { path: relative, sizeBytes: stats.size, modifiedAt: stats.mtime.toISOString() }
-    const mediaType = IMAGE_TYPES[path.extname(file).toLowerCase()]
+    const mediaType = imageType(file)
     if (mediaType !== undefined && stats.size <= MAX_IMAGE_BYTES) {
       const bytes = await readStart(handle, stats.size)
       return { ...base, kind: 'image', mediaType, base64: bytes.toString('base64') }
@@ -31,6 +31,11 @@ export async function readProjectFile(root: string, relative: string): Promise<F
   } finally {
     await handle.close()
   }
+}
+
+/** Undefined if it is not shown as an image. */
+export function imageType(file: string): string | undefined {
+  return IMAGE_TYPES[path.extname(file).toLowerCase()]
 }
 
 const MAX_TEXT_BYTES = 1024 * 1024
@@ -57,7 +62,7 @@ export async function readStart(handle: FileHandle, bytes: number): Promise<Buff
 }
 
 /** Undefined if it is not text: it contains a NUL, or bytes that are not UTF-8. */
-function decode(bytes: Buffer, cut: boolean): string | undefined {
+export function decode(bytes: Buffer, cut: boolean): string | undefined {
   if (bytes.includes(0)) return undefined
   try {
     // A character that the limit cuts is left out, and is no error.

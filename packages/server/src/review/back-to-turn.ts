@@ -5,7 +5,7 @@ import type { ShownBackPlan } from '../contract/review-calls.ts'
 import { callError } from '../errors/call-error.ts'
 import type { AppServices } from '../trpc/context.ts'
 import { liveSession, storedSession } from '../trpc/live-session.ts'
-import { movesOf, resting } from './session-review.ts'
+import { BACK_WORDS, movesOf, resting } from './session-review.ts'
 
 export interface TurnOfSession {
   sessionId: string
@@ -42,7 +42,7 @@ export async function goBackTo(
     await movesOf(services, session, place)
     const { earlier, later } = turnsFrom(place, turnId)
     const { repository, stateFolder } = place
-    const what = `Back to before: ${prompt.replace(/\s+/g, ' ').slice(0, 80)}`
+    const what = `${BACK_WORDS}${prompt.replace(/\s+/g, ' ').slice(0, 80)}`
     const back = { turns: later, stateFolder, overwrite, scope: sessionId, what }
     return { move: await goBack(repository, back), earlier }
   })

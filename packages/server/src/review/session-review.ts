@@ -3,13 +3,16 @@ import type { LiveSession, SessionHost } from '@chirality/sessions'
 import {
   type Branches,
   branchState,
+  type Changes,
   type Commit,
   commitFiles,
   commitHooks,
   type DiscardedFile,
+  diffTrees,
   discardChanges,
   type FileMove,
   FileMoves,
+  fileOfTree,
   filesOfTurns,
   findRepository,
   forScope,
@@ -19,11 +22,14 @@ import {
   mergeIntoBase,
   rebaseOnBase,
   takeConflicts,
+  treeAtBase,
   unfinishedMoves,
 } from '@chirality/workspaces'
 import type { WorkPlace } from '../changes/turn-changes.ts'
+import type { FileOfTree } from '../contract/file-answers.ts'
 import type { ReviewState } from '../contract/review-calls.ts'
 import { callError } from '../errors/call-error.ts'
+import { decode, imageType } from '../files/read-file.ts'
 import type { AppServices } from '../trpc/context.ts'
 import { liveSession } from '../trpc/live-session.ts'
 
@@ -37,10 +43,59 @@ export async function reviewState(services: AppServices, sessionId: string): Pro
       proposedMessage: proposedMessage(session, uncommitted),
       hooks: await commitHooks(place.repository),
       uncommitted,
-      moves: await (await movesOf(services, session, place)).list(),
+      moves: (await (await movesOf(services, session, place)).list()).filter(
+        // Undone with its conversation, by `undoBack`.
+        ({ what }) => !what.startsWith(BACK_WORDS),
+      ),
+      untold: await session.untold(),
     }
   })
   return state ?? null
+}
+
+/** What going back to before a turn is called in the list of moves. */
+export const BACK_WORDS = 'Back to before: '
+
+export async function branchDiff(services: AppServices, sessionId: string): Promise<Changes | null> {
+  const session = await liveSession(services, sessionId)
+  const branches = await branchesOf(services, session)
+  if (branches === null) return null
+  const changes = await services.changes.inWorkFolder(session, async place => {
+    const { repository, stateFolder, snapshot } = place
+    return diffTrees(repository, {
+      ...{ from: await treeAtBase(repository, branches), to: await snapshot(), stateFolder },
+    })
+  })
+  return changes ?? null
+}
+
+export interface ChangedFileInput {
+  sessionId: string
+  turnId?: string | undefined
+  since?: 'base' | undefined
+  path: string
+  side: 'old' | 'new'
+}
+
+export async function changedFile(
+  services: AppServices,
+  { sessionId, turnId, since, path, side }: ChangedFileInput,
+): Promise<FileOfTree | null> {
+  const session = await liveSession(services, sessionId)
+  const found = await services.changes.inWorkFolder(session, async place => {
+    const { repository, stateFolder } = place
+    const ofBase = async () => treeAtBase(repository, await requireBranches(services, session))
+    const trees = await treesOf(session, place, turnId)
+    const from = since === 'base' ? await ofBase() : trees.from
+    return fileOfTree(repository, { tree: side === 'old' ? from : trees.to, path, stateFolder })
+  })
+  if (found === undefined) return null
+  const { bytes, sizeBytes } = found
+  const mediaType = imageType(path)
+  if (bytes !== null && mediaType !== undefined)
+    return { kind: 'image', mediaType, base64: bytes.toString('base64') }
+  const text = bytes === null ? undefined : decode(bytes, false)
+  return text === undefined ? { kind: 'other', sizeBytes } : { kind: 'text', text }
 }
 
 export interface DiscardInput {

@@ -1,6 +1,8 @@
 import { CALLS } from '../contract/calls.ts'
 import { backPlan, goBackTo, undoBack } from '../review/back-to-turn.ts'
 import {
+  branchDiff,
+  changedFile,
   commitWork,
   discard,
   handConflicts,
@@ -14,6 +16,12 @@ import { call, router } from './trpc.ts'
 export const reviewRouter = router({
   /** Branch, base, what was taken back, and a message for a commit. Null without git. */
   state: call(CALLS.review.state).query(({ ctx, input }) => reviewState(ctx, input.sessionId)),
+
+  /** All that the session's branch has and its base has not, committed or not. */
+  branchDiff: call(CALLS.review.branchDiff).query(({ ctx, input }) => branchDiff(ctx, input.sessionId)),
+
+  /** A changed file as it was, or as it became. */
+  file: call(CALLS.review.file).query(({ ctx, input }) => changedFile(ctx, input)),
 
   /** Takes changes back in the work folder, whole files or single hunks. The agent is told with its next message. */
   discard: call(CALLS.review.discard).mutation(({ ctx, input }) => discard(ctx, input)),

@@ -131,6 +131,10 @@ export class HostedSession implements LiveSession {
     this.log.append(told(this.id, shown), { turnId: null })
   }
 
+  untold(): Promise<string[]> {
+    return new AgentNotes(this.#view.session.projectRoot, this.id).read()
+  }
+
   async prewarm(request: TurnRequest = {}): Promise<void> {
     if (this.#view.phase !== 'idle') return
     try {

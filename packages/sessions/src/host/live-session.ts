@@ -29,6 +29,8 @@ export interface LiveSession {
   kill(): Promise<void>
   /** Something that the agent is told with its next message, and that the conversation shows now. */
   tellAgent(note: AgentNote): Promise<void>
+  /** What the agent is told with its next message, oldest first. */
+  untold(): Promise<string[]>
   prewarm(request?: TurnRequest): Promise<void>
   /** For later turns, and for the running one if its agent can change the mode while it works: then it is `now`. */
   setPermissionMode(mode: PermissionMode): Promise<'now' | 'next-turn'>

@@ -31,6 +31,23 @@ export async function diffTrees(repository: GitRepository, pair: TreePair): Prom
 
 const MAX_PATCH_BYTES = 4 * 1024 * 1024
 
+/** A file of a tree as git stores it, `path` from the root of the project. Undefined if the tree has no such file. */
+export async function fileOfTree(
+  repository: GitRepository,
+  { tree, path, stateFolder }: { tree: string; path: string; stateFolder: string },
+): Promise<{ sizeBytes: number; bytes: Buffer | null } | undefined> {
+  const env = await snapshotEnvironment(repository, stateFolder)
+  const name = repository.prefix === '' ? path : `${repository.prefix}/${path}`
+  const listed = await git(repository, ['ls-tree', '-z', '--full-tree', '-l', tree, '--', name], { env })
+  const [, id, size] = /^100\d{3} blob ([0-9a-f]+) +(\d+)\t/.exec(listed.toString('latin1')) ?? []
+  if (id === undefined) return undefined
+  const sizeBytes = Number(size)
+  if (sizeBytes > MAX_FILE_BYTES) return { sizeBytes, bytes: null }
+  return { sizeBytes, bytes: await git(repository, ['cat-file', 'blob', id], { env }) }
+}
+
+const MAX_FILE_BYTES = 5 * 1024 * 1024
+
 export const SAFE_DIFF = [
   '--no-ext-diff',
   '--no-textconv',

@@ -45,6 +45,14 @@ export async function branchState(repository: GitRepository, branches: Branches)
   return { ...branches, ahead, behind, uncommitted: uncommitted.length, conflicts: merged.conflicts }
 }
 
+/** The files where a branch left its base, as a tree. */
+export async function treeAtBase(repository: GitRepository, branches: Branches): Promise<string> {
+  const { ours, theirs } = await tipsOf(repository, branches)
+  const common = await git(repository, ['merge-base', ours, theirs], { okCodes: [0, 1] })
+  if (text(common) === '') throw refused(`${branches.branch} and ${branches.base} have no common commit.`)
+  return text(await git(repository, ['rev-parse', `${text(common)}^{tree}`]))
+}
+
 /**
  * Brings the commits of a branch into its base. The merge is made without a work tree. Where the base is checked out,
  * its files follow only if none of them is changed; otherwise the merge is refused, and no file is touched.

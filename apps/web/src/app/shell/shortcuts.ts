@@ -45,6 +45,19 @@ export const SHORTCUTS: readonly { group: string; list: readonly Shortcut[] }[] 
     ],
   },
   {
+    group: 'Review, while Changes are in view',
+    list: [
+      { keys: '.  ,', does: 'Next and previous change' },
+      { keys: '>  <', does: 'Next and previous file' },
+      { keys: 'X', does: 'Discard the change; Shift X the whole file' },
+      { keys: 'U', does: 'Undo the last discard; Shift U does it again' },
+      { keys: 'R', does: 'Comment on the change' },
+      { keys: 'C', does: 'Commit' },
+      { keys: 'M', does: 'Merge into the base branch' },
+      { keys: 'V  B', does: 'Side by side, ignore white space' },
+    ],
+  },
+  {
     group: 'The topmost decision in view',
     list: [
       { keys: 'A', does: 'Allow, or go ahead with a plan' },

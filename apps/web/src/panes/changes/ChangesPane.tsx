@@ -1,7 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useMemo, useState } from 'react'
+import { Suspense, useEffect, useMemo, useRef, useState } from 'react'
 import { DiffCount, FilePath } from '../../diff/DiffView.tsx'
+import type { ReviewLook } from '../../diff/review-rows.ts'
 import { editedPaths } from '../../diff/tool-edits.ts'
+import { BoundedMap } from '../../state/kept/bounded-map.ts'
 import { filePlace, type SessionStatus, type TreeDiff } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { usePulse } from '../../state/session/pulse.ts'
@@ -9,47 +11,52 @@ import { useSession, useSessionStore, useWorkDone } from '../../state/session/us
 import { Button } from '../../ui/controls/Button.tsx'
 import { Picker } from '../../ui/controls/Picker.tsx'
 import { Empty } from '../../ui/marks/Empty.tsx'
+import { late } from '../../ui/overlay/late.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { plural } from '../../ui/text/format.ts'
-import { type ChangedFile, changedFiles, splitChanges } from './changes.logic.ts'
+import {
+  BRANCH,
+  type ChangedFile,
+  changedFiles,
+  type Place,
+  placeNow,
+  splitChanges,
+  stepChange,
+  stepFile,
+  WORKING_TREE,
+} from './changes.logic.ts'
+import type { FileSource } from './FileBody.tsx'
 import { FileChange } from './FileChange.tsx'
+import { usePaneKeys } from './use-pane-keys.ts'
+import { useReview } from './use-review.ts'
 import './changes.css'
 
-export const WORKING_TREE = 'tree'
+const ReviewBar = late(() => import('./ReviewBar.tsx'))
+
 export interface ChangesPaneProps {
   status: SessionStatus
-  /** `WORKING_TREE`, or the id of a turn. */
+  /** `WORKING_TREE`, `BRANCH`, or the id of a turn. */
   scope: string
   onScope(scope: string): void
   /** How many files there are that this session edited, or that the turn changed, whenever that changes. */
   onCount(count: number): void
 }
 
-/** What the agent changed: since the last commit, or in one turn. Lines can be commented on. */
-export function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProps) {
+/** What the agent changed: since the last commit, on its branch, or in one turn; and what becomes of it. */
+export default function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProps) {
   const api = useApi()
-  const turns = useSession(({ state }) => state.turns)
+  const { sessionId } = status
   const store = useSessionStore()
   const whole = useSession(snapshot => snapshot.whole)
-  // With the turns, not with each item: a long session has many of those.
-  const messages = useMemo(() => {
-    const users = store.get().state.items.filter(item => item.kind === 'user')
-    return new Map(users.map(({ turnId, text }) => [turnId, text]))
-  }, [store, turns])
-  const scopes = useMemo(() => {
-    const ended = turns.filter(({ id, endedAt }) => id !== null && endedAt !== null)
-    const words = (turn: string | null) => firstWords(messages.get(turn) ?? '')
-    const each = ended.map(({ id }, index) => ({
-      value: id ?? '',
-      // Of a log of which only the end is loaded nobody knows the number.
-      label: whole ? `Turn ${index + 1} · ${words(id)}` : words(id),
-    }))
-    return [{ value: WORKING_TREE, label: 'Since the last commit' }, ...each.reverse()]
-  }, [turns, messages, whole])
+  const review = useReview(status)
+  const { branches } = review.state ?? {}
+  const scopes = useScopes(branches?.base)
   const { data, error, isPending, refetch } = useQuery<TreeDiff | null>({
-    queryKey: ['diff', status.sessionId, scope],
-    queryFn: () =>
-      scope === WORKING_TREE ? api.workingTreeDiff(filePlace(status)) : api.turnDiff(status.sessionId, scope),
+    queryKey: ['diff', sessionId, scope],
+    queryFn: () => {
+      if (scope === BRANCH) return api.branchDiff(sessionId)
+      return scope === WORKING_TREE ? api.workingTreeDiff(filePlace(status)) : api.turnDiff(sessionId, scope)
+    },
     placeholderData: before => before,
     staleTime: 0,
     // Who looks through many turns must not keep all of their changes.
@@ -57,7 +64,8 @@ export function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProp
     retry: false,
   })
   const workDone = useWorkDone()
-  usePulse(workDone, () => (scope === WORKING_TREE ? refetch() : Promise.resolve()))
+  const isOfTurn = scope !== WORKING_TREE && scope !== BRANCH
+  usePulse(workDone, () => (isOfTurn ? Promise.resolve() : refetch()))
   const { own, others } = useMemo(() => {
     const files = data ? changedFiles(data) : []
     if (scope !== WORKING_TREE) return { own: files, others: [] }
@@ -68,26 +76,52 @@ export function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProp
   }, [data, scope, store, status.projectRoot, status.worktree, workDone, whole])
   const count = own.length + others.length
   useEffect(() => onCount(own.length), [own.length])
-  const [asked, setAsked] = useState({ path: '', times: 0 })
-  const list = (files: readonly ChangedFile[]) =>
-    files.map(file => (
-      <FileChange
-        key={file.path}
-        sessionId={status.sessionId}
-        file={file}
-        {...(asked.path === file.path ? { asked: asked.times } : {})}
-      />
-    ))
+
+  const isFromTools = data !== null && data !== undefined && 'source' in data && data.source === 'tools'
+  const hasFiles = review.state !== undefined && !isFromTools
+  const source = useMemo(
+    (): FileSource => ({
+      ...{ sessionId, hasFiles },
+      ...(isOfTurn ? { turnId: scope } : {}),
+      ...(scope === BRANCH ? { since: 'base' as const } : {}),
+    }),
+    [sessionId, hasFiles, scope, isOfTurn],
+  )
+  const canDiscard = hasFiles && review.waits === null && scope !== BRANCH
+  const onDiscard = useLatest((file: ChangedFile, hunk: number | null) => {
+    const chosen = hunk === null ? undefined : file.diff.hunks[hunk]
+    const { path, renamedFrom } = file
+    const hunks = chosen && [{ ...chosen, lines: [...chosen.lines] }]
+    const files = [{ path, ...(renamedFrom ? { renamedFrom } : {}), ...(hunks ? { hunks } : {}) }]
+    void review.run(() => api.discardChanges({ sessionId, ...(isOfTurn ? { turnId: scope } : {}), files }))
+  })
+  const { at, onPlace, onFile } = usePlace(own, canDiscard ? onDiscard : undefined)
+  const { look, controls } = useLook()
+
+  const list = (files: readonly ChangedFile[], discard: typeof onDiscard | undefined) => {
+    let before = 0
+    return files.map(file => {
+      const isEager = before < EAGER_LINES
+      before += file.diff.added + file.diff.removed + 4 * file.diff.hunks.length + 1
+      return (
+        <FileChange
+          key={file.path}
+          {...{ file, source, look, isEager, onPlace }}
+          at={at?.path === file.path ? at : null}
+          onDiscard={discard}
+        />
+      )
+    })
+  }
   return (
     <div className="changes">
       <div className="changes__scope">
         <Picker label="Changes of" value={scope} options={scopes} onChange={onScope} look="boxed" />
         {own.length > 0 ? <Sum files={own} /> : null}
+        {own.length > 0 ? controls : null}
       </div>
-      {own.length > 1 ? (
-        <FileList files={own} onFile={path => setAsked(({ times }) => ({ path, times: times + 1 }))} />
-      ) : null}
-      {list(own)}
+      {own.length > 1 ? <FileList files={own} onFile={onFile} /> : null}
+      {list(own, canDiscard ? onDiscard : undefined)}
       {others.length > 0 ? (
         <>
           <p className="changes__other">
@@ -98,7 +132,7 @@ export function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProp
               </Button>
             )}
           </p>
-          {list(others)}
+          {list(others, undefined)}
         </>
       ) : null}
       {isPending || count > 0 ? null : (
@@ -112,10 +146,127 @@ export function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProp
             : data === null
               ? 'Run git init in the project to see what agents change.'
               : 'Edits of the agent show up here.'}
+          {scope === WORKING_TREE && branches && branches.ahead > 0 ? (
+            <Button onClick={() => onScope(BRANCH)}>
+              {`Show ${plural(branches.ahead, 'commit')} of this branch`}
+            </Button>
+          ) : null}
         </Empty>
       )}
+      {review.state ? (
+        <Suspense fallback={null}>
+          <ReviewBar {...{ sessionId, review }} state={review.state} />
+        </Suspense>
+      ) : null}
     </div>
   )
+}
+
+/** So many lines are drawn at once; those below come when they are near. */
+const EAGER_LINES = 400
+
+function useScopes(base: string | undefined) {
+  const turns = useSession(({ state }) => state.turns)
+  const store = useSessionStore()
+  const whole = useSession(snapshot => snapshot.whole)
+  // With the turns, not with each item: a long session has many of those.
+  const messages = useMemo(() => {
+    const users = store.get().state.items.filter(item => item.kind === 'user')
+    return new Map(users.map(({ turnId, text }) => [turnId, text]))
+  }, [store, turns])
+  return useMemo(() => {
+    const ended = turns.filter(({ id, endedAt }) => id !== null && endedAt !== null)
+    const words = (turn: string | null) => firstWords(messages.get(turn) ?? '')
+    const each = ended.map(({ id }, index) => ({
+      value: id ?? '',
+      // Of a log of which only the end is loaded nobody knows the number.
+      label: whole ? `Turn ${index + 1} · ${words(id)}` : words(id),
+    }))
+    const branch = base === undefined ? [] : [{ value: BRANCH, label: `All that ${base} does not have` }]
+    return [{ value: WORKING_TREE, label: 'Since the last commit' }, ...branch, ...each.reverse()]
+  }, [turns, messages, whole, base])
+}
+
+/** Where the person is in the review, and the keys that go on from there. */
+function usePlace(
+  files: readonly ChangedFile[],
+  onDiscard: ((file: ChangedFile, hunk: number | null) => void) | undefined,
+) {
+  const [at, setAt] = useState<(Place & { times: number; remarks: number }) | null>(null)
+  const go = (place: Place | null, remarks = 0) => {
+    if (place) setAt(before => ({ ...place, times: (before?.times ?? 0) + 1, remarks }))
+  }
+  const onPlace = useLatest((place: Place) => {
+    // Reached by the pointer or by Tab: it has the focus already.
+    if (at?.path !== place.path || at.hunk !== place.hunk)
+      setAt(before => ({ ...place, times: before?.path === place.path ? before.times : 0, remarks: 0 }))
+  })
+  const file = files.find(({ path }) => path === at?.path)
+  const discard = (hunk: number | null) => {
+    if (!file || !onDiscard) return undefined
+    return () => onDiscard(file, hunk)
+  }
+  const hunk = at === null || at.hunk < 0 || !file?.diff.hunks[at.hunk] ? null : at.hunk
+  usePaneKeys({
+    '.': () => go(stepChange(files, at, 1)),
+    ',': () => go(stepChange(files, at, -1)),
+    '>': () => go(stepFile(files, at, 1)),
+    '<': () => go(stepFile(files, at, -1)),
+    x: discard(hunk),
+    X: discard(null),
+    r:
+      file && file.diff.hunks.length > 0
+        ? () => go(placeNow(files, at as Place), (at?.remarks ?? 0) + 1)
+        : undefined,
+  })
+  // What had the focus may be gone with what was taken back.
+  useEffect(() => {
+    if (at === null || document.activeElement !== document.body) return
+    go(placeNow(files, at) ?? stepFile(files, null, 1))
+  }, [files])
+  const onFile = (path: string) => go({ path, hunk: -1 })
+  return { at, onPlace, onFile }
+}
+
+const kept = new BoundedMap<boolean>('chirality-review-look', 4)
+
+/** How changes are shown, as it was chosen last. */
+function useLook() {
+  const [look, setLook] = useState<ReviewLook>(() => ({
+    split: kept.get('split') ?? false,
+    ignoresBlanks: kept.get('ignoresBlanks') ?? false,
+  }))
+  const toggle = (part: keyof ReviewLook) => {
+    kept.set(part, !look[part])
+    setLook({ ...look, [part]: !look[part] })
+  }
+  usePaneKeys({ v: () => toggle('split'), b: () => toggle('ignoresBlanks') })
+  const button = (part: keyof ReviewLook, label: string, title: string) => (
+    <Button look="quiet" size="small" aria-pressed={look[part]} title={title} onClick={() => toggle(part)}>
+      {label}
+    </Button>
+  )
+  const controls = (
+    <span className="changes__look">
+      {button('split', 'Side by side', 'What was beside what is (V)')}
+      {button('ignoresBlanks', 'Ignore white space', 'Do not show changes of white space alone (B)')}
+    </span>
+  )
+  return { look, controls }
+}
+
+/** The same function each time, which does what the last one does. */
+function useLatest<A extends unknown[]>(action: (...args: A) => void): (...args: A) => void {
+  const latest = useRef(action)
+  useEffect(() => {
+    latest.current = action
+  })
+  const [stable] = useState(
+    () =>
+      (...args: A) =>
+        latest.current(...args),
+  )
+  return stable
 }
 
 function Sum({ files }: { files: readonly ChangedFile[] }) {

@@ -146,6 +146,9 @@ function MessageActions(props: { text: string; turnId: string | null; own?: bool
       {own && actions.retry ? (
         <IconButton icon="retry" label="Retry this message" onClick={() => actions.retry?.(text, turnId)} />
       ) : null}
+      {own && turnId !== null && actions.goBack ? (
+        <IconButton icon="undo" label="Back to here" onClick={() => actions.goBack?.(turnId)} />
+      ) : null}
       {turnId !== null && actions.fork ? (
         <IconButton icon="fork" label="Fork from here" onClick={() => actions.fork?.(turnId)} />
       ) : null}

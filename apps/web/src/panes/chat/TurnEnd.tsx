@@ -48,6 +48,9 @@ export function TurnEnd({ turn }: { turn: TurnState }) {
             onClick={() => actions.retry?.(texts().message, id)}
           />
         ) : null}
+        {id !== null && actions.goBack ? (
+          <IconButton icon="undo" label="Back to before this turn" onClick={() => actions.goBack?.(id)} />
+        ) : null}
         {id !== null && actions.fork ? (
           <IconButton icon="fork" label="Fork from here" onClick={() => actions.fork?.(id)} />
         ) : null}

@@ -7,6 +7,7 @@ import { useSession, useSessionStore } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { plural } from '../../ui/text/format.ts'
+import { WentBackNotice } from '../session/WentBackNotice.tsx'
 import { WorktreeNotice } from '../session/WorktreeNotice.tsx'
 import { ProjectSettings } from '../trust/ProjectSettings.tsx'
 import { Chips } from './Chips.tsx'
@@ -88,6 +89,7 @@ export function Composer({ status }: { status: SessionStatus }) {
       ) : null}
       <ProjectSettings status={status} when="unused" />
       <WorktreeNotice status={status} />
+      <WentBackNotice sessionId={sessionId} />
       <SteeredList steered={status.steered} />
       <QueueList status={status} />
       <OutboxList sessionId={sessionId} />

@@ -19,7 +19,7 @@ import { Empty } from '../../ui/marks/Empty.tsx'
 import { late } from '../../ui/overlay/late.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
-import { WORKING_TREE } from '../changes/ChangesPane.tsx'
+import { WORKING_TREE } from '../changes/changes.logic.ts'
 import { type ChatHandle, ChatPane, Skeleton } from '../chat/ChatPane.tsx'
 import { AfterDemo } from '../chat/FirstMessage.tsx'
 import { Composer } from '../composer/Composer.tsx'
@@ -29,6 +29,7 @@ import { SidePanel } from './SidePanel.tsx'
 import './session.css'
 
 const Contents = late(() => import('../find/Contents.tsx'))
+const BackDialog = late(() => import('./BackDialog.tsx'))
 const OutputView = late(() => import('../output/OutputView.tsx'))
 
 export function SessionPage() {
@@ -84,8 +85,12 @@ function OpenSession({ status }: { status: SessionStatus }) {
   const [onFork] = useState(() => (atSeq: number | undefined) => setForking({ atSeq }))
   const basic = useActions(status, onFork)
   const [output, setOutput] = useState<string | null>(null)
+  const [backTo, setBackTo] = useState<string | null>(null)
   const actions = useMemo(
-    () => ({ ...basic, showChanges: (id: string) => showChanges(id), showOutput: setOutput }),
+    () => ({
+      ...{ ...basic, showChanges: (id: string) => showChanges(id), showOutput: setOutput },
+      goBack: setBackTo,
+    }),
     [basic],
   )
 
@@ -159,6 +164,9 @@ function OpenSession({ status }: { status: SessionStatus }) {
                 onClose={shell.close}
               />
             ) : null}
+            {backTo === null ? null : (
+              <BackDialog sessionId={sessionId} turnId={backTo} onClose={() => setBackTo(null)} />
+            )}
             {output === null ? null : <OutputView toolId={output} onClose={() => setOutput(null)} />}
           </Suspense>
           {forking ? (

@@ -7,9 +7,10 @@ import type { SessionStatus } from '../../state/server/server-api.ts'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { Splitter } from '../../ui/controls/Splitter.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
-import { ChangesPane } from '../changes/ChangesPane.tsx'
+import { late } from '../../ui/overlay/late.tsx'
 import { PANEL_TABS, type PanelTab, useIsPanelSheet } from './panel-place.ts'
 
+const ChangesPane = late(() => import('../changes/ChangesPane.tsx'))
 const ActivityPane = lazy(() => import('../activity/ActivityPane.tsx'))
 const FilesPane = lazy(() => import('../files/FilesPane.tsx'))
 const RawPane = lazy(() => import('../raw/RawPane.tsx'))

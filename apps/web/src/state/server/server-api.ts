@@ -10,6 +10,7 @@ import type {
 } from '@chirality/core'
 import type { CallInputs, CallOutputs, FleetEvent } from '@chirality/server'
 import type { LoopSummary, LoopsApi } from './loops-api.ts'
+import type { ReviewApi } from './review-api.ts'
 import type { SettingsApi } from './settings-api.ts'
 
 /** What the agent of a fork gets: its own conversation, all of it or up to there, or a written account. */
@@ -19,7 +20,7 @@ export type UsageReport = CallOutputs['sessions']['usage']
 
 export type SignedInBrowser = Omit<CallOutputs['system']['browsers'][number], 'addedAt'>
 
-export interface ServerApi extends SettingsApi, LoopsApi {
+export interface ServerApi extends SettingsApi, LoopsApi, ReviewApi {
   watchFleet(watcher: FleetWatcher): () => void
   /** Everything after `afterSeq`, then what happens; goes on by itself after a lost connection. */
   watchSession(sessionId: string, afterSeq: number, watcher: SessionWatcher): () => void

@@ -2,6 +2,7 @@ import { type Envelope, SIGNED_OUT_CLOSE, SOCKET_PROTOCOL, TextsOnce, TOKEN_PROT
 import type { AppRouter } from '@chirality/server'
 import { createTRPCClient, createWSClient, type TRPCClient, TRPCClientError, wsLink } from '@trpc/client'
 import { loopCalls } from './loops-api.ts'
+import { reviewCalls } from './review-api.ts'
 import type {
   ConnectionState,
   FilePlace,
@@ -67,6 +68,7 @@ export function createTrpcApi(
     ...projectCalls(client),
     ...settingsCalls(client),
     ...loopCalls(client),
+    ...reviewCalls(client),
     ...sessionCalls(client),
     ...listCalls(client),
     exportSession: async (...[sessionId, format]: Parameters<ServerApi['exportSession']>) => {

@@ -49,6 +49,8 @@ export interface SessionActions {
   /** Sends the agent on after a limit that it reached. */
   goOn?: (turnId: string | null) => void
   fork?: (turnId: string) => void
+  /** Files and conversation as they were before the turn; asks first. */
+  goBack?: (turnId: string) => void
   showChanges?: (turnId: string) => void
   /** All that a command printed, by the id of its call. */
   showOutput?: (toolId: string) => void

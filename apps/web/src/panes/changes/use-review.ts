@@ -1,0 +1,61 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { ReviewState } from '../../state/server/review-api.ts'
+import type { SessionStatus } from '../../state/server/server-api.ts'
+import { useApi } from '../../state/server/use-api.ts'
+import { usePulse } from '../../state/session/pulse.ts'
+import { useWorkDone } from '../../state/session/use-session.ts'
+import { messageOf } from '../../ui/text/error-message.ts'
+
+export interface Review {
+  /** Undefined without git, and while it is not known. */
+  state: ReviewState | undefined
+  /** Why nothing can be done now; null when it can. */
+  waits: string | null
+  /** Why the last thing was refused, in the words of the server. */
+  failure: string | null
+  /** Does something, and reads again what changed by it. Resolves to undefined where it was refused. */
+  run<T>(action: () => Promise<T>): Promise<T | undefined>
+  forgetFailure(): void
+}
+
+/** What can be done with the changes of a session. */
+export function useReview(status: SessionStatus): Review {
+  const { sessionId, phase } = status
+  const api = useApi()
+  const queries = useQueryClient()
+  const [isBusy, setBusy] = useState(false)
+  const [failure, setFailure] = useState<string | null>(null)
+  const { data, refetch } = useQuery({
+    queryKey: ['review', sessionId],
+    queryFn: () => api.reviewState(sessionId),
+    ...{ staleTime: 0, gcTime: 0, retry: false },
+  })
+  const workDone = useWorkDone()
+  const rests = phase === 'idle'
+  usePulse(`${rests} ${workDone}`, () => (rests ? refetch() : Promise.resolve()))
+  const run = async <T>(action: () => Promise<T>): Promise<T | undefined> => {
+    if (isBusy) return undefined
+    setBusy(true)
+    setFailure(null)
+    try {
+      return await action()
+    } catch (error) {
+      setFailure(messageOf(error))
+      return undefined
+    } finally {
+      await Promise.all(
+        ['review', 'diff', 'changed-file'].map(key =>
+          queries.invalidateQueries({ queryKey: [key, sessionId] }),
+        ),
+      )
+      setBusy(false)
+    }
+  }
+  const waits = rests
+    ? isBusy
+      ? 'One moment.'
+      : null
+    : 'The agent is at work: discard, commit and merge when it rests.'
+  return { state: data ?? undefined, waits, failure, run, forgetFailure: () => setFailure(null) }
+}
