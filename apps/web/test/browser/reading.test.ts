@@ -45,6 +45,59 @@ test('the files of a change are listed; by the keyboard one is opened and brough
   await close()
 })
 
+test('a thousand files and a diff of fifty thousand lines: only what is near is drawn, and keys reach all of it', async () => {
+  const { page, complaints, close } = await dashboard.open({ path: '/s/s1', scene: manyLines })
+  const changes = page.getByRole('tabpanel')
+  await changes.getByText('1001 files').waitFor()
+  const drawn = () => changes.locator('.diff__line').count()
+  await expect.poll(drawn).toBeGreaterThan(50)
+  expect(await drawn()).toBeLessThan(2500)
+  // The long file is the last; opened, its first lines are there, and the others come when they are scrolled to.
+  await page.keyboard.press('Escape')
+  await page.keyboard.press(',')
+  await changes.getByText('const n0 = 0', { exact: true }).waitFor()
+  await changes.evaluate(element => {
+    const long = element.querySelector('[aria-label="src/z-long.ts"]') as HTMLElement
+    element.scrollTop += long.getBoundingClientRect().height / 2
+  })
+  await changes.getByText(/^const n2[456]\d{3} = /).first().waitFor()
+  expect(await drawn()).toBeLessThan(2500)
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('side by side and without white space, by keys; what was taken back has its undo', async () => {
+  const { page, api, complaints, close } = await dashboard.open({ path: '/s/s1', scene: inReview })
+  const file = page.getByRole('region', { name: 'src/a.ts' })
+  await file.getByText('lines 10–12').waitFor()
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('v')
+  await expect.poll(() => file.locator('.split').count()).toBe(3)
+  await page.keyboard.press('b')
+  await file.getByText('Only white space differs').waitFor()
+  await page.keyboard.press('b')
+  await page.keyboard.press('.')
+  await page.keyboard.press('x')
+  await expect.poll(() => api.called('review.discard')).toHaveLength(1)
+  const lines = [' const a = 1', '-if (a) {', '+  if (a) {', ' }']
+  expect(api.called('review.discard')).toEqual([
+    { sessionId: 's1', files: [{ path: 'src/a.ts', hunks: [{ oldStart: 10, newStart: 10, lines }] }] },
+  ])
+  // A refusal is said where the review is, with its reason.
+  api.faults.set('review.undo', 'src/a.ts changed since. Nothing was changed.')
+  await page.keyboard.press('u')
+  await page.getByRole('alert').getByText('src/a.ts changed since. Nothing was changed.').waitFor()
+  expect(await axeViolationsInBothSchemes(page)).toEqual([])
+  await page.setViewportSize({ width: 390, height: 844 })
+  await page.getByRole('button', { name: 'Changes and more' }).click()
+  await file.getByText('lines 10–12').waitFor()
+  const panel = page.getByRole('tabpanel')
+  expect(await panel.evaluate(element => element.scrollWidth - element.clientWidth)).toBe(0)
+  expect(await axeViolations(page)).toEqual([])
+  expect(complaints).toEqual([])
+  await close()
+})
+
 test('a diff on a phone wraps and has nothing that axe finds, light and dark', async () => {
   const { page, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay, ...PHONE })
   const edit = page.getByRole('article', { name: /^Edited/ })
@@ -57,6 +110,31 @@ test('a diff on a phone wraps and has nothing that axe finds, light and dark', a
   expect(await axeViolationsInBothSchemes(page)).toEqual([])
   await close()
 })
+
+const WORKTREE = { id: 'w1', folder: '/data/w1', branch: 'chirality/w1', baseBranch: 'main' }
+
+function manyLines(api: CannedApi): void {
+  api.add({ sessionId: 's1', projectRoot: '/code/parser-kit', lastTurn: 'completed', worktree: WORKTREE })
+  const names = Array.from({ length: 1000 }, (_, i) => `src/f${String(i).padStart(4, '0')}.ts`)
+  const small = names.map(name => `--- a/${name}\n+++ b/${name}\n@@ -1 +1 @@\n-const a = 1\n+const a = 2\n`)
+  const lines = Array.from({ length: 50_000 }, (_, i) => `+const n${i} = ${i}\n`).join('')
+  api.patch = `${small.join('')}--- /dev/null\n+++ b/src/z-long.ts\n@@ -0,0 +1,50000 @@\n${lines}`
+}
+
+function inReview(api: CannedApi): void {
+  api.add({ sessionId: 's1', projectRoot: '/code/parser-kit', lastTurn: 'completed', worktree: WORKTREE })
+  api.patch = '--- a/src/a.ts\n+++ b/src/a.ts\n@@ -10,3 +10,3 @@\n const a = 1\n-if (a) {\n+  if (a) {\n }\n'
+  const move = { what: 'Discarded src/b.ts', at: '2026-01-01T12:00:00Z', files: ['src/b.ts'] }
+  api.review = {
+    branches: {
+      ...{ branch: 'chirality/w1', base: 'main', ahead: 2, behind: 1, uncommitted: 1 },
+      conflicts: ['src/c.ts'],
+    },
+    ...{ proposedMessage: 'Indent', hooks: ['pre-commit'], uncommitted: ['src/a.ts'] },
+    moves: [{ id: 'm1', state: 'done', ...move }],
+    untold: ['The user took back changes of yours and does not want them again: src/b.ts.'],
+  }
+}
 
 function manyFiles(api: CannedApi): void {
   aBusyDay(api)

@@ -16,6 +16,7 @@ import type {
   TreeDiff,
   UsageReport,
 } from '../../src/state/server/server-api.ts'
+import type { ReviewState } from '../../src/state/server/review-api.ts'
 import { aHarness } from './harnesses.ts'
 import { aStatus, aUsage } from './statuses.ts'
 
@@ -78,6 +79,7 @@ export class CannedApi {
   repositories: string[] = []
   worktreePlan: Record<string, unknown> = { can: false, branches: [], othersAtWork: 0, reason: 'No git.' }
   worktrees: { id: string; condition: string }[] = []
+  review: ReviewState | null = null
   readonly #discarded = new Map<string, SessionStatus>()
   /** What the project brings for its agents. */
   /** Of every persona. */
@@ -479,6 +481,7 @@ export class CannedApi {
       for (const worktree of this.worktrees) if (worktree.id === id) worktree.condition = 'ready'
       return null
     },
+    'review.state': () => this.review,
     'files.diff': () => ({ patch: this.patch, files: this.changed, truncated: false }),
     'files.turnDiff': () => ({ patch: this.patch, files: this.changed, truncated: false, source: 'git' }),
     'files.tree': ({ path }: { path: string }) => ({
