@@ -85,6 +85,7 @@ test('side by side and without white space, by keys; what was taken back has its
   ])
   // A refusal is said where the review is, with its reason.
   api.faults.set('review.undo', 'src/a.ts changed since. Nothing was changed.')
+  await expect.poll(() => page.getByRole('button', { name: 'Undo' }).isEnabled()).toBe(true)
   await page.keyboard.press('u')
   await page.getByRole('alert').getByText('src/a.ts changed since. Nothing was changed.').waitFor()
   expect(await axeViolationsInBothSchemes(page)).toEqual([])

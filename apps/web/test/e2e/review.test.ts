@@ -98,10 +98,14 @@ test('by keyboard alone: review, discard and undo, comment, commit, merge; then 
   const now = () => readFile(path.join(folder, 'src/lines.ts'), 'utf8')
   expect(await now()).toContain('line39 = 39\n')
   await look(page, 'discarded')
+  const canPress = (name: string) =>
+    expect.poll(() => review.getByRole('button', { name }).isEnabled(), { timeout: 30_000 }).toBe(true)
+  await canPress('Undo')
   await keys.press('u')
   await review.getByText('Undone: Discarded a change in src/lines.ts').waitFor()
   await lines.getByText('3900').first().waitFor()
   expect(await now()).toContain('line39 = 3900\n')
+  await canPress('Redo')
 
   // A comment on the line, which goes with the next message.
   await keys.press('<')
