@@ -60,7 +60,10 @@ test('a thousand files and a diff of fifty thousand lines: only what is near is 
     const long = element.querySelector('[aria-label="src/z-long.ts"]') as HTMLElement
     element.scrollTop += long.getBoundingClientRect().height / 2
   })
-  await changes.getByText(/^const n2[456]\d{3} = /).first().waitFor()
+  await changes
+    .getByText(/^const n2[456]\d{3} = /)
+    .first()
+    .waitFor()
   expect(await drawn()).toBeLessThan(2500)
   expect(complaints).toEqual([])
   await close()

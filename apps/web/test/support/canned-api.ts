@@ -1,5 +1,6 @@
 import type { Envelope, HarnessInstallStatus, UIEvent } from '@chirality/core'
 import type { Page, WebSocketRoute } from 'playwright-core'
+import type { ReviewState } from '../../src/state/server/review-api.ts'
 import type {
   HarnessInfo,
   NativeLine,
@@ -16,7 +17,6 @@ import type {
   TreeDiff,
   UsageReport,
 } from '../../src/state/server/server-api.ts'
-import type { ReviewState } from '../../src/state/server/review-api.ts'
 import { aHarness } from './harnesses.ts'
 import { aStatus, aUsage } from './statuses.ts'
 
