@@ -1,6 +1,7 @@
 import { launchBrowser } from '../../../.scripts/browser.ts'
 import { reportBench } from '../../../packages/core/bench/report.ts'
 import { initialScript, loadRows } from './rows/load.ts'
+import { loadedRows } from './rows/loaded.ts'
 import { openRows } from './rows/open.ts'
 import { partRows } from './rows/parts.ts'
 import { streamRows } from './rows/stream.ts'
@@ -13,6 +14,7 @@ try {
     ...(await partRows(browser)),
     ...(await openRows(browser)),
     ...(await streamRows(browser)),
+    ...(await loadedRows(browser)),
   ])
 } finally {
   await browser.close()

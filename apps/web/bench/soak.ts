@@ -12,6 +12,8 @@ const ROUND_SECONDS = Math.min(30, (MINUTES * 60) / 20)
 const DELTAS_PER_SECOND = 100
 const DELTA_CHARS = 24
 const PIECES_PER_TOOL = 200
+/** In the sidebar from the beginning, besides those that come and go. */
+const SIDEBAR_SESSIONS = 50
 /** More than the page keeps in memory. */
 const KEPT_SESSIONS = 6
 /** Of what the logs grew by. A page that kept what it has shown would keep all of it. */
@@ -33,6 +35,7 @@ try {
 }
 
 async function soak(): Promise<{ samples: Sample[]; logBytes: number }> {
+  for (let i = 1; i <= SIDEBAR_SESSIONS; i++) await app.createSession(`Earlier ${i}`)
   const page = await app.page()
   // Half an hour of a machine that others use, too, has slow minutes.
   page.setDefaultTimeout(PATIENCE_MS)

@@ -62,6 +62,11 @@ export class BenchApp {
     return this.#send({ do: 'stream', sessionId, plan })
   }
 
+  /** Resolves when the turns of all of them are over. */
+  async streamAll(sessionIds: string[], plan: StreamPlan): Promise<void> {
+    await this.#send({ do: 'stream-all', sessionIds, plan })
+  }
+
   async close(): Promise<void> {
     await this.#context?.close()
     const exited = once(this.#child, 'exit')

@@ -6,6 +6,8 @@ export type Command =
   | { do: 'delete'; sessionId: string }
   /** A turn that writes `text`; answers when it is over. */
   | { do: 'stream'; sessionId: string; plan: StreamPlan }
+  /** The same in several sessions at once. */
+  | { do: 'stream-all'; sessionIds: string[]; plan: StreamPlan }
 
 export interface StreamPlan {
   text: string

@@ -43,6 +43,13 @@ async function run(command: Command): Promise<Reply> {
       await session.settled()
       return { sentAt: harness.sentAt, logBytes: statSync(session.log.path).size }
     }
+    case 'stream-all': {
+      harness.plan = command.plan
+      const sessions = await Promise.all(command.sessionIds.map(id => host.session(id)))
+      await Promise.all(sessions.map(session => session.start('Write it.')))
+      await Promise.all(sessions.map(session => session.settled()))
+      return {}
+    }
     case 'delete':
       // By a call of its own: only those are told to the pages.
       await fetch(`${url}/api/harness/session/${command.sessionId}`, {

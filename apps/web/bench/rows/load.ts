@@ -34,6 +34,7 @@ export async function loadRows(browser: Browser): Promise<BenchRow[]> {
       return { paint: first?.startTime ?? 0, interactive: performance.now() }
     })
     await page.close()
+    const throttled = await usableWhenThrottled(browser, server.url)
     return [
       benchRow({
         name: 'first paint, ms',
@@ -49,8 +50,37 @@ export async function loadRows(browser: Browser): Promise<BenchRow[]> {
         better: 'lower',
         detail: 'with its decision',
       }),
+      benchRow({
+        ...{ name: 'session usable on a slow machine and line, ms', ratio: throttled, bar: 1500 },
+        ...{ better: 'lower', detail: `processor ${SLOWER} times slower, ${MBIT} Mbit/s, ${DELAY_MS} ms` },
+      }),
     ]
   } finally {
     await server.close()
   }
+}
+
+const SLOWER = 4
+const MBIT = 10
+const DELAY_MS = 40
+
+/** The throttled profile: what a cheap laptop on a home network is. */
+async function usableWhenThrottled(browser: Browser, url: string): Promise<number> {
+  const context = await browser.newContext()
+  const page = await context.newPage()
+  const client = await context.newCDPSession(page)
+  await client.send('Emulation.setCPUThrottlingRate', { rate: SLOWER })
+  const bytesPerSecond = (MBIT * 1e6) / 8
+  await client.send('Network.emulateNetworkConditions', {
+    ...{ offline: false, latency: DELAY_MS },
+    ...{ downloadThroughput: bytesPerSecond, uploadThroughput: bytesPerSecond },
+  })
+  const api = new CannedApi()
+  aBusyDay(api)
+  await api.connect(page)
+  await page.goto(`${url}/s/s1#sign-in=x`)
+  await page.getByText('Run this command?').waitFor()
+  const usable = await page.evaluate(() => performance.now())
+  await context.close()
+  return usable
 }

@@ -128,11 +128,11 @@ function paragraphs(pieces: number): string {
   return Array.from({ length: pieces }, (_, i) => piece(i).padEnd(PIECE_CHARS)).join('')
 }
 
-async function freshSession(app: BenchApp, title: string): Promise<{ page: Page; sessionId: string }> {
+export async function freshSession(app: BenchApp, title: string): Promise<{ page: Page; sessionId: string }> {
   const sessionId = await app.createSession(title)
   const page = await app.page(`/s/${sessionId}`)
   await page.locator('.chat').waitFor()
-  await page.getByText('● connected').waitFor()
+  await page.getByText('Connected').waitFor()
   // Fonts, colours and what is fetched ahead are part of the load.
   await page.waitForTimeout(2000)
   return { page, sessionId }
