@@ -71,7 +71,10 @@ interface Opened {
 }
 
 async function openFromSidebar(page: Page): Promise<Opened> {
-  await page.getByRole('link', { name: /Long session/ }).waitFor()
+  await page
+    .locator('.sidebar')
+    .getByRole('link', { name: /Long session/ })
+    .waitFor()
   // What is made ready for later is part of the load.
   await page.waitForTimeout(SETTLE_MS)
   return page.evaluate(
