@@ -7,6 +7,7 @@ export {
   readConfiguredAgents,
   removeConfiguredAgent,
 } from './acp/configured-agents.ts'
+export { type AgentProbe, type OwnAgent, OwnAgents } from './acp/own-agents.ts'
 export type { ClaudeCodeHarnessConfig } from './claude-code/config.ts'
 export { ClaudeCodeHarness } from './claude-code/harness.ts'
 export { bundledClaude } from './claude-code/install/executable.ts'

@@ -11,6 +11,13 @@ export class HarnessRegistry<H extends Harness = Harness> {
     this.#harnesses.set(harness.id, harness)
   }
 
+  /** Returns the harness that was registered. Turns that run with it go on. */
+  unregister(id: HarnessId): H | undefined {
+    const harness = this.#harnesses.get(id)
+    this.#harnesses.delete(id)
+    return harness
+  }
+
   get(id: HarnessId): H | undefined {
     return this.#harnesses.get(id)
   }

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { SessionHarness } from '@chirality/core'
 import { PersonaManager } from '@chirality/personas'
-import type { HarnessRegistry, RunnerLogEntry } from '@chirality/runner'
+import { type HarnessRegistry, OwnAgents, type RunnerLogEntry } from '@chirality/runner'
 import { SessionHost, StorageError, sweepTemporaries, userDataFolder } from '@chirality/sessions'
 import { SignedInBrowsers } from './browsers/signed-in-browsers.ts'
 import { TurnChanges } from './changes/turn-changes.ts'
@@ -38,6 +38,8 @@ import { appRouter } from './trpc/router.ts'
 export interface ServerOptions {
   /** The available agents. Pass `onHarnessLog` as `onLog` to each. */
   harnesses: HarnessRegistry<SessionHarness>
+  /** The agents that the user added. Default: those of the data folder, with harnesses as they come. */
+  agents?: OwnAgents
   /** Folders that the user names at the start of the server: they are registered and opened. */
   projects?: string[]
   /** Default 127.0.0.1. Any address beyond loopback needs `exposed`. */
@@ -147,6 +149,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const push = new PushService({ home, host, loops, onFault, allowLocal: options.allowLocalPush })
   const services: AppServices = {
     ...{ host, personas, changes, browsers, push, loops, projects, harnesses: options.harnesses },
+    agents: options.agents ?? new OwnAgents({ dataFolder: home, harnesses: options.harnesses }),
     programs: new Programs(home, keys),
     removed: new RemovedSessions(),
     discarded: new DiscardedSessions({ home, deleteForGood: id => deleteForGood(services, id) }),

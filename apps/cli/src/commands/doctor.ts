@@ -23,7 +23,7 @@ export async function doctor(args: string[], output: Output): Promise<number> {
   const cwd = project.ok ? project.detail : undefined
   // The harnesses of the dashboard, so that both report the same.
   const environment = agentEnvironment(await serverEnvironment())
-  const harnesses = await serverHarnesses(() => {}, undefined, { environment })
+  const { harnesses } = await serverHarnesses(() => {}, undefined, { environment })
   // A harness that fails to answer is reported like a missing one, beside the others.
   const statuses = await harnesses.checkAllInstallStatus()
   const agents = await Promise.all(

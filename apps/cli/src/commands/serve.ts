@@ -106,10 +106,10 @@ export async function start(options: ServeOptions, projects: string[], demo?: Ru
   let server: RunningServer | undefined
   try {
     server = await startServer({
-      harnesses: await serverHarnesses(entry => server?.log(entry), demo, {
+      ...(await serverHarnesses(entry => server?.log(entry), demo, {
         environment,
         keepMemory: options.keepMemory,
-      }),
+      })),
       projects,
       ...(demo
         ? { demo: { projectRoot: demo.projectRoot, prompt: demo.prompt, session: demo.session } }

@@ -212,3 +212,53 @@ test('raw logs are kept as long as is chosen, and what would go is shown before 
   await there.getByRole('button', { name: 'Keep them' }).tap()
   expect(existsSync(recent)).toBe(true)
 })
+
+test('an agent is added by its command, shown before it runs, tried with what it says, and removed, on a phone', async () => {
+  const program = path.join(folder, 'agent.mjs')
+  writeFileSync(
+    program,
+    `process.stdin.on('data', chunk => {
+      const { id } = JSON.parse(String(chunk))
+      const protocolVersion = Number(process.argv[2])
+      const result = { protocolVersion, agentInfo: { name: 'a', version: '4.2' }, agentCapabilities: { loadSession: true } }
+      console.log(JSON.stringify({ jsonrpc: '2.0', id, result }))
+    })`,
+  )
+  const page = await openSettings('agents', PHONE)
+  const own = page.getByRole('region', { name: 'Agents you added' })
+  const add = async (name: string, version: string) => {
+    await own.getByRole('button', { name: 'Add an agent' }).tap()
+    const form = page.getByRole('form', { name: 'New agent' })
+    await form.getByLabel('Name').fill(name)
+    await form.getByLabel('Command').fill(process.execPath)
+    await form.getByLabel('Arguments').fill(`${program}\n${version}`)
+    return form
+  }
+  const form = await add('Mine!', '1')
+  await form.getByRole('button', { name: 'Add' }).tap()
+  await form.getByRole('alert').getByText('lower-case letters').waitFor()
+  expect(await axeViolations(page)).toEqual([])
+  await form.getByLabel('Name').fill('mine')
+  await form.getByLabel('Variables').fill('MY_KEY')
+  await form.getByRole('button', { name: 'Add' }).tap()
+  await form.waitFor({ state: 'detached' })
+  await own.getByText('gets MY_KEY').waitFor()
+  // It is among the agents of the machine at once.
+  await page.locator('.checklist__name', { hasText: 'mine' }).waitFor()
+
+  await own.getByRole('button', { name: 'Try mine' }).tap()
+  const before = own.getByRole('group', { name: 'Before mine is tried' })
+  await before.getByText(`${process.execPath} ${program} 1`).waitFor()
+  expect(await overhang(page)).toBe(0)
+  expect(await axeViolations(page)).toEqual([])
+  await before.getByRole('button', { name: 'Run it' }).tap()
+  await own.getByText('version 4.2').waitFor()
+
+  await (await add('future', '99')).getByRole('button', { name: 'Add' }).tap()
+  await own.getByRole('button', { name: 'Try future' }).tap()
+  await own.getByRole('button', { name: 'Run it' }).tap()
+  await own.getByText('It speaks version 99').waitFor()
+  await own.getByRole('button', { name: 'Remove future' }).tap()
+  await own.getByRole('button', { name: 'Remove mine' }).tap()
+  await own.getByText('gets MY_KEY').waitFor({ state: 'detached' })
+})

@@ -335,6 +335,15 @@ export class CannedApi {
       truncated: [],
       warnings: [],
     }),
+    'agents.list': () => ({
+      ...{ file: '/home/you/agents.json', problems: [], refusal: null },
+      agents: [
+        {
+          ...{ id: 'acp-mine', name: 'mine', title: 'My agent', command: 'my-agent', args: ['--acp'] },
+          ...{ env: ['MY_API_KEY'], fingerprint: 'f' },
+        },
+      ],
+    }),
     'toolServers.list': () => [
       {
         ...{ place: { kind: 'user-project' }, file: '/home/you/tool-servers/1.json', problems: [] },

@@ -13,7 +13,7 @@ import type {
   PersonaEntry,
   PersonaSource,
 } from '@chirality/personas'
-import type { ServerProbe } from '@chirality/runner'
+import type { AgentProbe, OwnAgent, ServerProbe } from '@chirality/runner'
 import type { PolicySource } from '@chirality/sessions'
 import { z } from 'zod'
 import { permissionMode } from './values.ts'
@@ -167,3 +167,21 @@ export const serverProbe = z.discriminatedUnion('kind', [
   }),
   z.strictObject({ kind: z.literal('failed'), error: z.string(), lastWords: z.string() }),
 ]) satisfies z.ZodType<ServerProbe>
+
+const ownAgent = z.strictObject({
+  ...{ id: z.string(), name: z.string(), title: z.string().optional(), command: z.string() },
+  ...{ args: z.array(z.string()), env: z.array(z.string()), fingerprint: z.string() },
+}) satisfies z.ZodType<OwnAgent>
+
+export const ownAgents = z.strictObject({
+  ...{ file: z.string(), agents: z.array(ownAgent), problems: z.array(z.string()) },
+  refusal: z.string().nullable().describe('Why the caller may not change them.'),
+})
+
+export const agentProbe = z.discriminatedUnion('kind', [
+  z.strictObject({
+    ...{ kind: z.literal('answered'), ms: z.number(), version: z.string().nullable() },
+    ...{ can: z.array(z.string()), logins: z.array(z.string()) },
+  }),
+  z.strictObject({ kind: z.literal('failed'), error: z.string() }),
+]) satisfies z.ZodType<AgentProbe>

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { PUSH_DETAILS } from '../push/push-service.ts'
 import * as agents from './agent-answers.ts'
+import { harnessCalls as harnesses, ownAgentCalls as ownAgents } from './agent-calls.ts'
 import * as answers from './answers.ts'
 import { dataCalls as data } from './data-calls.ts'
 import { envelope } from './events.ts'
@@ -32,15 +33,6 @@ const projects = {
   folders: { input: z.strictObject({ typed: z.string().max(4096) }), output: z.array(z.string()) },
   open: { input: byProject, output: answers.projectReport },
   remove: { input: byProject, output: nothing },
-}
-
-const harnesses = {
-  list: { output: z.array(agents.harnessInfo) },
-  status: { output: z.record(z.string(), agents.installStatus) },
-  slashCommands: {
-    input: z.strictObject({ harness: values.harnessId, project }),
-    output: z.array(agents.slashCommand),
-  },
 }
 
 /** The largest file that is read as a persona, in characters. */
@@ -368,7 +360,7 @@ const fleet = { events: { yields: answers.fleetEvent } }
 
 export const CALLS = {
   ...{ projects, harnesses, personas, sessions, turns: { ...turns, queue }, decisions, files, worktrees },
-  ...{ review, loops, budgets, rules, toolServers, trust, data, system, session, fleet },
+  ...{ agents: ownAgents, review, loops, budgets, rules, toolServers, trust, data, system, session, fleet },
 }
 
 export interface Call {

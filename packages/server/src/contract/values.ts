@@ -2,7 +2,8 @@ import type { HarnessTurnOpts } from '@chirality/core'
 import { z } from 'zod'
 import { BROWSER_ID } from '../browsers/browser-key.ts'
 
-// The inputs of calls. None of them chooses a program, its arguments, its environment or a folder outside a project.
+// The inputs of calls. Only the user's own tool servers and agents choose a program, its arguments or its environment; none
+// chooses a folder outside a project.
 
 export const sessionId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the id of a session')
 export const project = z.string().min(1, 'must be the path of a project').max(4096)
@@ -173,6 +174,17 @@ export const toolServerConfig = z.discriminatedUnion('type', [
     headers: secrets(/^[A-Za-z0-9-]{1,128}$/),
   }),
 ])
+
+/** A program that speaks the Agent Client Protocol. `env` holds names of variables, never values. */
+export const ownAgent = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z0-9](?:[a-z0-9-]{0,33}[a-z0-9])?$/, 'must be 1 to 35 lower-case letters, digits and dashes'),
+  title: z.string().min(1).max(60).optional(),
+  command: shortText.min(1),
+  args: z.array(shortText).max(100),
+  env: z.array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'is no name of a variable')).max(100),
+})
 
 export const triedToolServer = z.strictObject({
   project,

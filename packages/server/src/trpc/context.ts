@@ -1,6 +1,6 @@
 import type { SessionHarness } from '@chirality/core'
 import type { PersonaManager } from '@chirality/personas'
-import type { HarnessRegistry } from '@chirality/runner'
+import type { HarnessRegistry, OwnAgents } from '@chirality/runner'
 import type { SessionHost } from '@chirality/sessions'
 import type { z } from 'zod'
 import type { SignedInBrowsers } from '../browsers/signed-in-browsers.ts'
@@ -19,6 +19,8 @@ import type { DiscardedSessions, RemovedSessions } from './discarded-sessions.ts
 export interface AppServices {
   host: SessionHost
   harnesses: HarnessRegistry<SessionHarness>
+  /** The agents that the user added by a command. */
+  agents: OwnAgents
   personas: PersonaManager
   projects: ProjectRegistry
   changes: TurnChanges

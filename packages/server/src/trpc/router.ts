@@ -1,6 +1,7 @@
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server'
 import { CALLS } from '../contract/calls.ts'
 import { callError } from '../errors/call-error.ts'
+import { agentsRouter } from './agents-router.ts'
 import { dataRouter } from './data-router.ts'
 import { fleetRouter, sessionRouter } from './events-router.ts'
 import { filesRouter } from './files-router.ts'
@@ -86,6 +87,7 @@ const rulesRouter = router({
 export const appRouter = router({
   projects: projectsRouter,
   harnesses: harnessesRouter,
+  agents: agentsRouter,
   personas: personasRouter,
   sessions: sessionsRouter,
   turns: turnsRouter,

@@ -192,7 +192,8 @@ export class EditorAgent {
       ...(typeof cursor === 'string' ? { cursor } : {}),
     }).catch((error: unknown) => {
       // A folder that is no project yet has no sessions.
-      if (error instanceof ServerRefusedError && error.code === 'not-registered') return { sessions: [] }
+      if (error instanceof ServerRefusedError && error.code === 'project-not-registered')
+        return { sessions: [] }
       throw error
     })
     return {

@@ -5,6 +5,7 @@ import {
   HARNESSES,
   type HarnessOptions,
   HarnessRegistry,
+  OwnAgents,
   processEnv,
 } from '@chirality/runner'
 import { readPrices, userDataFolder } from '@chirality/sessions'
@@ -15,7 +16,7 @@ export async function serverHarnesses(
   onLog: NonNullable<HarnessOptions['onLog']>,
   demo?: RunningDemo,
   options: Pick<HarnessOptions, 'environment' | 'keepMemory'> = {},
-): Promise<HarnessRegistry<SessionHarness>> {
+): Promise<{ harnesses: HarnessRegistry<SessionHarness>; agents: OwnAgents }> {
   const harnesses = new HarnessRegistry<SessionHarness>()
   const own: HarnessOptions & { dataFolder: string } = {
     ...{ onLog, ...options },
@@ -28,7 +29,7 @@ export async function serverHarnesses(
   const { dataFolder, environment = processEnv() } = own
   for (const { create } of await acpHarnesses({ dataFolder, environment }))
     harnesses.register(await create(own))
-  return harnesses
+  return { harnesses, agents: new OwnAgents({ dataFolder, harnesses, harnessOptions: own }) }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { useHarnesses } from '../../state/server/use-api.ts'
 import { HarnessChecklist } from '../home/HarnessChecklist.tsx'
+import { OwnAgents } from './OwnAgents.tsx'
 import { SettingsHead } from './SettingsHead.tsx'
 
 export function AgentSettings() {
@@ -10,6 +11,7 @@ export function AgentSettings() {
         about="The programs that do the work. Chirality runs the ones that are installed, with the login they have."
       />
       <HarnessChecklist harnesses={useHarnesses()} />
+      <OwnAgents />
     </>
   )
 }

@@ -8,6 +8,8 @@ export type PersonaChange = CallOutputs['personas']['save']
 export type ToolServerSource = CallOutputs['toolServers']['list'][number]
 export type ToolServer = ToolServerSource['servers'][number]
 export type OwnPlace = CallInputs['toolServers']['remove']['place']
+export type OwnAgent = CallOutputs['agents']['list']['agents'][number]
+export type AgentProbe = CallOutputs['agents']['test']
 export type ServerProbe = CallOutputs['toolServers']['test']
 export type DataUse = CallOutputs['data']['use']
 export type RawLogRule = DataUse['rule']
@@ -22,6 +24,12 @@ export interface SettingsApi {
   /** `revision` is that of the text that was read, null for a new file. */
   savePersona(project: string, id: string, text: string, revision: string | null): Promise<PersonaChange>
   removePersona(project: string, id: string, revision: string): Promise<PersonaChange>
+  /** The agents that the user added by a command. */
+  ownAgents(): Promise<CallOutputs['agents']['list']>
+  addAgent(input: CallInputs['agents']['add']): Promise<void>
+  removeAgent(name: string): Promise<void>
+  /** Starts the agent as it was shown, asks who it is, and ends it again. */
+  tryAgent(input: CallInputs['agents']['test']): Promise<AgentProbe>
   toolServers(project: string): Promise<ToolServerSource[]>
   saveToolServer(input: CallInputs['toolServers']['save']): Promise<void>
   removeToolServer(input: CallInputs['toolServers']['remove']): Promise<void>
@@ -41,6 +49,10 @@ export function settingsCalls(client: TRPCClient<AppRouter>): SettingsApi {
     checkPersona: (project, id, text, mode) => client.personas.check.mutate({ project, id, text, mode }),
     savePersona: (project, id, text, revision) =>
       client.personas.save.mutate({ project, id, text, revision }),
+    ownAgents: () => client.agents.list.query(),
+    addAgent: input => client.agents.add.mutate(input),
+    removeAgent: name => client.agents.remove.mutate({ name }),
+    tryAgent: input => client.agents.test.mutate(input),
     toolServers: project => client.toolServers.list.query({ project }),
     saveToolServer: input => client.toolServers.save.mutate(input),
     removeToolServer: input => client.toolServers.remove.mutate(input),

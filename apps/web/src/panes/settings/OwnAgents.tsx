@@ -1,0 +1,238 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { AgentProbe, OwnAgent } from '../../state/server/settings-api.ts'
+import { useApi } from '../../state/server/use-api.ts'
+import { Button } from '../../ui/controls/Button.tsx'
+import { Field } from '../../ui/controls/Field.tsx'
+import { toasts } from '../../ui/overlay/toast-store.ts'
+import { messageOf } from '../../ui/text/error-message.ts'
+import { visibleText } from '../trust/ProjectSettings.tsx'
+
+/** The agents that the user added by a command that speaks the Agent Client Protocol. */
+export function OwnAgents() {
+  const api = useApi()
+  const queries = useQueryClient()
+  const { data, error } = useQuery({
+    ...{ queryKey: ['own-agents'], queryFn: () => api.ownAgents(), staleTime: 0, retry: false },
+  })
+  const [isAdding, setAdding] = useState(false)
+  const refresh = async () => {
+    await Promise.all(
+      [['own-agents'], ['harnesses'], ['harness-status']].map(queryKey =>
+        queries.invalidateQueries({ queryKey }),
+      ),
+    )
+  }
+  return (
+    <section aria-label="Agents you added">
+      <header className="own-agents__head">
+        <h2 className="settings__group">
+          Agents you added <span className="number">{data?.agents.length ?? ''}</span>
+        </h2>
+        {data?.refusal === null && !isAdding ? (
+          <Button size="small" onClick={() => setAdding(true)}>
+            Add an agent
+          </Button>
+        ) : null}
+      </header>
+      <p className="own-agents__about">
+        Any program that speaks the Agent Client Protocol. It runs on this machine, with your rights.
+      </p>
+      {error ? <p role="alert">{messageOf(error)}</p> : null}
+      {data?.refusal ? <p>{data.refusal}</p> : null}
+      {isAdding ? (
+        <NewAgent
+          onCancel={() => setAdding(false)}
+          onDone={async () => {
+            setAdding(false)
+            await refresh()
+          }}
+        />
+      ) : null}
+      {data && data.agents.length + data.problems.length > 0 ? (
+        <ul className="settings__card">
+          {data.problems.map(problem => (
+            <li key={problem} className="settings__row settings__row--bad">
+              {problem}
+            </li>
+          ))}
+          {data.agents.map(agent => (
+            <AgentRow
+              key={agent.fingerprint}
+              {...{ agent, mayChange: data.refusal === null, onChange: refresh }}
+            />
+          ))}
+        </ul>
+      ) : null}
+      {data && data.agents.length > 0 ? <p className="settings__file">{data.file}</p> : null}
+    </section>
+  )
+}
+
+function AgentRow(props: { agent: OwnAgent; mayChange: boolean; onChange(): Promise<void> }) {
+  const { agent, mayChange, onChange } = props
+  const { name, title = name, fingerprint, env } = agent
+  const api = useApi()
+  const [step, setStep] = useState<'rest' | 'asking' | 'trying'>('rest')
+  const [probe, setProbe] = useState<AgentProbe | null>(null)
+  const command = visibleText([agent.command, ...agent.args].join(' '))
+  const tryIt = async () => {
+    setStep('trying')
+    setProbe(null)
+    try {
+      setProbe(await api.tryAgent({ name, fingerprint }))
+    } catch (error) {
+      setProbe({ kind: 'failed', error: messageOf(error) })
+    } finally {
+      setStep('rest')
+    }
+  }
+  const remove = async () => {
+    try {
+      await api.removeAgent(name)
+      toasts.info(`Removed ${name}. Its sessions stay.`)
+    } catch (error) {
+      toasts.error(messageOf(error))
+    }
+    await onChange()
+  }
+  return (
+    <li className="settings__row">
+      <span className="settings__what settings__what--fill">
+        <b>{visibleText(title)}</b>
+        <code className="tool-server__command">{command}</code>
+        {env.length > 0 ? <span>{`gets ${env.join(', ')}`}</span> : null}
+      </span>
+      {mayChange ? (
+        <span className="tool-server__actions">
+          <Button
+            size="small"
+            disabled={step !== 'rest'}
+            aria-label={`Try ${name}`}
+            onClick={() => setStep('asking')}
+          >
+            Try
+          </Button>
+          <Button size="small" aria-label={`Remove ${name}`} onClick={() => void remove()}>
+            Remove
+          </Button>
+        </span>
+      ) : null}
+      {step === 'asking' ? (
+        <fieldset className="tool-server__ask" aria-label={`Before ${name} is tried`}>
+          <p>This runs on your machine, in an empty folder, and is ended after its answer:</p>
+          <code className="tool-server__command">{command}</code>
+          <p className="tool-server__actions">
+            <Button size="small" onClick={() => setStep('rest')}>
+              Not now
+            </Button>
+            <Button size="small" look="primary" onClick={() => void tryIt()}>
+              Run it
+            </Button>
+          </p>
+        </fieldset>
+      ) : null}
+      <div className="tool-server__answer" role="status">
+        {step === 'trying' ? <p>Waiting for its answer…</p> : null}
+        {probe ? <Answer probe={probe} /> : null}
+      </div>
+    </li>
+  )
+}
+
+function Answer({ probe }: { probe: AgentProbe }) {
+  if (probe.kind === 'failed') return <p className="tool-server__bad">{visibleText(probe.error)}</p>
+  const { ms, version, can, logins } = probe
+  return (
+    <>
+      <p className="tool-server__good">
+        {visibleText(`Answered in ${ms} ms${version === null ? '' : `, version ${version}`}`)}
+      </p>
+      {can.length > 0 ? <p className="tool-server__tools">{`It can: ${can.join(', ')}`}</p> : null}
+      {logins.length > 0 ? (
+        <p className="tool-server__tools">{visibleText(`Logs in by: ${logins.join(', ')}`)}</p>
+      ) : null}
+    </>
+  )
+}
+
+const NOTHING = { name: '', title: '', command: '', args: '', env: '' }
+
+function NewAgent({ onDone, onCancel }: { onDone(): Promise<void>; onCancel(): void }) {
+  const api = useApi()
+  const [form, setForm] = useState(NOTHING)
+  const [fault, setFault] = useState<string | null>(null)
+  const [isBusy, setBusy] = useState(false)
+  const save = async () => {
+    setBusy(true)
+    setFault(null)
+    try {
+      const { name, command } = form
+      const title = form.title.trim()
+      await api.addAgent({
+        ...{ name, command: command.trim(), ...(title === '' ? {} : { title }) },
+        args: form.args.split('\n').filter(line => line !== ''),
+        env: form.env.split(/[\s,]+/).filter(Boolean),
+      })
+      await onDone()
+    } catch (error) {
+      setFault(messageOf(error))
+    } finally {
+      setBusy(false)
+    }
+  }
+  const input = (field: keyof typeof NOTHING, id: string, isCode = false) => (
+    <input
+      id={id}
+      className={isCode ? 'input input--code' : 'input'}
+      value={form[field]}
+      spellCheck={false}
+      autoComplete="off"
+      onChange={event => setForm(now => ({ ...now, [field]: event.target.value }))}
+    />
+  )
+  return (
+    <form
+      className="settings__card settings__card--padded tool-server__form"
+      aria-label="New agent"
+      onSubmit={event => {
+        event.preventDefault()
+        void save()
+      }}
+    >
+      <Field label="Name" hint="Lower-case letters, digits and dashes. Its sessions are named after it.">
+        {id => input('name', id)}
+      </Field>
+      <Field label="Shown as" hint="Optional.">
+        {id => input('title', id)}
+      </Field>
+      <Field label="Command">{id => input('command', id, true)}</Field>
+      <Field label="Arguments" hint="One a line, such as --acp. They are shown: put secrets into variables.">
+        {id => (
+          <textarea
+            id={id}
+            className="input input--code"
+            rows={2}
+            spellCheck={false}
+            value={form.args}
+            onChange={event => setForm(now => ({ ...now, args: event.target.value }))}
+          />
+        )}
+      </Field>
+      <Field label="Variables" hint="Names only: it gets their values from the server's environment.">
+        {id => input('env', id, true)}
+      </Field>
+      {fault ? (
+        <p className="tool-server__bad" role="alert">
+          {fault}
+        </p>
+      ) : null}
+      <p className="tool-server__actions">
+        <Button onClick={onCancel}>Cancel</Button>
+        <Button look="primary" type="submit" disabled={isBusy}>
+          Add
+        </Button>
+      </p>
+    </form>
+  )
+}
