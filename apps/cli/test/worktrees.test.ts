@@ -79,7 +79,7 @@ test('a run in a worktree leaves the project as it was; the worktree is listed, 
   expect(await world.run(['worktrees', 'forget', id])).toMatchObject({
     ...{ code: 0, stdout: expect.stringContaining('is forgotten.') },
   })
-  expect((await world.run(['worktrees', 'list', '--all'])).stdout).toBe('')
+  expect((await world.run(['worktrees', 'list', '--all'])).stdout).not.toContain(id)
 }, 300_000)
 
 /** As a server records a turn that changed the README. */

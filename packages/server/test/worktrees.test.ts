@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -111,6 +112,50 @@ test('a turn in a worktree shows what it changed there, also after the worktree 
     changes.files,
   )
 })
+
+test('a fork gets a worktree of its own, with the files of that point, and leaves the other as it is', async () => {
+  const step = (file: string) => ({ tool: 'bash', input: { command: `echo ${file} > ${file}` } })
+  const world = await createWorld({ answers: [step('one'), 'One.', step('two'), 'Two.', 'Forked.'] })
+  const repository = initRepository(world.project)
+  repository.write('a.txt', 'a\n')
+  repository.run('add', '.')
+  repository.run('commit', '-qm', 'first')
+  const server = await startServer({
+    ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
+    home: path.join(world.home, 'chirality'),
+  })
+  onTestFinished(() => server.close())
+  const { client } = connect(server)
+  const chosen = { harness: 'messages-api', title: 'Count', worktree: {} } as const
+  const { id: sessionId } = await server.host.createSession(world.project, chosen)
+  const session = await server.host.session(sessionId)
+  const turn = async (message: string) => {
+    await session.start(message, { permissionMode: 'bypassPermissions' })
+    await session.settled()
+    return session.log.lastSeq
+  }
+  const atSeq = await turn('First')
+  await turn('Second')
+  const filesOf = async (id: string) => {
+    const { worktree } = (await server.host.session(id)).status
+    const files = readdirSync(worktree?.folder ?? '').filter(name => !name.startsWith('.'))
+    return { files: files.sort(), baseBranch: worktree?.baseBranch }
+  }
+  expect(await client.sessions.forkHistory.query({ sessionId, atSeq })).toBe('account')
+  const early = await client.sessions.fork.mutate({ sessionId, atSeq })
+  const whole = await client.sessions.fork.mutate({ sessionId, title: 'All of it' })
+  expect(await filesOf(early.id)).toEqual({ files: ['a.txt', 'one'], baseBranch: 'main' })
+  expect(await filesOf(whole.id)).toEqual({ files: ['a.txt', 'one', 'two'], baseBranch: 'main' })
+  expect(await filesOf(sessionId)).toMatchObject({ files: ['a.txt', 'one', 'two'] })
+  expect(new Set([early, whole, session.stored].map(({ worktree }) => worktree)).size).toBe(3)
+  expect((await client.review.state.query({ sessionId: early.id }))?.uncommitted).toEqual(['one'])
+  // Its agent works there, and knows the conversation from a transcript.
+  const fork = await server.host.session(early.id)
+  await fork.start('Go on')
+  await fork.settled()
+  expect(JSON.stringify(world.model.requests.at(-1)?.body)).toContain('First')
+  expect(readdirSync(world.project).filter(name => !name.startsWith('.'))).toEqual(['a.txt'])
+}, 120_000)
 
 test('worktrees are listed with their disk use, removed with what is kept, restored and forgotten, by REST too', async () => {
   const server = await serverWithRepository()

@@ -10,6 +10,7 @@ import {
 import type { z } from 'zod'
 import { CALLS } from '../contract/calls.ts'
 import { callError } from '../errors/call-error.ts'
+import { forkInWorktree } from '../review/fork-worktree.ts'
 import type { CallContext } from './context.ts'
 import { UNDO_SECONDS } from './discarded-sessions.ts'
 import {
@@ -109,8 +110,8 @@ export const sessionsRouter = router({
   /** A new session with the same history, up to an event. */
   fork: call(CALLS.sessions.fork).mutation(async ({ ctx, input }) => {
     const { sessionId: id, ...options } = input
-    await storedSession(ctx, id)
-    return ctx.host.forkSession(id, options)
+    const { worktree } = await storedSession(ctx, id)
+    return worktree === null ? ctx.host.forkSession(id, options) : forkInWorktree(ctx, id, options)
   }),
 
   /** What the agent of such a fork would get. */

@@ -13,8 +13,21 @@ export function isAnsweredAfter(log: SessionLogReader, seq: number): boolean {
   return someAfter(log, seq, ({ event }) => isSaid(event))
 }
 
-/** What the agent of a fork at this event would get: decided here for the fork itself, and for a preview. */
-export function historyAt(
+/**
+ * What the agent of a fork at this event would get: decided here for the fork itself, and for a preview. Agents find their
+ * conversation only from the folder that it was in, so a fork with another worktree gets a transcript.
+ */
+export function historyOfFork(
+  log: SessionLogReader | undefined,
+  seq: number,
+  source: Pick<StoredSession, 'claudeSessionId' | 'worktree'>,
+  worktree: string | null,
+): ReturnType<typeof historyAt> {
+  if (source.worktree === worktree) return historyAt(log, seq, source)
+  return { claudeSessionId: source.claudeSessionId, history: 'account' }
+}
+
+function historyAt(
   log: SessionLogReader | undefined,
   seq: number,
   { claudeSessionId }: Pick<ForkOrigin, 'claudeSessionId'>,
@@ -117,11 +130,11 @@ function isSaid({ type }: UIEvent): boolean {
   return type.startsWith('chat:') || type.startsWith('tool:')
 }
 
-/** Agents keep a conversation by its folder, so the agent of a fork would not find it from another one. */
+/** The worktree that a fork needs is made by the server, which has the files of that time. */
 export function requireForkable({ worktree }: Pick<StoredSession, 'worktree'>): void {
   if (worktree === null) return
   throw new CodedError(
     'unsupported',
-    'A session in a worktree cannot be forked: its agent finds the conversation only from that folder. Begin a new session from its branch instead.',
+    'A session in a worktree is forked into a worktree of its own, by the server that has its project.',
   )
 }

@@ -11,7 +11,7 @@ import { userDataFolder } from '../files/user-data-folder.ts'
 import { removeSessionLog } from '../log/open-logs.ts'
 import { readSessionLog } from '../log/read-log.ts'
 import { SessionFold } from './fold-session.ts'
-import { FORK_NOTICES, historyAt, requireForkable } from './fork-history.ts'
+import { FORK_NOTICES, historyOfFork, requireForkable } from './fork-history.ts'
 import { batchesOf, writeWholeLog } from './fork-log.ts'
 import { comparePlaces, type Place, ProjectSessions } from './project-sessions.ts'
 import { noteDeleted } from './project-state.ts'
@@ -221,7 +221,7 @@ export class SessionStore {
       ...(worktree === undefined ? {} : { worktree }),
     })
     try {
-      const found = historyAt(log, lastSeq, source)
+      const found = historyOfFork(log, lastSeq, source, empty.worktree)
       const origin = { sessionId, seq: lastSeq, ...found }
       let { history } = found
       const closing = ({ turnCount }: StoredSession) => {
@@ -250,7 +250,7 @@ export class SessionStore {
     const log = await readSessionLog(source.projectRoot, sessionId, this.#ops)
     try {
       const lastSeq = log?.lastSeq ?? 0
-      return historyAt(log, Math.min(atSeq ?? lastSeq, lastSeq), source).history
+      return historyOfFork(log, Math.min(atSeq ?? lastSeq, lastSeq), source, null).history
     } finally {
       log?.close()
     }

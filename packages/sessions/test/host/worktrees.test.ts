@@ -117,12 +117,12 @@ test('deleting a session removes its worktree, and keeps what was not committed'
   ])
 })
 
-test('a fork of a session in a worktree is refused, and says what to do instead', async () => {
+test('a fork of a session in a worktree is refused without another worktree for it', async () => {
   const host = world.host([new ScriptedHarness([])])
   const { id } = await host.createSession(world.project, { worktree: {} })
   await expect(host.forkSession(id)).rejects.toMatchObject({
     code: 'unsupported',
-    message: expect.stringContaining('Begin a new session from its branch'),
+    message: expect.stringContaining('a worktree of its own'),
   })
   expect(await host.worktrees.list()).toHaveLength(1)
 })

@@ -22,6 +22,8 @@ export interface NewWorktree {
   title: string
   /** A branch, tag or commit. Default: what is checked out in the project. */
   base?: string | undefined
+  /** The branch that its work goes to. Default: `base`, or what is checked out, if that is a branch. */
+  baseBranch?: string | null | undefined
   /** An id of the caller's, by which it finds the worktree again after a crash. */
   id?: string | undefined
 }
@@ -63,7 +65,7 @@ export class Worktrees {
     this.#records = new WorktreeRecords(folder)
   }
 
-  async make({ projectRoot, title, base: from, id: given }: NewWorktree): Promise<MadeWorktree> {
+  async make({ projectRoot, title, base: from, baseBranch, id: given }: NewWorktree): Promise<MadeWorktree> {
     const base = await checkBase(projectRoot, from)
     const slug = slugOf(title)
     const id = given ?? `${slug}-${randomBytes(3).toString('hex')}`
@@ -75,7 +77,7 @@ export class Worktrees {
       prefix: repository.prefix,
       branch: await freeBranch(repository, slug, id),
       base: base.commit,
-      baseBranch: base.branch,
+      baseBranch: baseBranch ?? base.branch,
       createdAt: new Date().toISOString(),
       state: 'making',
     }

@@ -1,0 +1,90 @@
+import type { ForkOptions, LiveSession, StoredSession } from '@chirality/sessions'
+import { findRepository, type GitRepository, git, goBack, headTree } from '@chirality/workspaces'
+import type { WorkPlace } from '../changes/turn-changes.ts'
+import { callError } from '../errors/call-error.ts'
+import type { AppServices } from '../trpc/context.ts'
+import { movesOf, resting } from './session-review.ts'
+
+/** A fork of a session in a worktree: it gets one of its own, with the files as they were at this point. */
+export async function forkInWorktree(
+  services: AppServices,
+  sessionId: string,
+  { atSeq, title }: Pick<ForkOptions, 'atSeq' | 'title'>,
+): Promise<StoredSession> {
+  const { host } = services
+  const { session, inFolder } = await resting(services, sessionId)
+  const source = await host.worktrees.get(session.stored.worktree ?? '')
+  return inFolder(async place => {
+    await movesOf(services, session, place)
+    const { tree, commit, turns } = await filesAt(session, place, atSeq)
+    const { worktree } = await host.worktrees.make({
+      ...{ projectRoot: session.status.projectRoot, base: commit, baseBranch: source.baseBranch },
+      title: title ?? `${session.stored.title ?? 'work'} fork`,
+    })
+    try {
+      const repository = await findRepository(worktree.folder)
+      if (repository === undefined) throw callError('worktree-missing', 'The new worktree is gone.')
+      const options = { ...(atSeq === undefined ? {} : { atSeq }), ...(title === undefined ? {} : { title }) }
+      const fork = await host.forkSession(sessionId, { ...options, worktree: worktree.id })
+      const { stateFolder } = place
+      const back = {
+        turns: [{ before: tree, after: await headTree(repository) }],
+        stateFolder,
+        overwrite: [],
+      }
+      await goBack(repository, { ...back, scope: fork.id, what: 'Began with the files of the fork' })
+      await place.adoptTurns(fork.id, turns)
+      return fork
+    } catch (error) {
+      await host.worktrees.remove(worktree.id).catch(() => {})
+      throw error
+    }
+  })
+}
+
+interface FilesAt {
+  tree: string
+  /** The last commit of that time. */
+  commit: string
+  /** The trees of the turns before. */
+  turns: WorkPlace['turns']
+}
+
+async function filesAt(session: LiveSession, place: WorkPlace, atSeq: number | undefined): Promise<FilesAt> {
+  const { repository, turns } = place
+  const next = atSeq === undefined ? undefined : turnAfter(session, atSeq)
+  if (next === undefined) return { tree: await place.snapshot(), commit: await commitAt(repository), turns }
+  const all = [...turns]
+  const index = all.findIndex(([id]) => id === next.turnId)
+  const trees = all[index]?.[1]
+  if (trees === undefined)
+    throw callError(
+      'turn-missing',
+      'The files at this point are not kept, so it cannot be forked from there.',
+    )
+  return {
+    tree: trees.before,
+    commit: await commitAt(repository, next.at),
+    turns: new Map(all.slice(0, index)),
+  }
+}
+
+/** The first turn that begins after this event. */
+function turnAfter({ log }: LiveSession, seq: number): { turnId: string; at: string } | undefined {
+  for (let cursor = seq; ; ) {
+    const page = log.readAfter(cursor, PAGE)
+    const found = page.find(({ event }) => event.type === 'turn:start')
+    if (found?.turnId) return { turnId: found.turnId, at: found.at }
+    const last = page.at(-1)
+    if (last === undefined) return undefined
+    cursor = last.seq
+  }
+}
+
+async function commitAt(repository: GitRepository, at?: string): Promise<string> {
+  const until = at === undefined ? [] : [`--before=${at}`]
+  const found = await git(repository, ['rev-list', '-1', ...until, 'HEAD'])
+  return found.toString('utf8').trim() || (await commitAt(repository))
+}
+
+const PAGE = 500
