@@ -33,6 +33,16 @@ const routes = [
     path: '/usage',
     component: lazyRouteComponent(() => import('../panes/usage/UsagePage.tsx')),
   }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/loops',
+    component: lazyRouteComponent(() => import('../panes/loops/LoopsPage.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/loops/$loopId',
+    component: lazyRouteComponent(() => import('../panes/loops/LoopPage.tsx')),
+  }),
   createRoute({ getParentRoute: () => root, path: '/settings', component: settings }),
   createRoute({ getParentRoute: () => root, path: '/settings/$section', component: settings }),
 ] as const

@@ -1,5 +1,7 @@
 import type { Envelope, HarnessInstallStatus, UIEvent } from '@chirality/core'
+import type { CallOutputs } from '@chirality/server'
 import type { Page, WebSocketRoute } from 'playwright-core'
+import type { ShownLoop } from '../../src/state/server/loops-api.ts'
 import type { ReviewState } from '../../src/state/server/review-api.ts'
 import type {
   HarnessInfo,
@@ -80,6 +82,9 @@ export class CannedApi {
   worktreePlan: Record<string, unknown> = { can: false, branches: [], othersAtWork: 0, reason: 'No git.' }
   worktrees: { id: string; condition: string }[] = []
   review: ReviewState | null = null
+  loops: ShownLoop[] = []
+  loopDetails: CallOutputs['loops']['task'] | null = null
+  taskFiles: CallOutputs['loops']['files'] = []
   readonly #discarded = new Map<string, SessionStatus>()
   /** What the project brings for its agents. */
   /** Of every persona. */
@@ -257,10 +262,13 @@ export class CannedApi {
     send(socket, id, { type: 'started' })
     if (path === 'fleet.events') {
       this.#subscriptions.add({ socket, id, sessionId: null })
-      return send(socket, id, {
+      send(socket, id, {
         type: 'data',
         data: { type: 'snapshot', sessions: [...this.statuses.values()] },
       })
+      if (this.loops.length > 0)
+        send(socket, id, { type: 'data', data: { type: 'loops', loops: this.loops } })
+      return
     }
     const { sessionId, lastEventId } = input as unknown as { sessionId: string; lastEventId: string | null }
     const subscription = { socket, id, sessionId }
@@ -446,6 +454,14 @@ export class CannedApi {
     'sessions.nativeLine': ({ sessionId, id, from }: { sessionId: string; id: string; from: number }) =>
       nativePiece(this.native.get(sessionId)?.find(line => line.id === id)?.text ?? '', id, from),
     'projects.folders': ({ typed }: { typed: string }) => (typed.startsWith('~/pa') ? ['~/parser-kit/'] : []),
+    'loops.files': () => this.taskFiles,
+    'loops.get': ({ loopId }: { loopId: string }) => this.loops.find(loop => loop.loopId === loopId),
+    'loops.task': () => this.loopDetails,
+    'loops.start': () => this.loops[0],
+    'loops.stop': () => this.loops[0],
+    'loops.resume': () => this.loops[0],
+    'loops.accept': () => ({ commit: 'abc', into: 'main', tasks: ['one'] }),
+    'loops.revert': () => this.loops[0],
     'sessions.usage': ({ days }: { days: number }) => this.usage(days),
     'sessions.configure': ({ sessionId, mode, ...settings }: { sessionId: string; mode?: never }) => {
       this.settings[sessionId] = { ...this.settings[sessionId], ...settings }

@@ -231,6 +231,7 @@ function entry(icon: IconName, label: string, run: () => unknown, fields: EntryF
 const PAGE_WORDS: Readonly<Record<(typeof NAV_PAGES)[number]['to'], EntryFields>> = {
   '/': { keys: 'H', words: 'start page' },
   '/fleet': { keys: 'F', words: 'fleet overview archived import on one page' },
+  '/loops': { words: 'tasks unattended overnight' },
   '/usage': { words: 'cost tokens spend charts plan quota' },
 }
 

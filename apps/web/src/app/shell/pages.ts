@@ -4,5 +4,6 @@ import type { IconName } from '../../ui/marks/Icon.tsx'
 export const NAV_PAGES = [
   { to: '/', label: 'Home', icon: 'home' },
   { to: '/fleet', label: 'All sessions', icon: 'fleet' },
+  { to: '/loops', label: 'Loops', icon: 'contents' },
   { to: '/usage', label: 'Usage', icon: 'usage' },
 ] as const satisfies readonly { to: string; label: string; icon: IconName }[]

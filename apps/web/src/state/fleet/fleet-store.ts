@@ -13,7 +13,6 @@ export class FleetStore {
   readonly #removeListeners = new Set<(sessionId: string) => void>()
 
   #loops: readonly LoopSummary[] = []
-  readonly #loopListeners = new Set<(now: LoopSummary, before: LoopSummary | undefined) => void>()
 
   readonly list = (): readonly SessionStatus[] => this.#statuses
   /** Newest first. */
@@ -32,26 +31,12 @@ export class FleetStore {
     return () => this.#changeListeners.delete(listener)
   }
 
-  /** Told of each change of a loop that was known before. */
-  onLoopChange(listener: (now: LoopSummary, before: LoopSummary | undefined) => void): () => void {
-    this.#loopListeners.add(listener)
-    return () => this.#loopListeners.delete(listener)
-  }
-
+  /** Those that changed; the others stay as they are. */
   setLoops(changed: readonly LoopSummary[]): void {
     const known = new Map(this.#loops.map(loop => [loop.loopId, loop]))
-    const before = changed.map(({ loopId }) => known.get(loopId))
     for (const loop of changed) known.set(loop.loopId, loop)
     this.#loops = [...known.values()].sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1))
     this.#listeners.tell()
-    changed.forEach((loop, i) => {
-      for (const listener of this.#loopListeners) listener(loop, before[i])
-    })
-  }
-
-  /** The loop that has the session at work now. */
-  loopOf(sessionId: string): LoopSummary | undefined {
-    return this.#loops.find(({ runs, working }) => runs === 'here' && working.includes(sessionId))
   }
 
   onRemove(listener: (sessionId: string) => void): () => void {

@@ -1,4 +1,5 @@
 import { createContext, use, useSyncExternalStore } from 'react'
+import type { LoopSummary } from '../server/loops-api.ts'
 import type { SessionStatus } from '../server/server-api.ts'
 import type { FleetStore } from './fleet-store.ts'
 
@@ -13,6 +14,12 @@ export function useFleetStore(): FleetStore {
 export function useFleet(): readonly SessionStatus[] {
   const store = useFleetStore()
   return useSyncExternalStore(store.subscribe, store.list)
+}
+
+/** Newest first. */
+export function useLoops(): readonly LoopSummary[] {
+  const store = useFleetStore()
+  return useSyncExternalStore(store.subscribe, store.loops)
 }
 
 export function useFleetLoaded(): boolean {

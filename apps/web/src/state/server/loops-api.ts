@@ -3,7 +3,9 @@ import type { TRPCClient } from '@trpc/client'
 
 export type LoopSummary = CallOutputs['loops']['list'][number]
 type TaskFile = CallOutputs['loops']['files'][number]
-type ShownLoop = CallOutputs['loops']['get']
+export type ShownLoop = CallOutputs['loops']['get']
+export type LoopTask = ShownLoop['tasks'][number]
+export type LoopLimits = NonNullable<CallInputs['loops']['start']['limits']>
 type LoopTaskDetails = CallOutputs['loops']['task']
 
 /** The calls of the page of loops. Their summaries come with the fleet. */

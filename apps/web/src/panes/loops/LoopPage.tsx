@@ -1,0 +1,383 @@
+import { formatDuration } from '@chirality/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { Link, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { projectName } from '../../app/project.ts'
+import { useLoops, useStatus } from '../../state/fleet/use-fleet.ts'
+import type { LoopTask, ShownLoop } from '../../state/server/loops-api.ts'
+import { useApi } from '../../state/server/use-api.ts'
+import { Button } from '../../ui/controls/Button.tsx'
+import { Field } from '../../ui/controls/Field.tsx'
+import { Dot, type DotTone } from '../../ui/marks/Dot.tsx'
+import { Empty } from '../../ui/marks/Empty.tsx'
+import { Dialog } from '../../ui/overlay/Dialog.tsx'
+import { toasts } from '../../ui/overlay/toast-store.ts'
+import { messageOf } from '../../ui/text/error-message.ts'
+import { formatCost, plural } from '../../ui/text/format.ts'
+import { useNow } from '../../ui/text/use-now.ts'
+import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
+import { statusLine } from '../sidebar/groups.logic.ts'
+import {
+  countsText,
+  LimitFields,
+  limitsFrom,
+  listName,
+  loopTone,
+  stateWords,
+  type TypedLimits,
+  Used,
+} from './loop-parts.tsx'
+import './loops.css'
+
+/** One loop: its tasks as they fill in, what is used of its limits, and what a person can do. */
+export default function LoopPage() {
+  const { loopId = '' } = useParams({ strict: false })
+  const api = useApi()
+  // Asked again whenever something happened in it.
+  const version = useLoops().find(loop => loop.loopId === loopId)?.version ?? 0
+  const { data: loop, error } = useQuery({
+    ...{ queryKey: ['loop', loopId, version], queryFn: () => api.loop(loopId) },
+    placeholderData: keepPreviousData,
+  })
+  return (
+    <ScrollRegion className="loops" label="Loop">
+      <div className="loops__page">
+        {loop ? (
+          <Loop loop={loop} />
+        ) : error ? (
+          <Empty page title="This loop cannot be shown">
+            <p>{messageOf(error)}</p>
+            <Link to="/loops">All loops</Link>
+          </Empty>
+        ) : null}
+      </div>
+    </ScrollRegion>
+  )
+}
+
+function Loop({ loop }: { loop: ShownLoop }) {
+  const { loopId, runs, isOver, tasks, branch } = loop
+  const api = useApi()
+  const [isLimiting, setLimiting] = useState(false)
+  const stop = useAction(() => api.stopLoop(loopId))
+  const resume = useAction(() => api.resumeLoop({ loopId }))
+  return (
+    <>
+      <header className="loops__head">
+        <Dot tone={loopTone(loop)} />
+        <h1 className="truncate">{listName(loop)}</h1>
+        <span className="loops__chip">{projectName(loop.project)}</span>
+        {branch === null ? null : <code className="loops__chip truncate">{branch}</code>}
+        <span className="spacer" />
+        <Button onClick={() => setLimiting(true)}>Limits…</Button>
+        {runs === 'no' ? (
+          <Button look={isOver ? 'plain' : 'primary'} disabled={resume.isBusy} onClick={resume.run}>
+            Resume
+          </Button>
+        ) : (
+          <Button look="primary" disabled={stop.isBusy} onClick={stop.run}>
+            {stop.isBusy ? 'Stopping…' : 'Stop'}
+          </Button>
+        )}
+      </header>
+      <p className="loops__state" role="status">{`${countsText(loop)}. ${sentence(stateWords(loop))}`}</p>
+      {loop.listProblem === null ? null : <p className="loops__problem">{loop.listProblem}</p>}
+      <Used loop={loop} />
+      {loop.end === null || runs !== 'no' ? null : <MorningCard loop={loop} />}
+      <ol className="loops__tasks">
+        {tasks.map(task => (
+          <TaskRow key={task.id} loop={loop} task={task} />
+        ))}
+      </ol>
+      <p className="loops__hint">
+        <Link to="/loops">All loops</Link>
+      </p>
+      {isLimiting ? <LimitsDialog loop={loop} onClose={() => setLimiting(false)} /> : null}
+    </>
+  )
+}
+
+/** What to look at first, without a model, and the way to take it over. */
+function MorningCard({ loop }: { loop: ShownLoop }) {
+  const api = useApi()
+  const flagged = loop.tasks.filter(({ status, flags }) => status === 'merged' && flags.length > 0)
+  const ready = loop.tasks.filter(({ status, accepted }) => status === 'merged' && accepted === null)
+  const accept = useAction(
+    () => api.acceptLoop(loop.loopId),
+    accepted => `Merged into ${accepted.into}.`,
+  )
+  return (
+    <section className="loops__card" aria-label="What became of it">
+      <h2>What became of it</h2>
+      <ul className="loops__flags">
+        {flagged.flatMap(({ id, title, flags }) =>
+          flags.map(({ kind, words, files }) => (
+            <li key={`${id} ${kind}`}>
+              <b>{title}</b>
+              {` ${words} `}
+              <code>{files.join(', ')}</code>
+            </li>
+          )),
+        )}
+        {flagged.length === 0 ? <li>Nothing suspicious was found in what is proved.</li> : null}
+      </ul>
+      <div className="loops__foot">
+        <span>Each was proved by the checks of the list, run by Chirality, not by the agent.</span>
+        <span className="spacer" />
+        {ready.length === 0 || loop.baseBranch === null ? null : (
+          <Button look="primary" disabled={accept.isBusy} onClick={accept.run}>
+            {`Accept ${ready.length} into ${loop.baseBranch}`}
+          </Button>
+        )}
+      </div>
+    </section>
+  )
+}
+
+const TONES: Record<LoopTask['status'], DotTone> = {
+  ...{ open: 'quiet', ticked: 'seen', working: 'work', merged: 'ok', parked: 'need', failed: 'bad' },
+  reverted: 'quiet',
+}
+const WORDS: Record<LoopTask['status'], string> = {
+  ...{ open: 'to do', ticked: 'done before', working: 'at work', merged: 'proved', parked: 'needs you' },
+  ...{ failed: 'failed', reverted: 'reverted' },
+}
+const STAGES: Record<NonNullable<LoopTask['stage']>, string> = {
+  ...{
+    'set-up': 'setting up',
+    turn: 'agent at work',
+    checks: 'checks run',
+    merging: 'merging',
+    rest: 'next turn',
+  },
+}
+
+function TaskRow({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
+  const [isOpen, setOpen] = useState(false)
+  const { status, stage, diff, spent, iterations, title, accepted, inList } = task
+  const hasBegun = task.sessionId !== null
+  const word = accepted ? `in ${accepted.into}` : stage ? STAGES[stage] : WORDS[status]
+  const facts = [
+    ...(diff && diff.files > 0 ? [`+${diff.insertions} −${diff.deletions}`] : []),
+    ...(iterations > 0 ? [plural(iterations, 'turn')] : []),
+    ...(spent?.usd ? [formatCost(spent.usd, spent.isEstimate)] : []),
+  ]
+  return (
+    <li className="loops__task">
+      <button
+        type="button"
+        className="loops__task-line"
+        aria-expanded={isOpen}
+        disabled={!hasBegun}
+        onClick={() => setOpen(!isOpen)}
+      >
+        <Dot tone={TONES[status]} />
+        <span className="loops__title">{title}</span>
+        <span className="spacer" />
+        <span className={`loops__word loops__word--${status}`}>
+          {inList ? word : `${word}, not in the list now`}
+        </span>
+        <span className="loops__facts number">{facts.join(' · ')}</span>
+      </button>
+      {status === 'working' && task.sessionId ? <LiveLine sessionId={task.sessionId} /> : null}
+      {status === 'parked' || status === 'failed' || status === 'reverted' ? (
+        <PutBack loop={loop} task={task} />
+      ) : null}
+      {isOpen && hasBegun ? <TaskDetails loop={loop} task={task} /> : null}
+    </li>
+  )
+}
+
+function LiveLine({ sessionId }: { sessionId: string }) {
+  const status = useStatus(sessionId)
+  const now = useNow()
+  return (
+    <p className="loops__live">
+      <span className="truncate">{status ? statusLine(status, now) : ''}</span>
+      <Link to="/s/$sessionId" params={{ sessionId }}>
+        Watch
+      </Link>
+    </p>
+  )
+}
+
+/** Why it stands still, and the words that put it back. */
+function PutBack({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
+  const api = useApi()
+  const [note, setNote] = useState('')
+  const again = useAction(() =>
+    api.resumeLoop({ loopId: loop.loopId, again: { task: task.id, note: note.trim() } }),
+  )
+  const isQuestion = task.parked === 'question' || task.parked === 'plan' || task.parked === 'permission'
+  return (
+    <form
+      className={`loops__parked loops__parked--${task.status}`}
+      onSubmit={event => {
+        event.preventDefault()
+        again.run()
+      }}
+    >
+      <p>{task.why}</p>
+      <Field label={isQuestion ? 'Your answer' : 'A note for the agent'}>
+        {id => (
+          <textarea
+            id={id}
+            className="input"
+            rows={2}
+            value={note}
+            onChange={event => setNote(event.target.value)}
+          />
+        )}
+      </Field>
+      <div className="loops__buttons">
+        <Button type="submit" size="small" disabled={again.isBusy || (isQuestion && note.trim() === '')}>
+          {isQuestion ? 'Answer' : 'Run again'}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+function TaskDetails({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
+  const api = useApi()
+  const { loopId, version, runs } = loop
+  const { data } = useQuery({
+    ...{ queryKey: ['loop-task', loopId, task.id, version], queryFn: () => api.loopTask(loopId, task.id) },
+    placeholderData: keepPreviousData,
+  })
+  const revert = useAction(() => api.revertTask(loopId, task.id))
+  const accept = useAction(
+    () => api.acceptLoop(loopId, task.id),
+    accepted => {
+      const others = accepted.tasks.length - 1
+      return `Merged into ${accepted.into}${others > 0 ? `, with ${plural(others, 'task')} before it` : ''}.`
+    },
+  )
+  if (!data) return null
+  const canTake = task.status === 'merged' && task.accepted === null && runs === 'no'
+  return (
+    <div className="loops__details">
+      <ul className="loops__checks">
+        {data.checks.map(({ command, exitCode, stopped, ms, tail }) => (
+          <li key={command}>
+            <p>
+              <span className={exitCode === 0 ? 'loops__good' : 'loops__bad'}>
+                {exitCode === 0 ? '✓' : '✗'}
+              </span>{' '}
+              <code>{command}</code>{' '}
+              <span className="number">{stopped ?? `exit code ${exitCode}, ${formatDuration(ms)}`}</span>
+            </p>
+            {tail.trim() === '' ? null : (
+              <ScrollRegion className="loops__output" label={`Output of ${command}`}>
+                <pre>{tail}</pre>
+              </ScrollRegion>
+            )}
+          </li>
+        ))}
+      </ul>
+      {data.failure === null ? null : <p className="loops__problem">{data.failure.split('\n')[0]}</p>}
+      {data.prompt === null ? null : (
+        <details>
+          <summary>What the agent was told</summary>
+          <ScrollRegion className="loops__output" label="What the agent was told">
+            <pre>{data.prompt}</pre>
+          </ScrollRegion>
+        </details>
+      )}
+      {data.receiptText === null ? null : (
+        <details>
+          <summary>Receipt</summary>
+          <ScrollRegion className="loops__output" label="Receipt">
+            <pre>{data.receiptText}</pre>
+          </ScrollRegion>
+        </details>
+      )}
+      <div className="loops__buttons">
+        {task.sessionId ? (
+          <Link
+            className="button button--plain button--small"
+            to="/s/$sessionId"
+            params={{ sessionId: task.sessionId }}
+          >
+            Open its session
+          </Link>
+        ) : null}
+        {canTake ? (
+          <>
+            <Button size="small" disabled={revert.isBusy} onClick={revert.run}>
+              Revert
+            </Button>
+            {loop.baseBranch === null ? null : (
+              <Button size="small" disabled={accept.isBusy} onClick={accept.run}>
+                {`Accept up to here into ${loop.baseBranch}`}
+              </Button>
+            )}
+          </>
+        ) : null}
+      </div>
+    </div>
+  )
+}
+
+function LimitsDialog({ loop, onClose }: { loop: ShownLoop; onClose(): void }) {
+  const api = useApi()
+  const [typed, setTyped] = useState<TypedLimits>({})
+  const [problem, setProblem] = useState<string | null>(null)
+  const save = async () => {
+    const limits = limitsFrom(typed)
+    if (typeof limits === 'string') return setProblem(limits)
+    try {
+      await api.resumeLoop({ loopId: loop.loopId, limits })
+      onClose()
+    } catch (error) {
+      setProblem(messageOf(error))
+    }
+  }
+  return (
+    <Dialog title="Limits of this loop" onClose={onClose}>
+      <form
+        className="loops__form"
+        onSubmit={event => {
+          event.preventDefault()
+          void save()
+        }}
+      >
+        <LimitFields typed={typed} now={loop.limits} onChange={setTyped} />
+        {problem === null ? null : (
+          <p className="loops__problem" role="alert">
+            {problem}
+          </p>
+        )}
+        <div className="loops__buttons">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit">
+            {loop.runs === 'no' ? 'Save and resume' : 'Save'}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+/** One call at a time; what fails is told, what succeeds only if there are words for it. */
+function useAction<T>(
+  call: () => Promise<T>,
+  words?: (result: T) => string,
+): { isBusy: boolean; run(): void } {
+  const [isBusy, setBusy] = useState(false)
+  const run = () => {
+    setBusy(true)
+    call()
+      .then(result => {
+        if (words !== undefined) toasts.info(words(result))
+      })
+      .catch((error: unknown) => toasts.error(messageOf(error)))
+      .finally(() => setBusy(false))
+  }
+  return { isBusy, run }
+}
+
+function sentence(words: string): string {
+  const text = words.charAt(0).toUpperCase() + words.slice(1)
+  return /[.!?]$/.test(text) ? text : `${text}.`
+}

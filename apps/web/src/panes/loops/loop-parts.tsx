@@ -1,0 +1,116 @@
+import { formatDuration } from '@chirality/core'
+import type { LoopLimits, LoopSummary } from '../../state/server/loops-api.ts'
+import { Field } from '../../ui/controls/Field.tsx'
+import type { DotTone } from '../../ui/marks/Dot.tsx'
+import { Meter } from '../../ui/marks/Meter.tsx'
+import { formatCost, formatUsd } from '../../ui/text/format.ts'
+
+/** The name of its file. */
+export function listName({ list }: Pick<LoopSummary, 'list'>): string {
+  return list.split('/').at(-1) ?? list
+}
+
+export function countsText({ counts }: Pick<LoopSummary, 'counts'>): string {
+  const { proved, parked, failed, working, toGo } = counts
+  return [
+    `${proved} proved`,
+    ...(parked > 0 ? [`${parked} need you`] : []),
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    `${working + toGo} to go`,
+  ].join(' · ')
+}
+
+export function stateWords({ runs, end, waitsUntil }: LoopSummary): string {
+  if (waitsUntil !== null) return `waits until ${new Date(waitsUntil).toLocaleTimeString()}`
+  if (runs === 'here') return 'runs'
+  if (runs === 'elsewhere') return 'runs in a terminal'
+  return end?.why ?? 'was cut off'
+}
+
+export function loopTone({ runs, counts, end }: LoopSummary): DotTone {
+  if (counts.parked > 0) return 'need'
+  if (runs !== 'no') return 'work'
+  if (counts.failed > 0 || end?.reason === 'failed') return 'bad'
+  return end?.reason === 'done' ? 'ok' : 'quiet'
+}
+
+/** Each limit with what is used of it. */
+export function Used({ loop: { spent, limits, iterations, startedAt, end } }: { loop: LoopSummary }) {
+  const minutes = (Date.parse(end?.at ?? new Date().toISOString()) - Date.parse(startedAt)) / 60_000
+  const rows = [
+    {
+      ...{ label: 'Money', value: spent.usd ?? 0, max: limits.budgetUsd },
+      text: spent.usd === null ? 'not known' : formatCost(spent.usd, spent.isEstimate),
+      of: limits.budgetUsd === null ? null : formatUsd(limits.budgetUsd),
+    },
+    { label: 'Turns', value: iterations, max: limits.maxIterations, text: `${iterations}`, of: null },
+    {
+      ...{ label: 'Time', value: minutes, max: limits.maxMinutes, of: null },
+      text: formatDuration(minutes * 60_000),
+    },
+  ]
+  return (
+    <dl className="loops__used">
+      {rows.map(({ label, value, max, text, of }) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          <dd className="number">
+            {max === null ? text : `${text} of ${of ?? `${max}${label === 'Time' ? ' min' : ''}`}`}
+            {max === null ? null : <Meter label={`${label} used`} value={value} max={max} />}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+const FIELDS = [
+  { name: 'budgetUsd', label: 'Budget in dollars', hint: 'Empty: no limit.' },
+  { name: 'maxIterations', label: 'Turns of agents', hint: 'In all. Empty: no limit.' },
+  { name: 'maxMinutes', label: 'Minutes', hint: 'Since it was started. Empty: no limit.' },
+  { name: 'parallel', label: 'Tasks at once', hint: '1 to 16.' },
+] as const
+
+export type TypedLimits = Partial<Record<(typeof FIELDS)[number]['name'], string>>
+
+interface LimitFieldsProps {
+  typed: TypedLimits
+  now?: LoopSummary['limits']
+  onChange(typed: TypedLimits): void
+}
+
+export function LimitFields({ typed, now, onChange }: LimitFieldsProps) {
+  return (
+    <div className="loops__limits">
+      {FIELDS.map(({ name, label, hint }) => (
+        <Field key={name} label={label} hint={hint}>
+          {id => (
+            <input
+              id={id}
+              className="input"
+              inputMode="decimal"
+              value={typed[name] ?? now?.[name]?.toString() ?? ''}
+              onChange={event => onChange({ ...typed, [name]: event.target.value })}
+            />
+          )}
+        </Field>
+      ))}
+    </div>
+  )
+}
+
+/** What was typed, or what is wrong with it. An emptied field takes a limit away. */
+export function limitsFrom(typed: TypedLimits): LoopLimits | string {
+  const limits: Record<string, number | null> = {}
+  for (const { name, label } of FIELDS) {
+    const text = typed[name]?.trim()
+    if (text === undefined) continue
+    const value = Number(text)
+    const isWhole = name === 'maxIterations' || name === 'parallel'
+    if (text === '' && name !== 'parallel') limits[name] = null
+    else if (!(value > 0) || (isWhole && !Number.isInteger(value)) || (name === 'parallel' && value > 16))
+      return `"${label}" must be a ${isWhole ? 'whole ' : ''}number above 0${name === 'parallel' ? ', at most 16' : ''}.`
+    else limits[name] = value
+  }
+  return limits
+}

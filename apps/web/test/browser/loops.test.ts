@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest'
+import type { ShownLoop } from '../../src/state/server/loops-api.ts'
+import { axeViolations, axeViolationsInBothSchemes } from '../support/axe.ts'
+import { useDashboard } from '../support/page.ts'
+import { aBusyDay } from '../support/scenes.ts'
+
+const dashboard = useDashboard()
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
+
+type Task = ShownLoop['tasks'][number]
+const task = (id: string, title: string, fields: Partial<Task> = {}): Task => ({
+  ...{ id, title, groups: [], dependsOn: [], status: 'open', stage: null, inList: true, iterations: 0 },
+  ...{
+    sessionId: null,
+    worktreeId: null,
+    checks: [],
+    diff: null,
+    spent: null,
+    startedAt: null,
+    endedAt: null,
+  },
+  ...{ parked: null, why: null, commit: null, accepted: null, flags: [] },
+  ...fields,
+})
+const AT = '2026-11-09T07:00:00.000Z'
+const LOOP: ShownLoop = {
+  ...{ loopId: 'backlog-1a2b3c', project: '/code/parser-kit', list: 'docs/backlog.md', startedAt: AT },
+  ...{ runs: 'no', isOver: true, version: 12, iterations: 4, working: [], waitsUntil: null },
+  counts: { proved: 1, parked: 1, failed: 0, working: 0, toGo: 1 },
+  spent: { usd: 1.4, isEstimate: false, tokens: 4000 },
+  limits: {
+    ...{ budgetUsd: 20, budgetTokens: null, maxIterations: 9, maxMinutes: null, parallel: 1 },
+    ...{ answerMinutes: 0, maxAttempts: 5, maxFailures: 3, waitForLimits: 0 },
+  },
+  end: { reason: 'blocked', why: '2 of 3 tasks are not proved.', at: '2026-11-09T07:22:00.000Z' },
+  ...{ branch: 'chirality/loop-backlog', baseBranch: 'main', listProblem: null },
+  changes: { added: [], changed: [], removed: [] },
+  tasks: [
+    task('one', 'Refuse heavy parcels', {
+      ...{
+        status: 'merged',
+        sessionId: 's1',
+        iterations: 1,
+        diff: { files: 1, insertions: 61, deletions: 8 },
+      },
+      flags: [{ kind: 'tests-deleted', words: 'Deleted a test file.', files: ['a.test.ts'] }],
+    }),
+    task('two', 'Express surcharge', {
+      ...{ status: 'parked', parked: 'question', why: 'Which codes count?', sessionId: 's2', iterations: 3 },
+    }),
+    task('three', 'Audit log'),
+  ],
+}
+
+test.each([{}, PHONE])('a loop shows its tasks, takes an answer, and is accepted %#', async size => {
+  const { page, api, complaints, close } = await dashboard.open({
+    path: '/loops',
+    scene: canned => {
+      aBusyDay(canned)
+      canned.loops = [LOOP]
+      canned.loopDetails = {
+        checks: [
+          { command: 'npm test', exitCode: 0, ms: 27_000, bytes: 9, tail: '480 passed', leftBehind: 0 },
+        ],
+        ...{
+          failure: null,
+          prompt: 'Do it.',
+          notes: [],
+          receipt: null,
+          receiptText: '# Refuse heavy parcels',
+        },
+      }
+      canned.taskFiles = [{ path: 'TASKS.md', open: 2, done: 0, problem: null }]
+    },
+    ...size,
+  })
+  const row = page.getByRole('link', { name: /backlog\.md/ })
+  await row.getByText('1 proved · 1 need you · 1 to go').waitFor()
+  expect(await axeViolations(page)).toEqual([])
+
+  await page.getByRole('button', { name: 'Start a loop…' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Start a loop' })
+  await dialog.getByText('TASKS.md (2 to do)').waitFor()
+  await dialog.getByLabel('Tasks at once').fill('40')
+  await dialog.getByRole('button', { name: 'Start' }).click()
+  await dialog.getByRole('alert').getByText('at most 16').waitFor()
+  expect(await axeViolations(page)).toEqual([])
+  await dialog.getByLabel('Tasks at once').fill('2')
+  await dialog.getByLabel('Budget in dollars').fill('5')
+  await dialog.getByRole('button', { name: 'Start' }).click()
+  await page.waitForURL('**/loops/backlog-1a2b3c')
+  expect(api.called('loops.start')).toEqual([
+    {
+      ...{ project: '/code/parser-kit', list: 'TASKS.md', allowDirty: false },
+      limits: { budgetUsd: 5, parallel: 2 },
+    },
+  ])
+
+  await page.getByRole('region', { name: 'What became of it' }).getByText('a.test.ts').waitFor()
+  await page.getByRole('button', { name: /Refuse heavy parcels/ }).click()
+  await page.getByText('480 passed').waitFor()
+  expect(await axeViolationsInBothSchemes(page)).toEqual([])
+  expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBe(0)
+
+  await page.getByLabel('Your answer').fill('All three.')
+  await page.getByRole('button', { name: 'Answer' }).click()
+  await page.getByRole('button', { name: 'Accept 1 into main' }).click()
+  await page.getByText('Merged into main.').waitFor()
+  expect(api.called('loops.resume')).toEqual([
+    { loopId: LOOP.loopId, again: { task: 'two', note: 'All three.' } },
+  ])
+  expect(api.called('loops.accept')).toEqual([{ loopId: LOOP.loopId }])
+  expect(complaints).toEqual([])
+  await close()
+})
