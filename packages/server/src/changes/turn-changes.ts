@@ -222,7 +222,7 @@ export interface Place {
 }
 
 /** A repository on a slow disk must not hold a turn forever. */
-const HOLD_MS = 20_000
+const HOLD_MS = 30_000
 const NOT_KEPT =
   'Reading the files took too long, so they are not kept as they were before this turn: its changes are those that the agent reports, and it cannot be gone back to.'
 
