@@ -85,6 +85,8 @@ export class CannedApi {
   loops: ShownLoop[] = []
   loopDetails: CallOutputs['loops']['task'] | null = null
   taskFiles: CallOutputs['loops']['files'] = []
+  overlaps: unknown[] = []
+  blames: Record<string, unknown> = {}
   readonly #discarded = new Map<string, SessionStatus>()
   /** What the project brings for its agents. */
   /** Of every persona. */
@@ -502,6 +504,8 @@ export class CannedApi {
     'turns.contextUsage': () => this.context,
     'worktrees.plan': () => this.worktreePlan,
     'worktrees.list': () => this.worktrees,
+    'worktrees.overlaps': () => this.overlaps,
+    'files.blame': ({ path }: { path: string }) => this.blames[path] ?? null,
     'worktrees.restore': ({ id }: { id: string }) => {
       for (const worktree of this.worktrees) if (worktree.id === id) worktree.condition = 'ready'
       return null

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useEffect, useEffectEvent, useRef, useState } from 'react'
+import { type KeyboardEvent, lazy, Suspense, useEffect, useEffectEvent, useRef, useState } from 'react'
 import { saveComments, useComments, withComments } from '../../state/kept/comments.ts'
 import { saveDraft, useDraft } from '../../state/kept/drafts.ts'
 import type { SessionStatus } from '../../state/server/server-api.ts'
@@ -18,6 +18,8 @@ import { useAttachments } from './use-attachments.ts'
 import { type Suggestion, useCompletions } from './use-completions.ts'
 import './composer.css'
 import type { Attachment } from './attachments.ts'
+
+const OverlapNotice = lazy(() => import('../session/OverlapNotice.tsx'))
 
 export function Composer({ status }: { status: SessionStatus }) {
   const api = useApi()
@@ -89,6 +91,9 @@ export function Composer({ status }: { status: SessionStatus }) {
       ) : null}
       <ProjectSettings status={status} when="unused" />
       <WorktreeNotice status={status} />
+      <Suspense fallback={null}>
+        <OverlapNotice status={status} />
+      </Suspense>
       <WentBackNotice sessionId={sessionId} />
       <SteeredList steered={status.steered} />
       <QueueList status={status} />

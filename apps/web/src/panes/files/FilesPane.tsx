@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { type KeyboardEvent, useState } from 'react'
+import { type KeyboardEvent, lazy, Suspense, useState } from 'react'
 import { HighlightedCode } from '../../markdown/CodeBlock.tsx'
 import { languageOf } from '../../markdown/highlight.ts'
 import { filePlace, type SessionStatus, workFolder } from '../../state/server/server-api.ts'
@@ -13,13 +13,17 @@ import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
 import { Folder } from './Folder.tsx'
 import './files.css'
 
+const WhoWrote = lazy(() => import('./WhoWrote.tsx'))
+
 /** The files that the agent works on. What a tool may have changed is read again as soon as its result is there. */
 export default function FilesPane({ status }: { status: SessionStatus }) {
   const [path, setPath] = useState<string | null>(null)
   const queries = useQueryClient()
   usePulse(useWorkDone(), () =>
     Promise.all(
-      ['folder', 'file'].map(kind => queries.invalidateQueries({ queryKey: [kind, workFolder(status)] })),
+      ['folder', 'file', 'blame'].map(kind =>
+        queries.invalidateQueries({ queryKey: [kind, workFolder(status)] }),
+      ),
     ),
   )
   if (path !== null) return <FileView status={status} path={path} onBack={() => setPath(null)} />
@@ -48,6 +52,12 @@ function FileView({ status, path, onBack }: { status: SessionStatus; path: strin
     staleTime: 0,
     retry: false,
   })
+  const [line, setLine] = useState<number | null>(null)
+  const lines = data?.text == null ? 0 : countLines(data.text)
+  const look = ({ currentTarget, clientY }: React.PointerEvent<HTMLElement>) => {
+    const { top, height } = currentTarget.getBoundingClientRect()
+    setLine(Math.min(lines, Math.max(1, Math.floor(((clientY - top) / height) * lines) + 1)))
+  }
   return (
     <div className="file">
       <p className="file__head">
@@ -62,22 +72,53 @@ function FileView({ status, path, onBack }: { status: SessionStatus; path: strin
       {error ? <p className="file__note">{messageOf(error)}</p> : null}
       {data?.note ? <p className="file__note">{data.note}</p> : null}
       {data?.text == null ? null : (
-        <ScrollRegion className="file__text" label={path}>
-          <pre className="file__numbers" aria-hidden="true">
-            {lineNumbers(data.text)}
-          </pre>
-          <pre>
-            <HighlightedCode code={data.text} language={languageOf(path)} />
-          </pre>
-        </ScrollRegion>
+        <>
+          <ScrollRegion className="file__text" label={path}>
+            <pre className="file__numbers" aria-hidden="true">
+              {lineNumbers(data.text)}
+            </pre>
+            <pre onPointerMove={look} onPointerDown={look}>
+              <HighlightedCode code={data.text} language={languageOf(path)} />
+            </pre>
+          </ScrollRegion>
+          <div className="file__who">
+            <label>
+              <span className="hidden-visually">Who wrote line</span>
+              <input
+                className="input file__line"
+                type="number"
+                min={1}
+                max={lines}
+                placeholder="Line"
+                value={line ?? ''}
+                onChange={({ target }) => setLine(lineIn(target.value, lines))}
+              />
+            </label>
+            {line === null ? (
+              <span>Point at a line, or give its number, to see which turn wrote it.</span>
+            ) : (
+              <Suspense fallback={null}>
+                <WhoWrote status={status} path={path} line={line} />
+              </Suspense>
+            )}
+          </div>
+        </>
       )}
     </div>
   )
 }
 
 function lineNumbers(text: string): string {
-  const count = text.replace(/\n$/, '').split('\n').length
-  return Array.from({ length: count }, (_, i) => i + 1).join('\n')
+  return Array.from({ length: countLines(text) }, (_, i) => i + 1).join('\n')
+}
+
+function countLines(text: string): number {
+  return text.replace(/\n$/, '').split('\n').length
+}
+
+function lineIn(typed: string, lines: number): number | null {
+  const line = Number.parseInt(typed, 10)
+  return Number.isNaN(line) ? null : Math.min(lines, Math.max(1, line))
 }
 
 /** The keys of a tree: up and down between entries, right into a folder, left out of it. */

@@ -292,6 +292,8 @@ function fileCalls(client: Client) {
       return { text: file.text, note: file.truncated ? 'Only the beginning of this file is shown.' : null }
     },
     workingTreeDiff: (place: FilePlace) => client.files.diff.query(place),
+    blame: (place: FilePlace, path: string) => client.files.blame.query({ ...place, path }),
+    overlaps: (sessionId: string) => client.worktrees.overlaps.query({ sessionId }),
     worktreePlan: (project: string, base?: string) =>
       client.worktrees.plan.query({ project, ...(base ? { base } : {}) }),
     worktrees: (project: string) => client.worktrees.list.query({ project }),
