@@ -23,6 +23,18 @@ export const HELP = `Usage: chirality <command> [options]
       --host H --expose --origin https://NAME, with --tls-cert FILE --tls-key FILE or --behind-proxy
                              Let other machines in. Whoever gets in has your shell: see docs/security.md
       --proxy-address IP     With --behind-proxy: the machine of the proxy, if it is another one
+      --fleet URL            As a hub of a fleet: shows the sessions of all its machines. See docs/fleet.md
+  worker --fleet URL       Runs agents for a fleet; takes the options of serve
+      --label L              What the machine has, such as gpu; can be given more than once
+      --slots N              How many turns may run at once (default: one for each core)
+  fleet init               Make this machine the first hub of a fleet, with its broker
+      --name NAME            The name of the machine (default: made of its host name)
+      --host H --port N      Where the broker listens, and where other machines dial (default: 127.0.0.1, 4222)
+  fleet invite [--hub]     A code with which one machine can join, once, within a day
+  fleet join CODE          Join a fleet with a key that this machine makes; --name NAME
+  fleet status             The machines of the fleet
+  fleet revoke MACHINE     Take the rights of a machine away
+      --json                 All of them
   link                     A new link into a server that runs: signs one browser in, once, within 10 minutes
       --port N               Only into the server on this port
       --list                 The browsers that are signed in

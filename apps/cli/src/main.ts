@@ -12,6 +12,8 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   agents: async () => (await import('./commands/agents.ts')).agents,
   conformance: async () => (await import('./commands/conformance.ts')).conformance,
   loop: async () => (await import('./commands/loop.ts')).loop,
+  fleet: async () => (await import('./commands/fleet.ts')).fleet,
+  worker: async () => (await import('./commands/serve.ts')).worker,
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
   sessions: async () => (await import('./commands/sessions.ts')).sessions,
   replay: async () => (await import('./commands/replay.ts')).replay,

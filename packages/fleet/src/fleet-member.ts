@@ -53,6 +53,13 @@ export class FleetMember {
   readonly #stop = new AbortController()
   readonly #cleanups: (() => unknown)[] = []
   readonly #dirty = new Set<string>()
+  /** Whose status the hubs have: when this machine stops, they hear that none of them runs. */
+  readonly #told = new Set<string>()
+  /** Also those that were closed: their last events are shipped, too. */
+  readonly #roots = new Set<string>()
+  readonly #states = new Map<string, Machine['state']>()
+  #local: LocalMachine | undefined
+  #shipper: Shipper | undefined
   #agents: Beat['agents'] = []
   #link: Link | undefined
   #events: Follower | undefined
@@ -97,6 +104,7 @@ export class FleetMember {
 
   /** Does not wait for the broker. */
   start(local: LocalMachine): void {
+    this.#local = local
     this.#cleanups.push(
       local.host.onStatus(({ sessionId }) => this.#dirty.add(sessionId)),
       local.onRemoved(sessionId => this.#dirty.add(sessionId)),
@@ -137,13 +145,27 @@ export class FleetMember {
     return callMachine(this.#link, this.#require(sessionId), call)
   }
 
+  /** Ships what is left if the broker is there. What it does not get now is shipped at the next start. */
   async close(): Promise<void> {
+    const { signal } = this.#stop
+    if (signal.aborted) return
     this.#stop.abort()
-    for (const clean of this.#cleanups.splice(0)) await clean()
+    // What waits for an answer of a broker that is away would wait for long.
+    if (!this.connected) await this.#link?.close()
     await this.#running
+    await Promise.race([this.#lastWords().catch(() => {}), sleep(LAST_WORDS_MS, undefined, { ref: false })])
+    for (const clean of this.#cleanups.splice(0)) await clean()
     await this.#mirror.close()
     await this.#link?.close()
     await this.#broker?.stop()
+  }
+
+  async #lastWords(): Promise<void> {
+    const link = this.#link
+    if (link === undefined || this.#local === undefined || !link.connected) return
+    await this.#shipper?.flush()
+    for (const sessionId of this.#told) this.#dirty.add(sessionId)
+    await this.#tellSessions(link, this.#local)
   }
 
   #require(sessionId: string): string {
@@ -169,9 +191,10 @@ export class FleetMember {
     if (this.role === 'hub') await this.#lead(link)
     const shipper = new Shipper({
       ...{ link, machine: this.machine, onFault: this.#options.onFault },
-      projects: () => local.host.projects(),
+      projects: () => this.#allRoots(local),
       open: () => local.host.statuses(),
     })
+    this.#shipper = shipper
     this.#cleanups.push(
       () => shipper.close(),
       answerCalls(link, this.machine, {
@@ -192,6 +215,7 @@ export class FleetMember {
           await link.publish(subjects.presence(this.machine), Buffer.from(JSON.stringify(this.#beat(local))))
         }
         await this.#tellSessions(link, local)
+        this.#noticeStates()
       } catch (error) {
         if (link.connected && !signal.aborted) this.#options.onFault?.(error)
       }
@@ -303,6 +327,8 @@ export class FleetMember {
         const status = host.statuses().find(one => one.sessionId === sessionId) ?? null
         const body = session === undefined ? '' : JSON.stringify({ session, status })
         await link.publish(subjects.session(this.machine, sessionId), Buffer.from(body))
+        if (status === null) this.#told.delete(sessionId)
+        else this.#told.add(sessionId)
       } catch (error) {
         this.#dirty.add(sessionId)
         throw error
@@ -310,13 +336,31 @@ export class FleetMember {
     }
   }
 
-  #bytes({ host }: LocalMachine, session: string, from: number): Buffer {
-    const root = host.projects().find(one => existsLog(one, session))
+  #allRoots({ host }: LocalMachine): string[] {
+    for (const root of host.projects()) this.#roots.add(root)
+    return [...this.#roots]
+  }
+
+  /** Those who watch sessions of a machine hear that it is away, or back. */
+  #noticeStates(): void {
+    const changed = new Set<string>()
+    for (const { machine, state } of this.#machines.list()) {
+      if (this.#states.get(machine) !== state) changed.add(machine)
+      this.#states.set(machine, state)
+    }
+    if (changed.size === 0) return
+    for (const { machine, session } of this.#remote.list())
+      if (changed.has(machine)) this.#remote.tell(session.id)
+  }
+
+  #bytes(local: LocalMachine, session: string, from: number): Buffer {
+    const root = this.#allRoots(local).find(one => existsLog(one, session))
     return root === undefined ? Buffer.alloc(0) : new LogBytes(logPath(root, session)).read(from, MAX_FETCH)
   }
 }
 
 const TELL_MS = 250
+const LAST_WORDS_MS = 3_000
 const AGAIN_MS = 1_000
 const SAVE_MS = 1_000
 const SETTLE_MS = 2_000

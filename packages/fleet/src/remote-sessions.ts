@@ -57,6 +57,11 @@ export class RemoteSessions {
       writeFileSync(`${file}.new`, text, { mode: 0o600 })
       renameSync(`${file}.new`, file)
     }
+    this.tell(sessionId)
+  }
+
+  /** Something about a session changed that is not in it, such as whether its machine is there. */
+  tell(sessionId: string): void {
     for (const listener of [...this.#listeners]) listener(sessionId)
   }
 

@@ -7,6 +7,7 @@ import { SignedInBrowsers } from './browsers/signed-in-browsers.ts'
 import { TurnChanges } from './changes/turn-changes.ts'
 import { HttpError } from './errors/call-error.ts'
 import { toHttpError } from './errors/to-call-error.ts'
+import { answerWith, type FleetLocal, type FleetService } from './fleet/fleet-service.ts'
 import { clientAddress } from './guard/facts.ts'
 import { Keys } from './guard/keys.ts'
 import type { Place } from './guard/places.ts'
@@ -15,7 +16,7 @@ import { openDoors } from './http/doors.ts'
 import { createHttpServer, type TlsFiles } from './http/http-server.ts'
 import { OpenSockets } from './http/open-sockets.ts'
 import type { Route } from './http/routes.ts'
-import type { SendPaceOptions } from './http/send-pace.ts'
+import { SendPace, type SendPaceOptions } from './http/send-pace.ts'
 import { StaticFiles } from './http/static-files.ts'
 import { ServerLoops } from './loops/server-loops.ts'
 import { Programs } from './mcp/programs.ts'
@@ -34,6 +35,7 @@ import { RawLogKeeper } from './trpc/data-router.ts'
 import { DiscardedSessions, RemovedSessions } from './trpc/discarded-sessions.ts'
 import { deleteForGood } from './trpc/live-session.ts'
 import { appRouter } from './trpc/router.ts'
+import { createCallerFactory } from './trpc/trpc.ts'
 
 export interface ServerOptions {
   /** The available agents. Pass `onHarnessLog` as `onLog` to each. */
@@ -60,6 +62,8 @@ export interface ServerOptions {
   decisionTimeoutMs?: number | null
   limits?: Partial<SocketLimits>
   pace?: SendPaceOptions
+  /** The other machines. Closed with the server. */
+  fleet?: FleetService
   /** Only for tests: push services on this machine. */
   allowLocalPush?: boolean
   /** Called with internal errors. They are also written to harness.log of every open project. */
@@ -156,6 +160,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     stopped: new StoppedTurns(host),
     readMarks: new KeptNumbers(home, 'read-marks.json'),
     contextSizes: new KeptNumbers(home, 'context-sizes.json'),
+    ...(options.fleet === undefined ? {} : { fleet: options.fleet }),
     facts: {
       ...{ version, home, newSignInLink, demo: options.demo ?? null },
       startedAt: new Date().toISOString(),
@@ -190,6 +195,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       await rawLogs.close()
       await loopsOver
       await host.close({ agents })
+      // After the agents: their last events are shipped, too.
+      await options.fleet?.close()
       await changes.close()
     } finally {
       // Only now: clients of a stream receive the end of its turn.
@@ -210,6 +217,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     // Not waited for: the git of a server that was killed may still be writing.
     void recoverWorktrees(host).then(() => loops.continueUnfinished().catch(onFault))
     await writeServerFile(home, { url, token: keys.token, pid: process.pid })
+    options.fleet?.start(fleetLocal(services))
   } catch (error) {
     await close('stop')
     throw error
@@ -230,6 +238,29 @@ async function closeIfThere(host: SessionHost, root: string): Promise<void> {
   await host.closeProject(root).catch((error: unknown) => {
     if (!(error instanceof StorageError) || !GONE.has(error.code)) throw error
   })
+}
+
+/** Hubs call the procedures of this server that `FORWARDED` names, without a fleet: no call goes on to a third machine. */
+function fleetLocal(services: AppServices): FleetLocal {
+  const { fleet: _, ...own } = services
+  const pace = new SendPace({ buffered: () => 0, onDrain: () => {}, giveUp: () => {} })
+  const caller = createCallerFactory(appRouter)({ ...own, pace, takesJson: false, browser: undefined })
+  return {
+    ...{ host: own.host, version: own.facts.version, answer: answerWith(caller) },
+    onRemoved: listener => own.removed.onRemoved(listener),
+    agents: async () => {
+      const found = await own.harnesses.checkAllInstallStatus()
+      return own.harnesses.getAll().map(harness => {
+        const { id, name } = harness.meta()
+        const status = found.get(id)
+        return {
+          ...{ id, name, installed: status?.installed === true },
+          loggedIn: status?.installed === true && status.authenticated !== false,
+          version: status?.version ?? null,
+        }
+      })
+    },
+  }
 }
 
 /** Finishes what a server that was killed began to make or to remove. */

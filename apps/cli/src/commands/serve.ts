@@ -8,7 +8,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { hasCode } from '@chirality/core'
 import { buildChildEnv, hideEnvironment, processEnv } from '@chirality/runner'
-import { LINK_MINUTES, type RunningServer, readServerFile, startServer } from '@chirality/server'
+import {
+  type FleetService,
+  LINK_MINUTES,
+  type RunningServer,
+  readServerFile,
+  startServer,
+} from '@chirality/server'
 import { ProjectLockedError, userDataFolder } from '@chirality/sessions'
 import { agentEnvironment } from '../agent-environment.ts'
 import type { RunningDemo } from '../demo/start-demo.ts'
@@ -21,10 +27,25 @@ import { readServeOptions, type ServeOptions } from './serve/serve-options.ts'
 import { serverEnvironment, serverHarnesses } from './serve/server-harnesses.ts'
 import { openTailnet, type TailnetDoor, TailscaleError, tailnetOrigin } from './serve/tailscale.ts'
 
+/** Runs the agents of a fleet on this machine. It is a server for its own user, too, on any free port. */
+export async function worker(args: string[], output: Output): Promise<number> {
+  return serve(
+    ['--no-open', ...(args.some(arg => /^--port(=|$)/.test(arg)) ? [] : ['--port=0']), ...args],
+    output,
+    {
+      isWorker: true,
+    },
+  )
+}
+
 /** Runs the server until it is stopped. */
-export async function serve(args: string[], output: Output): Promise<number> {
+export async function serve(args: string[], output: Output, { isWorker = false } = {}): Promise<number> {
   hideEnvironment()
   const read = await readServeOptions(args)
+  if (isWorker && read.fleet === undefined)
+    throw new UsageError(
+      'A worker works for a fleet: name it with --fleet URL, as `chirality fleet join` printed it.',
+    )
   const origin = read.tailscale ? await tailnetOrigin().catch(explainTailscale) : undefined
   if (origin === null) return EXIT.failed
   const options = origin === undefined ? read : { ...read, publicOrigins: [origin, ...read.publicOrigins] }
@@ -48,7 +69,9 @@ export async function serve(args: string[], output: Output): Promise<number> {
   await output.write(
     options.json
       ? `${JSON.stringify({ url, port, token, pid: process.pid, link })}\n`
-      : welcome([...options.publicOrigins, url], link),
+      : isWorker
+        ? `This machine works for the fleet. Its own dashboard is at ${url}. Ctrl-C stops it.\n`
+        : welcome([...options.publicOrigins, url], link),
   )
   const wantsBrowser = options.open && !options.json && canOpenBrowser()
   const closePage = wantsBrowser ? await openBrowser(link, userDataFolder()) : async () => {}
@@ -104,8 +127,10 @@ export async function start(options: ServeOptions, projects: string[], demo?: Ru
   const { port, host, exposed, publicOrigins } = options
   const environment = agentEnvironment(await serverEnvironment(), options.allowEnv)
   let server: RunningServer | undefined
+  const fleet = options.fleet && (await fleetMember(options.fleet))
   try {
     server = await startServer({
+      ...(fleet === undefined ? {} : { fleet }),
       ...(await serverHarnesses(entry => server?.log(entry), demo, {
         environment,
         keepMemory: options.keepMemory,
@@ -125,12 +150,23 @@ export async function start(options: ServeOptions, projects: string[], demo?: Ru
     process.on('uncaughtExceptionMonitor', error => sessions.logFault(error))
     return { kind: 'started', server }
   } catch (error) {
+    await fleet?.close()
     if (hasCode(error, 'unsafe-binding')) throw new UsageError(error.message)
     if (error instanceof ProjectLockedError) return { kind: 'running-elsewhere', owner: error }
     if (!hasCode(error, 'cannot-listen')) throw error
     await tell(`chirality: ${error.message}\n`)
     return { kind: 'failed' }
   }
+}
+
+/** Loaded only here: nothing of a fleet is read without one. */
+async function fleetMember(fleet: NonNullable<ServeOptions['fleet']>): Promise<FleetService> {
+  const { FleetMember } = await import('@chirality/fleet')
+  return FleetMember.open({
+    ...{ home: userDataFolder(), ...fleet },
+    onNews: text => void tell(`fleet: ${text}\n`),
+    onFault: error => void tell(`fleet: ${error instanceof Error ? error.message : error}\n`),
+  })
 }
 
 /** A server of this user already owns the project: prints a link to it, and leaves its agents running. */

@@ -83,6 +83,10 @@ export class RunningCommand {
     return !this.#ended
   }
 
+  get stderr(): string {
+    return this.#stderr
+  }
+
   get stdout(): string {
     return this.#stdout
   }

@@ -116,18 +116,51 @@ export async function joinFleet(options: {
 }
 
 export interface RunningBroker {
-  /** False if a broker of an earlier process was found. */
-  readonly isOwn: boolean
   stop(): Promise<void>
 }
 
-/** Starts the broker of this machine, unless it runs. Resolves when it takes connections. */
+/**
+ * Starts the broker of this machine, and again whenever it ends by itself. Resolves when it takes connections. One that
+ * a killed server left is used as it is, and ended with this server.
+ */
 export async function startBroker(home: string, binary: string): Promise<RunningBroker> {
   const broker = await requireBroker(home)
-  const config = join(brokerFolder(home), 'nats.conf')
   await writeBroker(home, { ...broker, invitations: current(broker) })
-  if ((await brokerPid(home)) !== undefined) return { isOwn: false, stop: async () => {} }
-  const child = spawn(binary, ['-c', config], {
+  const left = await brokerPid(home)
+  if (left !== undefined) return { stop: () => endProcess(left) }
+  const log = join(brokerFolder(home), 'nats.log')
+  let running = spawnBroker(home, binary)
+  let isStopping = false
+  const starting = new AbortController()
+  const failed = running.ended.then(why => {
+    throw fleetError('fleet-no-broker', `nats-server does not run: ${why}. Its log is ${log}.`)
+  })
+  failed.catch(() => {})
+  await Promise.race([failed, whenListening(broker, starting.signal)]).finally(() => starting.abort())
+  const watch = (watched: BrokerProcess) =>
+    void watched.ended.then(async () => {
+      await sleep(RESTART_MS, undefined, { ref: false })
+      if (isStopping) return
+      running = spawnBroker(home, binary)
+      watch(running)
+    })
+  watch(running)
+  return {
+    stop: async () => {
+      isStopping = true
+      await stop(running)
+    },
+  }
+}
+
+interface BrokerProcess {
+  child: ChildProcess
+  /** Why it ended. */
+  ended: Promise<string>
+}
+
+function spawnBroker(home: string, binary: string): BrokerProcess {
+  const child = spawn(binary, ['-c', join(brokerFolder(home), 'nats.conf')], {
     env: { ...buildChildEnv({ source: processEnv() }).env },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
@@ -139,16 +172,7 @@ export async function startBroker(home: string, binary: string): Promise<Running
     child.once('error', error => resolve(error.message))
     child.once('exit', code => resolve(said.trim().split('\n').at(-1) || `exit code ${code}`))
   })
-  const failed = ended.then(why => {
-    throw fleetError(
-      'fleet-no-broker',
-      `nats-server does not run: ${why}. Its log is ${join(brokerFolder(home), 'nats.log')}.`,
-    )
-  })
-  failed.catch(() => {})
-  const starting = new AbortController()
-  await Promise.race([failed, whenListening(broker, starting.signal)]).finally(() => starting.abort())
-  return { isOwn: true, stop: () => stop(child, ended) }
+  return { child, ended }
 }
 
 /** Answers machines that want to join, for as long as the link is open. */
@@ -234,11 +258,23 @@ async function whenListening({ host, port }: BrokerFile, signal: AbortSignal): P
   }
 }
 
-async function stop(child: ChildProcess, ended: Promise<unknown>): Promise<void> {
+async function stop({ child, ended }: BrokerProcess): Promise<void> {
   child.kill('SIGTERM')
   const force = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
   await ended
   clearTimeout(force)
+}
+
+/** A process that is not our child. */
+async function endProcess(pid: number): Promise<void> {
+  for (let waited = 0; waited < STOP_MS; waited += 50) {
+    try {
+      process.kill(pid, waited === 0 ? 'SIGTERM' : 0)
+    } catch {
+      return
+    }
+    await sleep(50)
+  }
 }
 
 function current(broker: BrokerFile): BrokerFile['invitations'] {
@@ -272,3 +308,4 @@ const INVITATION_MS = 86_400_000
 const JOIN_MS = 20_000
 const ANSWER_MS = 200
 const STOP_MS = 10_000
+const RESTART_MS = 1_000

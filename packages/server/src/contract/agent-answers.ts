@@ -54,6 +54,35 @@ export const installStatus = z.strictObject({
   authInstructions: z.string().optional(),
 }) satisfies z.ZodType<HarnessInstallStatus>
 
+/** `unknown`: this server was cut off itself. */
+const machineState = z.enum(['here', 'away', 'unknown'])
+
+export const sessionMachine = z
+  .strictObject({ name: z.string(), state: machineState })
+  .describe('The machine of the fleet that has it. Absent for this one.')
+
+/** A machine of the fleet, as it last described itself. */
+export const machine = z
+  .strictObject({
+    machine: z.string().describe('Its name.'),
+    state: machineState,
+    isThis: z.boolean(),
+    role: z.enum(['worker', 'hub']),
+    version: z.string(),
+    labels: z.array(z.string()),
+    slots: z.number(),
+    busy: z.number().describe('Turns that run.'),
+    load: z.number().describe('Of the last minute, for each core.'),
+    agents: z.array(
+      z.strictObject({
+        ...{ id: z.string(), name: z.string(), installed: z.boolean(), loggedIn: z.boolean() },
+        version: z.string().nullable(),
+      }),
+    ),
+    projects: z.array(z.string()),
+  })
+  .meta({ id: 'Machine' })
+
 export const slashCommand = z.strictObject({
   name: z.string(),
   type: z.enum(['skill', 'slash_command']),

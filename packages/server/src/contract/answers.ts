@@ -16,6 +16,7 @@ import type {
 } from '@chirality/sessions'
 import { z } from 'zod'
 import type { SignedInBrowser } from '../browsers/signed-in-browsers.ts'
+import { sessionMachine } from './agent-answers.ts'
 import { permissionRequest, turnEndReason } from './events.ts'
 import { loopSummary } from './loop-calls.ts'
 import { harnessId, mode, permissionMode, shelf, thinking, turnOptions } from './values.ts'
@@ -63,6 +64,7 @@ const sessionFacts = {
   workedMs: z.number(),
   updatedAt: time,
   lastSeq: count,
+  machine: sessionMachine.optional(),
 }
 
 /** How far the log was folded when the session was stored: the server continues from there. */

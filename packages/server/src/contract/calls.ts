@@ -356,7 +356,10 @@ const session = {
   },
 }
 
-const fleet = { events: { yields: answers.fleetEvent } }
+const fleet = {
+  events: { yields: answers.fleetEvent },
+  machines: { output: z.array(agents.machine) },
+}
 
 export const CALLS = {
   ...{ projects, harnesses, personas, sessions, turns: { ...turns, queue }, decisions, files, worktrees },

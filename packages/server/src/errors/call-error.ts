@@ -28,6 +28,8 @@ type ServerErrorCode =
   | 'not-a-file'
   | 'not-a-folder'
   | 'outside-project'
+  | 'machine-away'
+  | 'machine-silent'
 
 /** The status of each code. A code that is not here stays in the server: its caller hears `internal`. */
 export const CALL_STATUS: Record<CallErrorCode, TRPC_ERROR_CODE_KEY> = {
@@ -116,6 +118,9 @@ export const CALL_STATUS: Record<CallErrorCode, TRPC_ERROR_CODE_KEY> = {
   'loop-missing': 'NOT_FOUND',
   'loop-running': 'CONFLICT',
   'bad-receipt': 'UNPROCESSABLE_CONTENT',
+
+  'machine-away': 'SERVICE_UNAVAILABLE',
+  'machine-silent': 'GATEWAY_TIMEOUT',
 }
 
 /** A call that cannot be done, in words for the one who called. */

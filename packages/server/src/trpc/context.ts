@@ -6,6 +6,7 @@ import type { z } from 'zod'
 import type { SignedInBrowsers } from '../browsers/signed-in-browsers.ts'
 import type { TurnChanges } from '../changes/turn-changes.ts'
 import type { demo } from '../contract/answers.ts'
+import type { FleetService } from '../fleet/fleet-service.ts'
 import type { SendPace } from '../http/send-pace.ts'
 import type { ServerLoops } from '../loops/server-loops.ts'
 import type { Programs } from '../mcp/programs.ts'
@@ -36,6 +37,8 @@ export interface AppServices {
   /** The context size of each session's model, as the agent last reported it. */
   contextSizes: KeptNumbers
   facts: ServerFacts
+  /** The other machines. Undefined if this server is in no fleet. */
+  fleet?: FleetService
 }
 
 export interface ServerFacts {

@@ -3,11 +3,12 @@ import type { SessionStatus } from '@chirality/sessions'
 import { tracked } from '@trpc/server'
 import type { z } from 'zod'
 import { CALLS } from '../contract/calls.ts'
+import { type FleetService, labelled } from '../fleet/fleet-service.ts'
 import type { AppServices } from './context.ts'
 import { JsonEvents } from './encoder.ts'
 import { EventTexts, eventBatches } from './event-batches.ts'
-import { liveSession } from './live-session.ts'
-import { procedure, router, toTrpcError } from './trpc.ts'
+import { openLog } from './live-session.ts'
+import { ask, procedure, router, toTrpcError } from './trpc.ts'
 
 export const sessionRouter = router({
   /**
@@ -16,8 +17,11 @@ export const sessionRouter = router({
    */
   events: procedure.input(CALLS.session.events.input).subscription(async function* ({ ctx, input, signal }) {
     let texts: EventTexts | undefined
+    let close: (() => Promise<void>) | undefined
     try {
-      const { log } = await liveSession(ctx, input.sessionId)
+      const opened = await openLog(ctx, input.sessionId)
+      const { log } = opened
+      close = opened.close
       const after = Number(input.lastEventId ?? 0)
       const reading = { pace: ctx.pace, signal, textOnce: input.textOnce }
       if (ctx.takesJson) {
@@ -32,6 +36,7 @@ export const sessionRouter = router({
       throw toTrpcError(error)
     } finally {
       texts?.close()
+      await close?.()
     }
   }),
 })
@@ -51,7 +56,8 @@ export const fleetRouter = router({
     const end = () => changes.close()
     signal?.addEventListener('abort', end)
     try {
-      yield { type: 'snapshot', sessions: (await changes.registered(ctx.host.statuses())).shown }
+      const own = (await changes.registered(ctx.host.statuses())).shown
+      yield { type: 'snapshot', sessions: [...own, ...remoteStatuses(ctx.fleet)] }
       const loops = await ctx.loops.list()
       if (loops.length > 0) yield { type: 'loops', loops }
       while (await changes.some()) {
@@ -72,12 +78,23 @@ export const fleetRouter = router({
       end()
     }
   }),
+
+  /** The machines of the fleet, this one included. None without a fleet. */
+  machines: ask(CALLS.fleet.machines).query(({ ctx }) => ctx.fleet?.machines() ?? []),
 })
+
+function remoteStatuses(fleet: FleetService | undefined): SessionStatus[] {
+  return (
+    fleet?.sessions().flatMap(({ machine, status }) => (status ? [labelled(fleet, machine, status)] : [])) ??
+    []
+  )
+}
 
 /** The latest status of each session that changed since the last call, and the deleted ones. */
 class StatusChanges {
   readonly #projects: AppServices['projects']
   readonly #discarded: AppServices['discarded']
+  readonly #fleet: FleetService | undefined
   /** Whether a project is registered, and when that was looked up: statuses change far more often than the list. */
   readonly #lookups = new Map<string, { at: number; registered: boolean }>()
   readonly #shown = new Set<string>()
@@ -88,9 +105,10 @@ class StatusChanges {
   #wake: () => void = () => {}
   #closed = false
 
-  constructor({ host, removed, loops, projects, discarded }: AppServices) {
+  constructor({ host, removed, loops, projects, discarded, fleet }: AppServices) {
     this.#projects = projects
     this.#discarded = discarded
+    this.#fleet = fleet
     this.#unsubscribe = [
       host.onStatus(status => {
         this.#changed.set(status.sessionId, status)
@@ -106,6 +124,12 @@ class StatusChanges {
         this.#loops.add(loopId)
         this.#wake()
       }),
+      fleet?.onChange(sessionId => {
+        const remote = fleet.session(sessionId)
+        if (remote?.status) this.#changed.set(sessionId, labelled(fleet, remote.machine, remote.status))
+        else this.#removed.add(sessionId)
+        this.#wake()
+      }) ?? (() => {}),
     ]
   }
 
@@ -121,10 +145,12 @@ class StatusChanges {
 
   /** Sessions of registered projects, and the ids of those that were shown and no longer belong to one. */
   async registered(statuses: SessionStatus[]): Promise<{ shown: SessionStatus[]; hidden: string[] }> {
-    const roots = new Set(statuses.map(({ projectRoot }) => projectRoot))
+    const isRemote = ({ sessionId }: SessionStatus) => this.#fleet?.session(sessionId) !== undefined
+    const roots = new Set(statuses.flatMap(status => (isRemote(status) ? [] : [status.projectRoot])))
     await Promise.all([...roots].map(root => this.#lookUp(root)))
-    const isShown = ({ projectRoot, sessionId }: SessionStatus) =>
-      this.#lookups.get(projectRoot)?.registered === true && !this.#discarded.has(sessionId)
+    const isShown = (status: SessionStatus) =>
+      isRemote(status) ||
+      (this.#lookups.get(status.projectRoot)?.registered === true && !this.#discarded.has(status.sessionId))
     const shown = statuses.filter(isShown)
     for (const { sessionId } of shown) this.#shown.add(sessionId)
     const hidden = statuses.filter(status => !isShown(status) && this.#shown.delete(status.sessionId))

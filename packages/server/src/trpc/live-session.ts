@@ -3,11 +3,13 @@ import type {
   LiveSession,
   PageOptions,
   PendingDecision,
+  SessionLog,
   SessionPage,
   SessionStatus,
   StoredSession,
 } from '@chirality/sessions'
 import { callError } from '../errors/call-error.ts'
+import { type FleetService, labelled, type RemoteSession } from '../fleet/fleet-service.ts'
 import type { AppServices } from './context.ts'
 
 /** A session of a registered project. The project is opened if needed. */
@@ -36,8 +38,34 @@ function requireKept({ discarded }: AppServices, sessionId: string): void {
     throw callError('not-found', `The session ${sessionId} was deleted. It can be restored for a minute.`)
 }
 
+/** Reads the log of a session, or the mirrored one of a session of another machine. */
+export async function withLog<T>(
+  services: AppServices,
+  sessionId: string,
+  read: (log: SessionLog) => T | Promise<T>,
+): Promise<T> {
+  const { log, close } = await openLog(services, sessionId)
+  try {
+    return await read(log)
+  } finally {
+    await close()
+  }
+}
+
+export async function openLog(
+  services: AppServices,
+  sessionId: string,
+): Promise<{ log: SessionLog; close: () => Promise<void> }> {
+  if (services.fleet?.session(sessionId) === undefined)
+    return { log: (await liveSession(services, sessionId)).log, close: async () => {} }
+  const log = await services.fleet.log(sessionId)
+  return { log, close: () => log.close() }
+}
+
 /** A session with its current state. */
 export async function shownSession(services: AppServices, sessionId: string): Promise<StoredSession> {
+  const remote = services.fleet?.session(sessionId)
+  if (services.fleet !== undefined && remote !== undefined) return shownRemote(services.fleet, remote)
   const session = await storedSession(services, sessionId)
   return asItIsNow(services, [session])[0] ?? session
 }
@@ -54,8 +82,40 @@ export async function shownSessions(
       : { projectRoot: await projects.require(projectRoot) }
   const isWanted = ({ id }: StoredSession) => !services.discarded.has(id)
   const found = await host.store.page({ ...page, ...of, isWanted })
-  return { ...found, sessions: asItIsNow(services, found.sessions) }
+  const own = { ...found, sessions: asItIsNow(services, found.sessions) }
+  return services.fleet === undefined || projectRoot !== undefined
+    ? own
+    : withRemote(services.fleet, own, page)
 }
+
+function shownRemote(fleet: FleetService, { machine, session, status }: RemoteSession): StoredSession {
+  return labelled(fleet, machine, { ...session, status: status === null ? 'idle' : PHASES[status.phase] })
+}
+
+/** Adds the sessions of other machines to a page, in the same order and with the same cursor. */
+function withRemote(
+  fleet: FleetService,
+  own: SessionPage,
+  { limit = DEFAULT_PAGE, cursor }: PageOptions,
+): SessionPage {
+  const [time = Number.POSITIVE_INFINITY, after = ''] = cursor?.split(/_(.*)/s) ?? []
+  const isAfter = ({ updatedAt, id }: StoredSession) => {
+    const at = Date.parse(updatedAt)
+    return cursor === undefined || at < Number(time) || (at === Number(time) && id > String(after))
+  }
+  const remote = fleet.sessions().flatMap(one => (isAfter(one.session) ? [shownRemote(fleet, one)] : []))
+  const all = [...own.sessions, ...remote].sort(
+    (a, b) => Date.parse(b.updatedAt) - Date.parse(a.updatedAt) || (a.id < b.id ? -1 : 1),
+  )
+  const sessions = all.slice(0, limit)
+  const last = sessions.at(-1)
+  const isMore = all.length > limit || own.nextCursor !== undefined
+  return last !== undefined && isMore
+    ? { sessions, nextCursor: `${Date.parse(last.updatedAt)}_${last.id}` }
+    : { sessions }
+}
+
+const DEFAULT_PAGE = 50
 
 /** The open requests in registered projects, oldest first. */
 export async function pendingDecisions(

@@ -21,6 +21,7 @@ import {
   shownSession,
   shownSessions,
   storedSession,
+  withLog,
 } from './live-session.ts'
 import { ask, call, router } from './trpc.ts'
 
@@ -55,8 +56,9 @@ export const sessionsRouter = router({
 
   /** Events before a number, oldest first: for a reader who scrolls back. */
   history: call(CALLS.sessions.history).query(async ({ ctx, input }) => {
-    const { log } = await liveSession(ctx, input.sessionId)
-    const page = log.readBefore(input.before ?? log.lastSeq + 1, input.limit ?? DEFAULT_HISTORY)
+    const page = await withLog(ctx, input.sessionId, log =>
+      log.readBefore(input.before ?? log.lastSeq + 1, input.limit ?? DEFAULT_HISTORY),
+    )
     return input.maxBytes === undefined ? page : lastWithin(page, input.maxBytes)
   }),
 
@@ -142,8 +144,7 @@ export const sessionsRouter = router({
 
   /** The events as NDJSON, in parts: `next` is the next position, null at the end. A route exports other formats. */
   export: call(CALLS.sessions.export).query(async ({ ctx, input }) => {
-    const { log } = await liveSession(ctx, input.sessionId)
-    return exportPage(log, input.after ?? 0)
+    return withLog(ctx, input.sessionId, log => exportPage(log, input.after ?? 0))
   }),
 
   /** Searches messages and tool calls, newest first. */

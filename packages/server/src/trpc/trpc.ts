@@ -1,9 +1,11 @@
 import { type CodedError, isCodedError } from '@chirality/core'
 import { initTRPC, TRPCError } from '@trpc/server'
+import { middlewareMarker } from '@trpc/server/unstable-core-do-not-import'
 import type { z } from 'zod'
 import { checked } from '../contract/checked.ts'
 import { CALL_STATUS, type CallErrorCode } from '../errors/call-error.ts'
 import { toCallError } from '../errors/to-call-error.ts'
+import { forwarded } from '../fleet/fleet-service.ts'
 import type { CallContext } from './context.ts'
 
 const t = initTRPC.context<CallContext>().create({
@@ -21,8 +23,18 @@ const t = initTRPC.context<CallContext>().create({
 
 export const { router } = t
 
-/** Every procedure: its errors get stable codes. */
-export const procedure = t.procedure.use(async ({ next }) => {
+export const { createCallerFactory } = t
+
+/** Every procedure: its errors get stable codes, and a call about another machine's session is answered there. */
+export const procedure = t.procedure.use(async ({ ctx, path, type, getRawInput, next }) => {
+  if (ctx.fleet !== undefined && type !== 'subscription') {
+    const answer = await forwarded(ctx.fleet, { path, input: await getRawInput() }).catch(
+      (error: unknown) => {
+        throw toTrpcError(error)
+      },
+    )
+    if (answer !== undefined) return { marker: middlewareMarker, ok: true, data: answer.data }
+  }
   const result = await next()
   if (!result.ok) throw toTrpcError(result.error)
   return result

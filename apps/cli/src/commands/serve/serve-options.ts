@@ -21,13 +21,16 @@ export interface ServeOptions {
   leaveAgents: boolean
   /** The memory limit of agents that are kept between turns. */
   keepMemory?: MemoryLimit
+  /** The fleet that this machine is one of. */
+  fleet?: { url: string; labels: string[]; slots?: number }
 }
 
 export async function readServeOptions(args: string[]): Promise<ServeOptions> {
   const [projects, afterProjects] = takeRepeated(args, 'project')
   const [publicOrigins, afterOrigins] = takeRepeated(afterProjects, 'origin')
   const [allowEnv, afterEnv] = takeRepeated(afterOrigins, 'allow-env')
-  const [way, rest] = takeExposeWay(afterEnv)
+  const [labels, afterLabels] = takeRepeated(afterEnv, 'label')
+  const [way, rest] = takeExposeWay(afterLabels)
   const { values, positionals } = readOptions(rest, OPTIONS)
   if (positionals.length > 0)
     throw new UsageError(`Unexpected argument "${positionals[0]}". Projects are named with --project.`)
@@ -42,6 +45,7 @@ export async function readServeOptions(args: string[]): Promise<ServeOptions> {
     json: values.json ?? false,
     leaveAgents: values['leave-agents'] ?? false,
     keepMemory: memoryLimit(values['keep-memory'] ?? processEnv()[KEEP_VARIABLE]),
+    fleet: fleetOf(values, labels),
   }
 }
 
@@ -58,6 +62,8 @@ const OPTIONS = {
   'tls-key': { type: 'string' },
   'behind-proxy': { type: 'boolean' },
   'proxy-address': { type: 'string' },
+  fleet: { type: 'string' },
+  slots: { type: 'string' },
 } as const
 
 const MAX_PORT = 65_535
@@ -70,6 +76,14 @@ function memoryLimit(text: string | undefined): MemoryLimit | undefined {
   throw new UsageError(
     `--keep-memory and ${KEEP_VARIABLE} take an amount (2G, 500M), a share of the free memory (25%), or 0 to keep no agent between turns; not "${text}".`,
   )
+}
+
+function fleetOf(values: { fleet?: string; slots?: string }, labels: string[]): ServeOptions['fleet'] {
+  const slots = wholeNumber('slots', values.slots, { min: 1, max: 1000 })
+  if (values.fleet !== undefined)
+    return { url: values.fleet, labels, ...(slots === undefined ? {} : { slots }) }
+  if (labels.length === 0 && slots === undefined) return undefined
+  throw new UsageError('--label and --slots are for a machine of a fleet: name it with --fleet URL.')
 }
 
 interface ExposeValues {

@@ -1,0 +1,144 @@
+import {
+  certificateFingerprint,
+  findNatsServer,
+  initFleet,
+  invite as inviteTo,
+  joinFleet,
+  keyFingerprint,
+  type Member,
+  publicKeyOf,
+  readMember,
+  revoke as revokeFrom,
+} from '@chirality/fleet'
+import { userDataFolder } from '@chirality/sessions'
+import { EXIT } from '../exit-code.ts'
+import { chooseAction, noArgument, oneArgument, readOptions, wholeNumber } from '../options.ts'
+import { type Output, tell } from '../output.ts'
+import { callProcedure, runningServers } from '../running-server.ts'
+
+/** Makes a fleet, lets machines join it and leave it, and shows it. */
+export async function fleet(args: string[], output: Output): Promise<number> {
+  const { values, positionals } = readOptions(args, OPTIONS)
+  const { run, rest } = chooseAction('fleet', positionals, ACTIONS)
+  return run(rest, values, output)
+}
+
+const ACTIONS = { init, invite, join, status, revoke }
+
+const OPTIONS = {
+  name: { type: 'string' },
+  host: { type: 'string' },
+  port: { type: 'string' },
+  hub: { type: 'boolean' },
+  json: { type: 'boolean' },
+} as const
+
+type Values = ReturnType<typeof readOptions<typeof OPTIONS>>['values']
+
+async function init(rest: string[], values: Values, output: Output): Promise<number> {
+  noArgument(rest)
+  const home = userDataFolder()
+  const port = wholeNumber('port', values.port, { min: 1, max: 65_535 })
+  // Before anything is written: without a broker there is no fleet.
+  const { path, version } = await findNatsServer({
+    home,
+    fetch: true,
+    onProgress: text => void tell(`${text}\n`),
+  })
+  const member = await initFleet({
+    ...{ home },
+    ...(values.name === undefined ? {} : { machine: values.name }),
+    ...(values.host === undefined ? {} : { host: values.host }),
+    ...(port === undefined ? {} : { port }),
+  })
+  const facts = { ...factsOf(member), broker: path, brokerVersion: version }
+  const text = `This machine is the hub ${member.machine} of a new fleet, with nats-server ${version} at ${member.url}.
+Its certificate: ${facts.fingerprint}
+
+Start it:           chirality serve --fleet ${member.url}
+Let a machine join: chirality fleet invite
+`
+  return show(output, values, facts, text)
+}
+
+async function invite(rest: string[], values: Values, output: Output): Promise<number> {
+  noArgument(rest)
+  const { code, fingerprint } = await inviteTo(userDataFolder(), values.hub ? 'hub' : 'worker')
+  const text = `Certificate of the fleet: ${fingerprint}
+Run this on the other machine, within a day. The code works once; whoever has it can join.
+
+  chirality fleet join ${code}
+`
+  return show(output, values, { code, fingerprint }, text)
+}
+
+async function join(rest: string[], values: Values, output: Output): Promise<number> {
+  const code = oneArgument(rest, 'the code of `chirality fleet invite`')
+  const { member, fingerprint, key } = await joinFleet({
+    ...{ home: userDataFolder(), code },
+    ...(values.name === undefined ? {} : { machine: values.name }),
+  })
+  const text = `This machine is the ${member.role} ${member.machine} of the fleet at ${member.url}.
+Certificate of the fleet: ${fingerprint}
+Key of this machine:      ${key}
+The hub shows the same key. If it differs, run \`chirality fleet revoke ${member.machine}\` there.
+
+Start it: chirality ${member.role === 'hub' ? 'serve' : 'worker'} --fleet ${member.url}
+`
+  return show(output, values, { ...factsOf(member), fingerprint, key }, text)
+}
+
+async function revoke(rest: string[], values: Values, output: Output): Promise<number> {
+  const machine = oneArgument(rest, 'the name of the machine')
+  await revokeFrom(userDataFolder(), machine)
+  return show(output, values, { revoked: machine }, `${machine} can no longer connect.\n`)
+}
+
+async function status(rest: string[], values: Values, output: Output): Promise<number> {
+  noArgument(rest)
+  const home = userDataFolder()
+  const member = await readMember(home)
+  if (member === undefined) {
+    await tell(
+      'This machine is in no fleet. `chirality fleet init` makes one, `chirality fleet join CODE` joins one.\n',
+    )
+    return EXIT.failed
+  }
+  const machines = await machinesOf(home)
+  const lines = machines?.map(
+    ({ machine, state, role, busy, slots, load, isThis }) =>
+      `${machine.padEnd(20)} ${state.padEnd(8)} ${role.padEnd(7)} ${busy}/${slots} busy, load ${load.toFixed(2)}${isThis ? ', this machine' : ''}\n`,
+  )
+  const head = `This is the ${member.role} ${member.machine} of the fleet at ${member.url}.\n`
+  const text = `${head}${lines?.join('') ?? 'No server of this machine runs, so it knows nothing of the others.\n'}`
+  return show(output, values, { ...factsOf(member), machines: machines ?? null }, text)
+}
+
+interface ListedMachine {
+  machine: string
+  state: string
+  role: string
+  busy: number
+  slots: number
+  load: number
+  isThis: boolean
+}
+
+/** As a running server of this machine sees them. */
+async function machinesOf(home: string): Promise<ListedMachine[] | undefined> {
+  for (const server of await runningServers(home)) {
+    const machines = await callProcedure<ListedMachine[]>(server, 'fleet.machines')
+    if (machines.length > 0) return machines
+  }
+  return undefined
+}
+
+function factsOf({ machine, role, url, cert, seed }: Member) {
+  const key = keyFingerprint(publicKeyOf(seed))
+  return { machine, role, url, fingerprint: certificateFingerprint(cert), key }
+}
+
+async function show(output: Output, { json }: Values, facts: object, text: string): Promise<number> {
+  await output.write(json ? `${JSON.stringify(facts)}\n` : text)
+  return EXIT.done
+}

@@ -1,0 +1,160 @@
+import { mkdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import path from 'node:path'
+import type { Envelope } from '@chirality/core'
+import { findNatsServer } from '@chirality/fleet'
+import { expect, test } from 'vitest'
+import type { RunningCommand } from './support/running-command.ts'
+import { createWorld } from './support/world.ts'
+
+const CACHE = path.join(import.meta.dirname, '..', '..', '..', 'packages', 'fleet', 'node_modules', '.cache')
+
+interface Server {
+  command: RunningCommand
+  url: string
+  token: string
+}
+
+async function started(command: RunningCommand): Promise<Server> {
+  await command.shows('\n')
+  return { command, ...(JSON.parse(command.stdout.split('\n')[0] ?? '') as { url: string; token: string }) }
+}
+
+async function call<T>({ url, token }: Server, name: string, input?: unknown, method = 'GET'): Promise<T> {
+  const query =
+    method === 'GET' && input !== undefined ? `?input=${encodeURIComponent(JSON.stringify(input))}` : ''
+  const response = await fetch(`${url}/trpc/${name}${query}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    ...(method === 'POST' ? { body: JSON.stringify(input) } : {}),
+  })
+  const { result, error } = (await response.json()) as {
+    result?: { data: T }
+    error?: { message: string; data: { reason: string } }
+  }
+  if (error !== undefined) throw new Error(`${error.data.reason}: ${error.message}`)
+  return result?.data as T
+}
+
+const change = <T>(server: Server, name: string, input: unknown) => call<T>(server, name, input, 'POST')
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise(resolve => server.close(resolve))
+  return port
+}
+
+test('a session on one machine is seen, answered and stopped on another, and read there when its machine is gone', async () => {
+  const world = await createWorld({
+    answers: ['Hello from the worker.', 'And again.', { text: 'This takes its time.', stallAfter: 1 }],
+    otherwise: 'ok',
+  })
+  const { path: nats } = await findNatsServer({ home: CACHE, fetch: true })
+  const folders = ['hub-home', 'worker-home', 'hub-project'].map(name => path.join(world.home, name))
+  for (const folder of folders) mkdirSync(folder)
+  const [hubHome = '', workerHome = '', hubProject = ''] = folders
+  const onHub = { env: { CHIRALITY_HOME: hubHome, CHIRALITY_NATS_BIN: nats } }
+  const onWorker = { env: { CHIRALITY_HOME: workerHome } }
+  const printed = async <T>(args: string[], options: object) => {
+    const { code, stdout, stderr } = await world.start([...args, '--json'], options).result()
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    return JSON.parse(stdout) as T
+  }
+
+  const port = String(await freePort())
+  const fleet = await printed<{ url: string; fingerprint: string }>(
+    ['fleet', 'init', '--name', 'hub', '--port', port],
+    onHub,
+  )
+  const serve = ['serve', '--json', '--port', '0', '--no-open', '--fleet', fleet.url, '--project', hubProject]
+  const hub = await started(world.start(serve, onHub))
+  const { code, fingerprint } = await printed<{ code: string; fingerprint: string }>(
+    ['fleet', 'invite'],
+    onHub,
+  )
+  expect(fingerprint).toBe(fleet.fingerprint)
+  const joined = await printed<{ fingerprint: string; key: string }>(
+    ['fleet', 'join', code, '--name', 'worker'],
+    onWorker,
+  )
+  expect(joined.fingerprint).toBe(fleet.fingerprint)
+  await expect.poll(() => hub.command.stderr).toContain(joined.key)
+  const again = await world
+    .start(['fleet', 'join', code, '--name', 'thief'], { env: { CHIRALITY_HOME: hubProject } })
+    .result()
+  expect(again.code).not.toBe(0)
+
+  const work = [
+    'worker',
+    '--json',
+    '--fleet',
+    fleet.url,
+    '--label',
+    'gpu',
+    '--slots',
+    '3',
+    '--project',
+    world.project,
+  ]
+  const worker = await started(world.start(work, onWorker))
+  const machines = () =>
+    call<{ machine: string; state: string; labels: string[]; slots: number }[]>(hub, 'fleet.machines')
+  await expect.poll(machines).toMatchObject([
+    { machine: 'hub', state: 'here' },
+    { machine: 'worker', state: 'here', labels: ['gpu'], slots: 3 },
+  ])
+
+  // A turn that the worker's own user starts is seen on the hub.
+  const { id } = await change<{ id: string }>(worker, 'sessions.create', { project: world.project })
+  await change(worker, 'turns.start', { sessionId: id, message: 'Hi' })
+  const history = () => call<Envelope[]>(hub, 'sessions.history', { sessionId: id })
+  const texts = async () =>
+    (await history().catch(() => [])).flatMap(({ event }) =>
+      event.type === 'chat:message' ? [event.text] : [],
+    )
+  await expect.poll(texts).toEqual(['Hello from the worker.'])
+  const listed = await call<{ sessions: { id: string; machine?: object }[] }>(hub, 'sessions.list', {})
+  expect(listed.sessions).toMatchObject([{ id, machine: { name: 'worker', state: 'here' } }])
+
+  // The hub talks to the agent, and stops it.
+  const isIdle = async () => (await call<{ status: string }>(hub, 'sessions.get', { sessionId: id })).status
+  await expect.poll(isIdle).toBe('idle')
+  await change(hub, 'turns.send', { sessionId: id, message: 'Once more' })
+  await expect.poll(texts).toEqual(['Hello from the worker.', 'And again.'])
+  await expect.poll(isIdle).toBe('idle')
+  await change(hub, 'turns.send', { sessionId: id, message: 'Slowly' })
+  await world.model.waitForRequest(({ state }) => state === 'stalled')
+  await change(hub, 'turns.interrupt', { sessionId: id })
+  const ends = async () =>
+    (await history()).flatMap(({ event }) => (event.type === 'turn:end' ? [event.reason] : []))
+  await expect.poll(ends).toEqual(['completed', 'completed', 'interrupted'])
+  await expect(change(hub, 'sessions.fork', { sessionId: id })).rejects.toThrow(
+    /unsupported: .*machine worker/,
+  )
+  const source = path.join(world.project, '.chirality', 'events', `${id}.ndjson`)
+  const mirrored = path.join(hubHome, 'fleet', 'mirrors', 'worker', '.chirality', 'events', `${id}.ndjson`)
+  await expect.poll(() => readFileSync(mirrored, 'utf8') === readFileSync(source, 'utf8')).toBe(true)
+  const { stdout } = await world.start(['fleet', 'status'], onHub).result()
+  expect(stdout).toMatch(/worker +here +worker +\d\/3 busy/)
+
+  // Its machine is gone: what it said is still there, and nothing is done twice or pretended.
+  const said = await texts()
+  worker.command.signal('SIGKILL')
+  await worker.command.result()
+  await expect.poll(machines).toMatchObject([{}, { machine: 'worker', state: 'away' }])
+  await expect(change(hub, 'turns.send', { sessionId: id, message: 'Lost?' })).rejects.toThrow(
+    /machine-away: .*Nothing was done/,
+  )
+  expect(await texts()).toEqual(said)
+
+  // A machine whose rights were taken away is not let in.
+  await printed(['fleet', 'revoke', 'worker'], onHub)
+  const refused = await started(world.start(work, onWorker))
+  await expect.poll(() => refused.command.stderr).toContain('does not let this machine in')
+  for (const { command } of [refused, hub]) {
+    command.signal('SIGINT')
+    expect((await command.result()).code).toBe(0)
+  }
+})
