@@ -51,7 +51,7 @@ export const SHORTCUTS: readonly { group: string; list: readonly Shortcut[] }[] 
       { keys: '>  <', does: 'Next and previous file' },
       { keys: 'X', does: 'Discard the change; Shift X the whole file' },
       { keys: 'U', does: 'Undo the last discard; Shift U does it again' },
-      { keys: 'R', does: 'Comment on the change' },
+      { keys: 'L', does: 'Comment on the line that changed' },
       { keys: 'C', does: 'Commit' },
       { keys: 'M', does: 'Merge into the base branch' },
       { keys: 'V  B', does: 'Side by side, ignore white space' },

@@ -214,7 +214,7 @@ function usePlace(
     '<': () => go(stepFile(files, at, -1)),
     x: discard(hunk),
     X: discard(null),
-    r:
+    l:
       file && file.diff.hunks.length > 0
         ? () => go(placeNow(files, at as Place), (at?.remarks ?? 0) + 1)
         : undefined,
