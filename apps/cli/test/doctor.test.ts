@@ -1,5 +1,6 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { storeResult } from '@chirality/conformance'
 import type { HarnessInstallStatus } from '@chirality/core'
 import { claudeBinaries, claudeBinary, codexBinary } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
@@ -115,9 +116,28 @@ describe('chirality doctor', () => {
     const answer = await run(['doctor', '--json'], { env })
     const line = about(answer.stdout, 'claude-code')
     expect(line).toMatchObject({ ok, support, detail: expect.stringContaining(`, ${note}`) })
-    expect(line?.fix).toEqual(
-      ok ? undefined : expect.stringContaining('npm install -g @anthropic-ai/claude-code'),
-    )
+    const fix = ok ? 'chirality conformance claude-code' : 'npm install -g @anthropic-ai/claude-code'
+    expect(line?.fix).toContain(fix)
+  })
+
+  test('says what a trial of an untested version showed', async () => {
+    const { run, project, home } = await createWorld()
+    const claude = path.join(project, 'claude')
+    const says = `case "$1" in --version) echo "2.9.0 (Claude Code)";; auth) echo '{"loggedIn":true}';; esac`
+    writeFileSync(claude, `#!/bin/sh\n${says}\n`, { mode: 0o755 })
+    const data = path.join(home, 'data')
+    await storeResult(data, {
+      ...{ harness: 'claude-code', name: 'Claude Code', version: '2.9.0', durationMs: 1 },
+      at: '2026-01-01T00:00:00.000Z',
+      findings: [
+        { behaviour: 'text', outcome: 'supported', evidence: 'x' },
+        { behaviour: 'deny', outcome: 'missing', evidence: 'x' },
+      ],
+    })
+    const env = { ...NO_AGENT, CHIRALITY_CLAUDE_BIN: claude, CHIRALITY_HOME: data }
+    const line = about((await run(['doctor', '--json'], { env })).stdout, 'claude-code')
+    expect(line?.detail).toMatch(/, worked with differences when it was tried here$/)
+    expect(line?.fix).toBeUndefined()
   })
 
   test('counts the conversations of the project', async () => {

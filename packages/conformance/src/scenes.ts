@@ -291,7 +291,7 @@ async function exitCode(stage: Stage): Promise<Finding[]> {
 const FREE: HarnessTurnOpts = { permissionMode: 'bypassPermissions' }
 
 /** An agent may take a moment to end what it started. */
-const GRACE_MS = 5_000
+const GRACE_MS = 20_000
 
 async function isRunning(pid: number): Promise<boolean> {
   const entry = await readProcess(pid)

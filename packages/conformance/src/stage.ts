@@ -9,6 +9,7 @@ import {
   type HarnessDescriptor,
   MARKER_VARIABLE,
   makeTempFolder,
+  processEnv,
   sendSignal,
 } from '@chirality/runner'
 import {
@@ -98,7 +99,8 @@ export class Stage {
       environment: {
         ...{ PATH: programs, HOME: home, TMPDIR: temporary, XDG_RUNTIME_DIR: temporary, LANG: 'C.UTF-8' },
         ...this.#variables,
-        [MARKER_VARIABLE]: this.#marker,
+        // Whoever runs this finds its processes, too.
+        [MARKER_VARIABLE]: [processEnv()[MARKER_VARIABLE], this.#marker].filter(Boolean).join(':'),
       },
     })
     return this.#harness

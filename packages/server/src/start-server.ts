@@ -26,6 +26,7 @@ import { apiRoutes } from './rest/api-routes.ts'
 import { recoverMoves, requireRest } from './review/session-review.ts'
 import { type SocketLimits, SocketServer } from './socket/socket-server.ts'
 import { serveTrpc } from './socket/trpc-socket.ts'
+import { AgentTrials, type TryAgent } from './system/agent-trials.ts'
 import { KeptNumbers } from './system/kept-numbers.ts'
 import { removeServerFile, writeServerFile } from './system/server-file.ts'
 import { killAgents } from './system/session-processes.ts'
@@ -64,6 +65,8 @@ export interface ServerOptions {
   pace?: SendPaceOptions
   /** The other machines. Closed with the server. */
   fleet?: FleetService
+  /** Tries an agent in scripted conversations. Default: no agent can be tried. */
+  tryAgent?: TryAgent
   /** Only for tests: push services on this machine. */
   allowLocalPush?: boolean
   /** Called with internal errors. They are also written to harness.log of every open project. */
@@ -155,6 +158,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ...{ host, personas, changes, browsers, push, loops, projects, harnesses: options.harnesses },
     agents: options.agents ?? new OwnAgents({ dataFolder: home, harnesses: options.harnesses }),
     programs: new Programs(home, keys),
+    trials: new AgentTrials(home, options.tryAgent),
     removed: new RemovedSessions(),
     discarded: new DiscardedSessions({ home, deleteForGood: id => deleteForGood(services, id) }),
     stopped: new StoppedTurns(host),
@@ -191,6 +195,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     push.close()
     const loopsOver = loops.close(agents)
     try {
+      await services.trials.close()
       await services.discarded.close()
       await rawLogs.close()
       await loopsOver

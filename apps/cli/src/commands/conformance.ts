@@ -51,9 +51,7 @@ export async function conformance(args: string[], output: Output): Promise<numbe
     for (const { descriptor, binaryPath } of trials) {
       await tell(`Trying ${plain(descriptor.meta.name)} with a model on this machine …\n`)
       const report = await runConformance({
-        ...{ descriptor, binaryPath, signal: stopped.signal },
-        // An agent that is a script needs the Node that runs it.
-        path: [environment.PATH, path.dirname(process.execPath)].filter(Boolean).join(path.delimiter),
+        ...{ descriptor, binaryPath, signal: stopped.signal, path: programPath(environment) },
         ...(limit === undefined ? {} : { limitMs: limit * 1000 }),
       })
       reports.push(report)
@@ -68,6 +66,22 @@ export async function conformance(args: string[], output: Output): Promise<numbe
     stopped.forget()
   }
   return exitCode(reports)
+}
+
+/** For the dashboard: one agent that is installed. */
+export async function tryInstalled(
+  id: string,
+  environment: Record<string, string>,
+  signal: AbortSignal,
+): Promise<ConformanceReport> {
+  const [trial] = await ofAgents(id, undefined, environment)
+  if (!trial) throw new UsageError(`There is no agent ${id}.`)
+  return runConformance({ ...trial, signal, path: programPath(environment) })
+}
+
+/** An agent that is a script needs the Node that runs it. */
+function programPath({ PATH }: Record<string, string>): string {
+  return [PATH, path.dirname(process.execPath)].filter(Boolean).join(path.delimiter)
 }
 
 interface Trial {

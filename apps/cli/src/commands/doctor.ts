@@ -2,6 +2,7 @@ import { access, constants, lstat, stat } from 'node:fs/promises'
 import path from 'node:path'
 import type { HarnessInstallStatus } from '@chirality/core'
 import { ALLOW_VARIABLE, buildChildEnv } from '@chirality/runner'
+import { userDataFolder } from '@chirality/sessions'
 import { agentEnvironment, allowFile } from '../agent-environment.ts'
 import { EXIT, type ExitCode, UsageError } from '../exit-code.ts'
 import { HARNESS_WIDTH } from '../harnesses.ts'
@@ -27,7 +28,14 @@ export async function doctor(args: string[], output: Output): Promise<number> {
   // A harness that fails to answer is reported like a missing one, beside the others.
   const statuses = await harnesses.checkAllInstallStatus()
   const agents = await Promise.all(
-    harnesses.getAll().map(harness => checkAgent(harness, statuses.get(harness.id) ?? UNKNOWN, cwd)),
+    harnesses
+      .getAll()
+      .map(harness =>
+        checkAgent(harness, statuses.get(harness.id) ?? UNKNOWN, {
+          project: cwd,
+          dataFolder: userDataFolder(),
+        }),
+      ),
   )
   const checks = [node, project, ...agents.flatMap(agent => agent.checks), checkEnvironment(environment)]
   const paint = style(wantsColour(output.isTerminal))

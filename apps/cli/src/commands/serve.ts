@@ -130,6 +130,8 @@ export async function start(options: ServeOptions, projects: string[], demo?: Ru
   const fleet = options.fleet && (await fleetMember(options.fleet))
   try {
     server = await startServer({
+      tryAgent: async (id, signal) =>
+        (await import('./conformance.ts')).tryInstalled(id, environment, signal),
       ...(fleet === undefined ? {} : { fleet }),
       ...(await serverHarnesses(entry => server?.log(entry), demo, {
         environment,

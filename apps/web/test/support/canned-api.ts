@@ -321,6 +321,20 @@ export class CannedApi {
       this.projects.filter(({ root }) => !this.onlyDemo || root === this.demo?.projectRoot),
     'harnesses.list': () => this.harnesses,
     'harnesses.status': () => this.installed,
+    'harnesses.trials': () => ({
+      running: null,
+      behaviours: { text: 'Answers, and ends its turn once', deny: 'Obeys a denial' },
+      reports: [
+        {
+          ...{ harness: 'claude-code', name: 'Claude Code', version: '2.1.325', durationMs: 21_000 },
+          at: '2026-11-09T09:00:00.000Z',
+          findings: [
+            { behaviour: 'text', outcome: 'supported', evidence: 'The answer came whole.' },
+            { behaviour: 'deny', outcome: 'differs', evidence: 'The turn ends as interrupted.' },
+          ],
+        },
+      ],
+    }),
     'harnesses.slashCommands': () => [
       { name: 'compact', type: 'slash_command', description: 'Make the conversation shorter' },
       { name: 'review', type: 'slash_command', description: 'Review the changes' },

@@ -1,3 +1,4 @@
+import { BEHAVIOURS, type BehaviourId, type ConformanceReport } from '@chirality/conformance'
 import type {
   HarnessCapabilities,
   HarnessInstallStatus,
@@ -214,3 +215,27 @@ export const agentProbe = z.discriminatedUnion('kind', [
   }),
   z.strictObject({ kind: z.literal('failed'), error: z.string() }),
 ]) satisfies z.ZodType<AgentProbe>
+
+export const trialReport = z.strictObject({
+  harness: z.string(),
+  name: z.string(),
+  version: z.string().optional(),
+  at: z.string(),
+  durationMs: z.number(),
+  refused: z.string().optional(),
+  findings: z.array(
+    z.strictObject({
+      behaviour: z.enum(Object.keys(BEHAVIOURS) as BehaviourId[]),
+      outcome: z.enum(['supported', 'differs', 'missing', 'not-offered']),
+      evidence: z.string(),
+    }),
+  ),
+}) satisfies z.ZodType<ConformanceReport>
+
+export const trials = z.strictObject({
+  /** The agent that is being tried. */
+  running: z.string().nullable(),
+  reports: z.array(trialReport),
+  /** What is looked at, as sentences. */
+  behaviours: z.record(z.string(), z.string()),
+})

@@ -9,6 +9,8 @@ const nothing = z.void()
 export const harnessCalls = {
   list: { output: z.array(agents.harnessInfo) },
   status: { output: z.record(z.string(), agents.installStatus) },
+  trials: { output: agents.trials },
+  tryOut: { input: z.strictObject({ harness: values.harnessId }), output: agents.trialReport },
   slashCommands: {
     input: z.strictObject({ harness: values.harnessId, project: values.project }),
     output: z.array(agents.slashCommand),

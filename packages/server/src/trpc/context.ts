@@ -12,6 +12,7 @@ import type { ServerLoops } from '../loops/server-loops.ts'
 import type { Programs } from '../mcp/programs.ts'
 import type { ProjectRegistry } from '../projects/project-registry.ts'
 import type { PushService } from '../push/push-service.ts'
+import type { AgentTrials } from '../system/agent-trials.ts'
 import type { KeptNumbers } from '../system/kept-numbers.ts'
 import type { StoppedTurns } from '../system/stopped-turns.ts'
 import type { DiscardedSessions, RemovedSessions } from './discarded-sessions.ts'
@@ -27,6 +28,7 @@ export interface AppServices {
   changes: TurnChanges
   browsers: SignedInBrowsers
   programs: Programs
+  trials: AgentTrials
   push: PushService
   loops: ServerLoops
   removed: RemovedSessions

@@ -1,3 +1,4 @@
+import { BEHAVIOURS } from '@chirality/conformance'
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server'
 import { CALLS } from '../contract/calls.ts'
 import { callError } from '../errors/call-error.ts'
@@ -56,6 +57,18 @@ const harnessesRouter = router({
   status: ask(CALLS.harnesses.status).query(async ({ ctx }) => {
     return Object.fromEntries(await ctx.harnesses.checkAllInstallStatus())
   }),
+
+  /** What the last trial of each agent showed. */
+  trials: ask(CALLS.harnesses.trials).query(async ({ ctx: { trials } }) => ({
+    running: trials.running,
+    reports: await trials.results(),
+    behaviours: BEHAVIOURS,
+  })),
+
+  /** Runs an agent through scripted conversations, without an account and without tokens. Takes up to two minutes. */
+  tryOut: call(CALLS.harnesses.tryOut).mutation(async ({ ctx, input }) =>
+    ctx.trials.run(ctx.harnesses.getOrThrow(input.harness).id),
+  ),
 
   slashCommands: call(CALLS.harnesses.slashCommands).query(async ({ ctx, input, signal }) => {
     const root = await ctx.projects.require(input.project)

@@ -1,3 +1,4 @@
+import { readResult, verdictOf } from '@chirality/conformance'
 import {
   type HarnessInstallStatus,
   type SessionHarness,
@@ -16,16 +17,20 @@ export interface AgentReport {
 export async function checkAgent(
   harness: SessionHarness,
   status: HarnessInstallStatus,
-  project: string | undefined,
+  { project, dataFolder }: { project: string | undefined; dataFolder: string },
 ): Promise<AgentReport> {
   const isProgram = harness.meta().install !== undefined
-  const checks = [installed(harness, status), login(harness, status)]
+  const checks = [await installed(harness, status, dataFolder), login(harness, status)]
   if (!status.installed) return { status, isProgram, checks }
   const offers = [models(harness), commands(harness, project), conversations(harness, project)]
   return { status, isProgram, checks: [...checks, ...(await Promise.all(offers))] }
 }
 
-function installed(harness: SessionHarness, status: HarnessInstallStatus): Check {
+async function installed(
+  harness: SessionHarness,
+  status: HarnessInstallStatus,
+  dataFolder: string,
+): Promise<Check> {
   const { id } = harness
   const { install, versions } = harness.meta()
   if (!status.installed)
@@ -38,7 +43,18 @@ function installed(harness: SessionHarness, status: HarnessInstallStatus): Check
   const found = version ?? 'version not known,'
   const detail = `${found}${path === undefined ? '' : place}${note ? `, ${note}` : ''}`
   if (support === 'too-old') return { check: id, ok: false, detail, fix: versions?.update, support }
-  return { check: id, ok: true, detail, ...(support ? { support } : {}) }
+  const line = { check: id, ok: true, detail, ...(support ? { support } : {}) }
+  if (support === 'tested' || version === undefined) return line
+  const report = await readResult(dataFolder, id, version)
+  if (!report) return { ...line, fix: `Never tried here. Without tokens: chirality conformance ${id}` }
+  return { ...line, detail: `${detail}, ${TRIED[verdictOf(report)]} when it was tried here` }
+}
+
+const TRIED = {
+  works: 'worked',
+  partly: 'worked with differences',
+  fails: 'did not answer',
+  refused: 'was refused',
 }
 
 function login({ id }: SessionHarness, status: HarnessInstallStatus): Check {

@@ -11,6 +11,8 @@ export type OwnPlace = CallInputs['toolServers']['remove']['place']
 export type OwnAgent = CallOutputs['agents']['list']['agents'][number]
 export type AgentProbe = CallOutputs['agents']['test']
 export type ServerProbe = CallOutputs['toolServers']['test']
+export type AgentTrials = CallOutputs['harnesses']['trials']
+export type TrialReport = AgentTrials['reports'][number]
 export type DataUse = CallOutputs['data']['use']
 export type RawLogRule = DataUse['rule']
 export type PrunePlan = CallOutputs['data']['plan']
@@ -35,6 +37,10 @@ export interface SettingsApi {
   removeToolServer(input: CallInputs['toolServers']['remove']): Promise<void>
   /** Starts or connects to the server as it was shown, and ends it again. */
   tryToolServer(input: CallInputs['toolServers']['test']): Promise<ServerProbe>
+  /** What the last trial of each agent showed. */
+  agentTrials(): Promise<AgentTrials>
+  /** Runs an agent through scripted conversations. Takes up to two minutes. */
+  tryAgent(harness: string): Promise<TrialReport>
   /** What each project takes on the disk, and how long raw logs are kept. */
   dataUse(): Promise<DataUse>
   setRawLogRule(rule: RawLogRule): Promise<void>
@@ -57,6 +63,8 @@ export function settingsCalls(client: TRPCClient<AppRouter>): SettingsApi {
     saveToolServer: input => client.toolServers.save.mutate(input),
     removeToolServer: input => client.toolServers.remove.mutate(input),
     tryToolServer: input => client.toolServers.test.mutate(input),
+    agentTrials: () => client.harnesses.trials.query(),
+    tryAgent: harness => client.harnesses.tryOut.mutate({ harness }),
     dataUse: () => client.data.use.query(),
     setRawLogRule: async rule => void (await client.data.setRule.mutate({ rule })),
     planPrune: rule => client.data.plan.query({ rule }),

@@ -1,0 +1,196 @@
+// `npm run conformance:matrix [NAME@VERSION …]`: runs `chirality conformance` with published releases of the agents, and writes
+// docs/conformance.md. They are installed once, in a cache outside of the repository: CHIRALITY_CACHE, or ~/.cache/chirality.
+// A result is kept beside the release; `--fresh` runs all again.
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { root, run, say, setup } from './setup.mjs'
+
+const NATIVE = `${process.platform}-${process.arch}`
+const CACHE = process.env.CHIRALITY_CACHE ?? path.join(os.homedir(), '.cache', 'chirality')
+const PAGE = path.join(root, 'docs', 'conformance.md')
+
+/** Spread over the last year: what is refused, the oldest that is not, and the newest. */
+const AGENTS = {
+  'claude-code': {
+    package: '@anthropic-ai/claude-code',
+    versions: '2.0.77 2.1.9 2.1.50 2.1.86 2.1.112 2.1.150 2.1.197 2.1.220 2.1.268 2.1.310 2.1.325',
+    // A program for the platform from 2.1.113 on; before that a script.
+    program: modules =>
+      first(
+        `${modules}/@anthropic-ai/claude-code-${NATIVE}/claude`,
+        `${modules}/@anthropic-ai/claude-code/cli.js`,
+      ),
+    args: program => ['claude-code', '--program', program],
+  },
+  codex: {
+    package: '@openai/codex',
+    versions: '0.80.0 0.122.0 0.128.0 0.140.0 0.150.0 0.160.0 0.166.0',
+    program: modules => codexIn(modules),
+    args: program => ['codex', '--program', program],
+  },
+  opencode: acp('opencode-ai', '1.18.33', ['acp'], modules => `${modules}/opencode-${NATIVE}/bin/opencode`),
+  copilot: acp('@github/copilot', '1.0.102', ['--acp'], modules => `${modules}/.bin/copilot`),
+  // The newest that runs on Node 20.
+  qwen: acp('@qwen-code/qwen-code', '0.15.10', ['--acp'], modules => `${modules}/.bin/qwen`),
+  gemini: acp('@google/gemini-cli', '0.61.0', ['--acp'], modules => `${modules}/.bin/gemini`),
+  'claude-agent-acp': acp(
+    '@agentclientprotocol/claude-agent-acp',
+    '0.49.0',
+    [],
+    modules => `${modules}/.bin/claude-agent-acp`,
+  ),
+  'codex-acp': acp('@agentclientprotocol/codex-acp', '2.6.0', [], modules => `${modules}/.bin/codex-acp`),
+}
+
+function acp(name, versions, args, program) {
+  return { package: name, versions, program, args: file => ['--', file, ...args] }
+}
+
+const INTRODUCTION = `# Conformance
+
+\`chirality conformance [HARNESS | -- COMMAND…]\` runs an agent through scripted conversations with a model on this machine, and says
+what this version does: no account, no token, nothing of yours is read or changed. The agent has a HOME, a project and a key of its own;
+they are removed afterwards, and every process is ended, also by Ctrl-C. Without a name it tries every agent that is installed.
+
+\`\`\`sh
+chirality conformance codex
+chirality conformance codex --program ./node_modules/.bin/codex --json
+chirality conformance -- my-agent --acp
+\`\`\`
+
+It exits with 0 if everything is supported or not offered, with 1 if something differs or is missing, with 3 if nothing could be tried.
+The result of an installed agent is kept in \`conformance/\` of the data folder, and shown in Settings → Agents, where it can be run, too;
+\`chirality doctor\` says when the installed version was never tried.
+
+A run takes some ten seconds for Claude Code and Codex, and up to two minutes for agents that start slowly; a turn has at most 45 s
+(\`--limit\`). What is looked at, and how: [packages/conformance](../packages/conformance/README.md).
+
+## Releases
+
+Made by \`npm run conformance:matrix\`, which installs published releases into a cache outside of the repository and runs the same set on
+each. Do not edit: run it again.
+`
+
+await setup()
+const asked = process.argv.slice(2)
+const fresh = asked.includes('--fresh')
+const wanted = asked.filter(word => !word.startsWith('--'))
+const all = Object.entries(AGENTS).flatMap(([name, { versions }]) =>
+  versions.split(' ').map(version => `${name}@${version}`),
+)
+for (const entry of wanted.length > 0 ? wanted : all) await conform(entry)
+writeFileSync(PAGE, page(all.flatMap(entry => resultOf(entry) ?? [])))
+say(`Wrote ${path.relative(root, PAGE)}`)
+
+async function conform(entry) {
+  const [name, version] = entry.split('@')
+  const agent = Object.hasOwn(AGENTS, name) ? AGENTS[name] : undefined
+  if (!agent || !/^\d+\.\d+\.\d+$/.test(version ?? ''))
+    throw new Error(`${entry}: name a version of ${Object.keys(AGENTS).join(', ')}, as in codex@0.166.0.`)
+  if (resultOf(entry) && !fresh) return
+  const folder = await install(entry, `${agent.package}@${version}`)
+  const program = agent.program(path.join(folder, 'node_modules'))
+  say(`Trying ${entry}`)
+  const home = path.join(CACHE, 'home')
+  mkdirSync(home, { recursive: true })
+  const [command, ...rest] = agent.args(program)
+  const options =
+    command === '--'
+      ? ['--json', '--limit', '180', '--', ...rest]
+      : [command, '--json', '--limit', '180', ...rest]
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [path.join(root, 'apps', 'cli', 'bin', 'chirality.mjs'), 'conformance', ...options],
+    { env: { PATH: process.env.PATH, HOME: home, CHIRALITY_HOME: path.join(home, 'data') }, maxBuffer: 1e7 },
+    // It exits with 1 when something differs: the report says what.
+  ).catch(error => ({ stdout: error.stdout ?? '', error }))
+  const [line] = stdout.trim().split('\n')
+  if (!line) throw new Error(`${entry} gave no report.`)
+  writeFileSync(path.join(folder, 'report.json'), line)
+}
+
+async function install(entry, spec) {
+  const folder = path.join(CACHE, entry.replace('@', '-'))
+  const marker = path.join(folder, '.installed')
+  if (existsSync(marker)) return folder
+  say(`Installing ${entry}`)
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(path.join(folder, 'package.json'), '{"private":true}\n')
+  const args = ['install', '--no-audit', '--no-fund', '--ignore-scripts', spec]
+  const code = await run('npm', args, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
+  if (code !== 0) throw new Error(`${entry} could not be installed (npm ended with ${code}).`)
+  writeFileSync(marker, '')
+  return folder
+}
+
+function resultOf(entry) {
+  const file = path.join(CACHE, entry.replace('@', '-'), 'report.json')
+  return existsSync(file) ? { entry, ...JSON.parse(readFileSync(file, 'utf8')) } : undefined
+}
+
+function first(...files) {
+  return files.find(file => existsSync(file)) ?? files[0]
+}
+
+/** In `bin`; up to 0.130 in `codex`. */
+function codexIn(modules) {
+  // Older releases have the programs of every platform in one package.
+  const vendor = first(`${modules}/@openai/codex-${NATIVE}/vendor`, `${modules}/@openai/codex/vendor`)
+  const triples = existsSync(vendor) ? readdirSync(vendor) : []
+  const arch = process.arch === 'arm64' ? 'aarch64' : 'x86_64'
+  const system = process.platform === 'darwin' ? 'darwin' : 'linux'
+  const triple = triples.find(name => name.startsWith(arch) && name.includes(system)) ?? 'none'
+  return first(`${vendor}/${triple}/bin/codex`, `${vendor}/${triple}/codex/codex`)
+}
+
+function page(results) {
+  const behaviours = [
+    ...new Set(results.flatMap(({ findings }) => findings.map(({ behaviour }) => behaviour))),
+  ]
+  const marks = { supported: '✓', differs: '~', missing: '✗', 'not-offered': '–' }
+  const cell = (findings, id) => marks[findings.find(({ behaviour }) => behaviour === id)?.outcome] ?? ''
+  const rows = results.map(({ entry, refused, findings }) =>
+    refused === undefined
+      ? `| ${entry} | ${behaviours.map(id => cell(findings, id)).join(' | ')} |`
+      : `| ${entry} | refused${' |'.repeat(behaviours.length)}`,
+  )
+  const notes = results.flatMap(({ entry, refused, findings }) => {
+    if (refused !== undefined) return [`- **${entry}** is refused: ${safe(refused)}`]
+    const others = findings.filter(({ outcome }) => outcome === 'differs' || outcome === 'missing')
+    if (others.length === 0) return []
+    const lines = others.map(
+      ({ behaviour, outcome, evidence }) => `  - \`${behaviour}\` ${outcome}: ${safe(evidence)}`,
+    )
+    return [`- **${entry}**`, ...lines]
+  })
+  return `${INTRODUCTION}
+${results.length} releases, ${
+    results
+      .map(({ at }) => at.slice(0, 10))
+      .sort()
+      .at(-1) ?? ''
+  }, ${process.platform} ${process.arch}, Node ${process.versions.node}.
+
+| agent | ${behaviours.join(' | ')} |
+|---|${'---|'.repeat(behaviours.length)}
+${rows.join('\n')}
+
+✓ supported · ~ differs · ✗ missing · – not offered
+
+## What differs
+
+${notes.join('\n')}
+`
+}
+
+/** What an agent says is no Markdown, and names no folder of this machine. */
+function safe(text) {
+  return text
+    .replaceAll(CACHE, '…')
+    .replaceAll(os.homedir(), '~')
+    .replace(/[<>|*_\\]/g, '\\$&')
+}
