@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
@@ -8,7 +8,6 @@ import {
   type UIEvent,
   type UIEventType,
 } from '@chirality/core'
-import { readProcess } from '@chirality/runner'
 import type { BehaviourId } from './behaviours.ts'
 import type { Finding, Outcome } from './report.ts'
 import type { Stage } from './stage.ts'
@@ -87,6 +86,7 @@ async function deny(stage: Stage, { session }: Cast): Promise<Finding[]> {
   })
   const ran = stage.hasFile('denied.txt')
   const asked = askedAbout(events)
+  if (asked === undefined && !ran && stage.askPlainly()) return deny(stage, { session })
   if (asked === undefined)
     return [
       found('deny', ran ? 'missing' : 'differs', ran ? 'It ran the command unasked.' : refusedItself(events)),
@@ -181,18 +181,19 @@ async function interrupt(stage: Stage, { session }: Cast): Promise<Finding[]> {
 
 async function interruptCommand(stage: Stage, { session }: Cast): Promise<Finding[]> {
   const id = 'interrupt-command'
-  const command = stage.command('echo $$ > pid.new && mv pid.new pid.txt && exec sleep 600')
+  // It beats as long as it runs: a pid would be one of the sandbox's own.
+  const command = stage.command(`sh -c 'while :; do echo x >> beat.txt; sleep 0.2; done'`)
   if (typeof command === 'string') return [found(id, 'missing', command)]
   stage.model.continueWith({ blocks: [command] }, 'Never said.')
   const turn = stage.begin(session, 'Wait.', stage.harness.capabilities().supportsDecisions ? ALLOW : FREE)
-  const started = await stage.before(turn, () => stage.hasFile('pid.txt'))
+  const started = await stage.before(turn, () => stage.hasFile('beat.txt'))
   stage.harness.interrupt(session.id)
   const events = await turn
   if (!started)
     return [found(id, 'missing', `The command did not start: ${stage.withoutPaths(failure(events, []))}`)]
-  const pid = Number(readFileSync(path.join(stage.project, 'pid.txt'), 'utf8'))
-  for (let waited = 0; waited < GRACE_MS && (await isRunning(pid)); waited += 100) await pause(100)
-  const runs = await isRunning(pid)
+  const beat = path.join(stage.project, 'beat.txt')
+  let runs = await grows(beat)
+  for (let waited = 0; runs && waited < GRACE_MS; waited += BEAT_MS) runs = await grows(beat)
   if (runs) await stage.harness.kill(session.id)
   if (runs) return [found(id, 'missing', `The command still runs ${GRACE_MS / 1000} s after the stop.`)]
   const end = endOf(events)
@@ -293,10 +294,13 @@ const FREE: HarnessTurnOpts = { permissionMode: 'bypassPermissions' }
 /** An agent may take a moment to end what it started. */
 const GRACE_MS = 20_000
 
-async function isRunning(pid: number): Promise<boolean> {
-  const entry = await readProcess(pid)
-  return entry !== undefined && !entry.zombie
+async function grows(file: string): Promise<boolean> {
+  const { size } = await stat(file)
+  await pause(BEAT_MS)
+  return (await stat(file)).size > size
 }
+
+const BEAT_MS = 1_000
 
 function found(behaviour: BehaviourId, outcome: Outcome, evidence: string): Finding {
   return { behaviour, outcome, evidence: clip(evidence) }

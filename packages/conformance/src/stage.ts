@@ -42,6 +42,7 @@ export class Stage {
   /** Everything that any turn showed. */
   readonly shown: UIEvent[] = []
   #harness: SessionHarness | undefined
+  #asking: Record<string, unknown> | undefined
 
   private constructor(
     options: StageOptions,
@@ -52,6 +53,7 @@ export class Stage {
     this.#root = root
     this.model = model
     this.#variables = variables
+    this.#asking = options.descriptor.trial?.asking
   }
 
   static async set(options: StageOptions): Promise<Stage> {
@@ -117,8 +119,11 @@ export class Stage {
   /** Begins a turn. It is stopped when it takes too long; its events then say so. */
   begin(session: Session, message: string, opts: HarnessTurnOpts = {}): Promise<UIEvent[]> {
     const { signal, limitMs } = this.#options
+    // In every turn, as in the dashboard: some releases keep what the first turn of a conversation said of asking.
+    const decide = async () => ({ behavior: 'deny' as const })
     const turn = this.harness.startTurn(session, message, {
       permissionMode: 'default',
+      ...(this.harness.capabilities().supportsDecisions ? { decide } : {}),
       env: this.#variables,
       signal: AbortSignal.any([signal, AbortSignal.timeout(limitMs)]),
       ...opts,
@@ -174,8 +179,15 @@ export class Stage {
   command(shell: string): ScriptBlock | string {
     const body = this.requests.at(-1)?.body
     const tool = commandTool(body)
-    if (tool) return tool.call(shell, this.#options.descriptor.trial?.asking)
+    if (tool) return tool.call(shell, this.#asking)
     return `It offers no tool that runs commands, but: ${toolNames(body).join(', ') || 'none'}.`
+  }
+
+  /** Some releases ask about a plain command, and refuse one that says that it wants to be asked about. False if it is plain already. */
+  askPlainly(): boolean {
+    const had = this.#asking !== undefined
+    this.#asking = undefined
+    return had
   }
 
   /** What still runs of everything that was started here. */
