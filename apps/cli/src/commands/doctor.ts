@@ -28,14 +28,12 @@ export async function doctor(args: string[], output: Output): Promise<number> {
   // A harness that fails to answer is reported like a missing one, beside the others.
   const statuses = await harnesses.checkAllInstallStatus()
   const agents = await Promise.all(
-    harnesses
-      .getAll()
-      .map(harness =>
-        checkAgent(harness, statuses.get(harness.id) ?? UNKNOWN, {
-          project: cwd,
-          dataFolder: userDataFolder(),
-        }),
-      ),
+    harnesses.getAll().map(harness =>
+      checkAgent(harness, statuses.get(harness.id) ?? UNKNOWN, {
+        project: cwd,
+        dataFolder: userDataFolder(),
+      }),
+    ),
   )
   const checks = [node, project, ...agents.flatMap(agent => agent.checks), checkEnvironment(environment)]
   const paint = style(wantsColour(output.isTerminal))
