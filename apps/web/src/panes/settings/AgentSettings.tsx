@@ -38,7 +38,7 @@ function Trials({ harnesses }: { harnesses: readonly HarnessInfo[] }) {
     ...{ staleTime: 0, retry: false },
   })
   const trial = useMutation({
-    mutationFn: (harness: string) => api.tryAgent(harness),
+    mutationFn: (harness: string) => api.runTrial(harness),
     onSettled: () => queries.invalidateQueries({ queryKey: ['agent-trials'] }),
   })
   const installed = harnesses.filter(({ id }) => statuses?.[id]?.installed)

@@ -40,7 +40,7 @@ export interface SettingsApi {
   /** What the last trial of each agent showed. */
   agentTrials(): Promise<AgentTrials>
   /** Runs an agent through scripted conversations. Takes up to two minutes. */
-  tryAgent(harness: string): Promise<TrialReport>
+  runTrial(harness: string): Promise<TrialReport>
   /** What each project takes on the disk, and how long raw logs are kept. */
   dataUse(): Promise<DataUse>
   setRawLogRule(rule: RawLogRule): Promise<void>
@@ -64,7 +64,7 @@ export function settingsCalls(client: TRPCClient<AppRouter>): SettingsApi {
     removeToolServer: input => client.toolServers.remove.mutate(input),
     tryToolServer: input => client.toolServers.test.mutate(input),
     agentTrials: () => client.harnesses.trials.query(),
-    tryAgent: harness => client.harnesses.tryOut.mutate({ harness }),
+    runTrial: harness => client.harnesses.tryOut.mutate({ harness }),
     dataUse: () => client.data.use.query(),
     setRawLogRule: async rule => void (await client.data.setRule.mutate({ rule })),
     planPrune: rule => client.data.plan.query({ rule }),
