@@ -39,6 +39,7 @@ test('a known agent is offered when its program is on PATH', async () => {
 test.each([
   [{ ...agent, name: 'Not A Name' }, 'is no name of an agent'],
   [{ ...agent, name: '' }, 'is no name of an agent'],
+  [{ ...agent, name: 'x'.repeat(37) }, 'is no name of an agent'],
   [{ ...agent, name: '../up' }, 'is no name of an agent'],
   [{ ...agent, command: ' ' }, 'has no command'],
   [{ ...agent, args: ['a\0b'] }, 'args has to be'],

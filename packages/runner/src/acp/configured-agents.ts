@@ -100,7 +100,7 @@ async function write(dataFolder: string, agents: AcpAgentSpec[]): Promise<void> 
 function readEntry(value: unknown): AcpAgentSpec | string {
   const { name, title, command, args = [], env = [] } = asObject(value)
   if (typeof name !== 'string' || !NAME.test(name))
-    return `"${String(name)}" is no name of an agent: use 1 to 40 lower-case letters, digits and dashes.`
+    return `"${String(name)}" is no name of an agent: use 1 to 36 lower-case letters, digits and dashes.`
   if (typeof command !== 'string' || command.trim() === '' || command.includes('\0'))
     return `${name} has no command that starts it.`
   if (!Array.isArray(args) || !args.every(arg => typeof arg === 'string' && !arg.includes('\0')))
@@ -118,7 +118,8 @@ function readEntry(value: unknown): AcpAgentSpec | string {
   }
 }
 
-const NAME = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/
+/** With `acp-` before it, it is the id of a harness, which has at most 40 characters. */
+const NAME = /^[a-z0-9](?:[a-z0-9-]{0,34}[a-z0-9])?$/
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 function invalid(message: string): HarnessError {

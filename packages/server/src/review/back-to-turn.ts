@@ -127,7 +127,7 @@ function cannotUndo({ commands }: Said): string[] {
   return [
     ...(commands > 0
       ? [
-          `The agent ran ${ran}. What they did outside of this folder, and files that git ignores, stay as they are.`,
+          `The agent ran ${ran}. Effects outside of this folder, and files that git ignores, stay as they are.`,
         ]
       : []),
     'Commits that were made since, and what was pushed, stay. Only the files go back.',
