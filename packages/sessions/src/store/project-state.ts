@@ -27,8 +27,8 @@ export const claudeSessionFile = defineStateFile<ClaudeSessionState>({
 })
 
 /** Notes which native session a role used: `planner`, `coder` … */
-export function noteClaudeSession(projectRoot: string, role: string, nativeSessionId: string | null) {
-  return claudeSessionFile.update(projectRoot, state => ({
+export async function noteClaudeSession(projectRoot: string, role: string, nativeSessionId: string | null) {
+  return await claudeSessionFile.update(projectRoot, state => ({
     ...state,
     [`${role}_session_id`]: nativeSessionId,
     updated_at: new Date().toISOString(),
