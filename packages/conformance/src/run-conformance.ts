@@ -5,7 +5,7 @@ import type { HarnessDescriptor } from '@chirality/runner'
 import { BEHAVIOURS, type BehaviourId } from './behaviours.ts'
 import type { ConformanceReport, Finding } from './report.ts'
 import { type Cast, clip, SCENES, type Scene } from './scenes.ts'
-import { Stage } from './stage.ts'
+import type { Stage } from './stage.ts'
 
 export interface ConformanceOptions {
   descriptor: HarnessDescriptor
@@ -34,6 +34,8 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
   const since = Date.now()
   const { id: harness, name } = descriptor.meta
   const about = { harness, name, at: new Date(since).toISOString() }
+  // Imported on demand: a server that shows stored results needs no scripted model.
+  const { Stage } = await import('./stage.ts')
   const stage = await Stage.set({ descriptor, binaryPath, path, signal, limitMs })
   const findings: Finding[] = []
   try {

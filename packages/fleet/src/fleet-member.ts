@@ -215,10 +215,11 @@ export class FleetMember {
           await link.publish(subjects.presence(this.machine), Buffer.from(JSON.stringify(this.#beat(local))))
         }
         await this.#tellSessions(link, local)
-        this.#noticeStates()
       } catch (error) {
         if (link.connected && !signal.aborted) this.#options.onFault?.(error)
       }
+      // Also while nothing can be published: that is when machines are away.
+      this.#noticeStates()
       await sleep(TELL_MS, undefined, { signal }).catch(() => {})
     }
   }
@@ -287,7 +288,9 @@ export class FleetMember {
     const { machine, session } = parseSubject(message.subject) ?? {}
     if (machine === undefined) return
     if (session !== undefined) {
-      if (machine !== this.machine) this.#remote.take(machine, session, Buffer.from(message.body).toString())
+      // A copied project has the ids of its sessions: this machine's own are answered here.
+      const isOurs = machine === this.machine || (await this.#has(session))
+      if (!isOurs) this.#remote.take(machine, session, Buffer.from(message.body).toString())
       return
     }
     const isLive = performance.now() > firstLive
@@ -298,6 +301,10 @@ export class FleetMember {
         isHere => isHere && this.#machines.answered(machine),
         () => {},
       )
+  }
+
+  async #has(session: string): Promise<boolean> {
+    return (await this.#local?.host.store.get(session).catch(() => undefined)) !== undefined
   }
 
   #beat(local: LocalMachine): Beat {

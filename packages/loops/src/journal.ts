@@ -51,6 +51,8 @@ export type JournalEntry =
     }
   /** A process took the loop over. What an earlier one left open is its to finish. */
   | { type: 'run:start'; run: string; pid: number; by?: LoopRunner; settings?: LoopSettings }
+  /** The process ended in order, and the next one goes on. */
+  | { type: 'run:left' }
   /** A person changed its limits while it ran. */
   | { type: 'loop:settings'; settings: LoopSettings }
   | { type: 'loop:setup' }

@@ -67,13 +67,33 @@ export class LoopBook {
       ...{ baseBranch: base.branch, worktreeId: `loop-${loopId}`, settings, by: options.by ?? 'command' },
     })
     journal.close()
+    this.#own(host, loopId)
     return this.#open(host, loopId, options)
+  }
+
+  /**
+   * Whether this user started the loop in this folder. Its journal names commands, and lies in the project, which can be
+   * a clone of somebody else's: the user's own data folder cannot.
+   */
+  isOwn({ home }: Pick<SessionHost, 'home'>, loopId: string): boolean {
+    return readIfThere(ownFile(home, loopId)) === this.#projectRoot
+  }
+
+  #own({ home }: Pick<SessionHost, 'home'>, loopId: string): void {
+    const file = ownFile(home, loopId)
+    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+    replaceFile(file, this.#projectRoot)
   }
 
   /** The loop as it was left: by a limit, by a stop, by a crash. */
   async resume(host: SessionHost, id: string, options: ResumeOptions = {}): Promise<Loop> {
     const state = this.get(id)
     const { again } = options
+    if (!this.isOwn(host, state.loopId))
+      throw loopError(
+        'loop-refused',
+        `You did not start the loop ${state.loopId} in this folder: its files may have come with the project, and name commands. Start one on the list ${state.list} instead.`,
+      )
     if (again !== undefined) requireAgain(state, again.task)
     await host.openProject(this.#projectRoot)
     const loop = this.#open(host, state.loopId, {
@@ -205,7 +225,7 @@ export class LoopBook {
 
   #read(loopId: string): LoopState | undefined {
     const state = foldJournal(readJournal(this.folder(loopId)).entries)
-    return state?.loopId === loopId ? state : undefined
+    return state?.loopId === loopId && state.projectRoot === this.#projectRoot ? state : undefined
   }
 
   /** By its id or the beginning of it; the newest without one. */
@@ -285,6 +305,10 @@ export function requireAgain(state: LoopState, id: string): void {
   const { status } = state.tasks.get(id) ?? {}
   if (status === 'parked' || status === 'failed' || status === 'reverted') return
   throw loopError('loop-refused', `${id} is no parked, failed or reverted task of the loop ${state.loopId}.`)
+}
+
+function ownFile(home: string, loopId: string): string {
+  return path.join(home, 'loops', loopId)
 }
 
 const LOOP_ID = /^[a-z0-9][a-z0-9-]{0,60}$/

@@ -159,6 +159,7 @@ export function applyEntry(state: LoopState, entry: Stamped): void {
       state.end = { reason: entry.reason, why: entry.why, at: entry.at }
       return
     case 'loop:start':
+    case 'run:left':
       return
     default: {
       const task = state.tasks.get(entry.task)

@@ -43,6 +43,8 @@ export class Loop {
   readonly #stop = new AbortController()
   #merging: Promise<unknown> = Promise.resolve()
   #isSuspended = false
+  /** For the reset of a limit of the plan: no task is started. */
+  #isWaiting = false
   #timer: NodeJS.Timeout | undefined
   #wake: () => void = () => {}
   #hasEnded = false
@@ -62,6 +64,8 @@ export class Loop {
    * case, agents with `stop`.
    */
   suspend(agents: 'stop' | typeof LEAVE): void {
+    // A loop that a person is stopping must not go on by itself.
+    if (this.#stop.signal.aborted) return
     this.#isSuspended = true
     this.#stop.abort(agents)
   }
@@ -111,7 +115,7 @@ export class Loop {
       await this.#integrate()
       if (waits !== undefined) await this.#waitUntil(waits)
       const end = await this.#work()
-      if (!this.#isSuspended) this.record({ type: 'loop:end', ...end })
+      this.record(this.#isSuspended ? { type: 'run:left' } : { type: 'loop:end', ...end })
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
       if (!this.#isSuspended) this.record({ type: 'loop:end', reason: 'failed', why })
@@ -168,12 +172,13 @@ export class Loop {
           why: `${this.state.list} is gone or cannot be read. Put it back, then resume.`,
         }
       ending ??= this.#reached()
-      while (ending === undefined && running.size < this.state.settings.parallel) {
+      while (ending === undefined && !this.#isWaiting && running.size < this.state.settings.parallel) {
         const next = this.#next(tasks ?? [], running)
         if (next === undefined) break
         const done = new TaskRun(this.#context(), next).run().then(async outcome => {
-          running.delete(next.task.id)
+          // It counts as running while a limit of the plan is waited for.
           ending ??= await this.#after(outcome)
+          running.delete(next.task.id)
         })
         running.set(next.task.id, done)
       }
@@ -181,9 +186,10 @@ export class Loop {
       const woken = new Promise<void>(resolve => {
         this.#wake = resolve
       })
+      const { settings } = this.state
       await Promise.race([...running.values(), woken])
       // More of what had run out may have been given in the meantime.
-      if (ending?.reason === 'limit') ending = this.#reached()
+      if (ending?.reason === 'limit' && this.state.settings !== settings) ending = this.#reached()
     }
   }
 
@@ -197,7 +203,9 @@ export class Loop {
     const why = `The limit of the plan is reached${until === undefined ? '' : `, until ${until}`}.`
     if (until === undefined || waits >= settings.wait_for_limits) return { reason: 'rate-limit', why }
     this.record({ type: 'loop:wait', until, why })
+    this.#isWaiting = true
     await this.#waitUntil(until)
+    this.#isWaiting = false
     return undefined
   }
 

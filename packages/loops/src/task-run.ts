@@ -170,13 +170,14 @@ export class TaskRun {
     const limitMs = state.settings.iteration_minutes * MINUTE_MS
     let asked: PermissionRequestEvent | undefined
     let waiting: NodeJS.Timeout | undefined
+    let awaited: string | undefined // Each request has the whole time.
     const watch = () => {
       const [request] = live.status.pending
-      if (request === undefined) {
-        clearTimeout(waiting)
-        waiting = undefined
-      } else
-        waiting ??= setTimeout(() => {
+      if (request?.requestId === awaited) return
+      clearTimeout(waiting)
+      awaited = request?.requestId
+      if (request !== undefined)
+        waiting = setTimeout(() => {
           asked = request
           live.interrupt()
         }, state.settings.answer_minutes * MINUTE_MS)

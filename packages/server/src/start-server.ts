@@ -194,16 +194,18 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     sockets.close()
     push.close()
     const loopsOver = loops.close(agents)
+    // Not waited for before the user's own agents are stopped.
+    const trialsOver = services.trials.close()
     try {
-      await services.trials.close()
       await services.discarded.close()
       await rawLogs.close()
       await loopsOver
       await host.close({ agents })
-      // After the agents: their last events are shipped, too.
-      await options.fleet?.close()
       await changes.close()
     } finally {
+      await trialsOver
+      // After the agents: their last events are shipped, too. In any case: it may have started a broker.
+      await options.fleet?.close()
       // Only now: clients of a stream receive the end of its turn.
       await api.close()
       sockets.terminate()

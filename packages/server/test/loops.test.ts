@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { initRepository, type Repository } from '@chirality/fixtures'
 import { findByMarker } from '@chirality/runner'
@@ -206,6 +206,13 @@ test('a loop needs no agent to be refused, stopped, listed and forgotten with it
   expect(await client.loops.stop.mutate({ loopId })).toMatchObject({ runs: 'no', end: { reason: 'stopped' } })
   expect(await findByMarker(marker)).toEqual([])
   expect(await client.loops.stop.mutate({ loopId })).toMatchObject({ end: { reason: 'stopped' } })
+
+  // Its files came with the project: nothing that they name is run.
+  const own = path.join(server.home, 'loops', loopId)
+  const root = readFileSync(own, 'utf8')
+  rmSync(own)
+  await expect(client.loops.resume.mutate({ loopId })).rejects.toThrow(`You did not start the loop ${loopId}`)
+  writeFileSync(own, root)
 
   // By REST, too.
   const get = async (route: string) => (await server.fetch(`/api/harness/loops${route}`)).json()

@@ -63,7 +63,11 @@ class Servers {
   async for(project: string): Promise<ServerFile> {
     const running = await anyServerFor(project)
     if (running !== undefined) return running
-    this.#own ??= this.#start()
+    // A start that failed is tried again with the next session.
+    this.#own ??= this.#start().catch((error: unknown) => {
+      this.#own = null
+      throw error
+    })
     const { url, token } = await this.#own
     return { url, token, pid: process.pid }
   }

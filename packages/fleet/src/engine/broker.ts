@@ -215,7 +215,7 @@ async function admit(
     await writeBroker(home, { ...broker, machines, invitations })
     onJoin(machine, keyFingerprint(key))
     // The answer first: the reload cuts the connection of the invitation.
-    setTimeout(() => void reloadBroker(home), ANSWER_MS)
+    setTimeout(() => void reloadBroker(home).catch(() => {}), ANSWER_MS)
     return { role }
   } catch {
     return { refused: 'The machine with the broker could not store the key.' }

@@ -200,7 +200,10 @@ export class Link {
     const subscription = this.#connection.subscribe(subject, {
       callback: (error, message) => {
         if (error !== null) return
-        void handler(message.data).then(answer => message.respond(answer))
+        // A request that is damaged, or whose answer is too large, gets none: who asked does not wait for ever.
+        handler(message.data)
+          .then(answer => message.respond(answer))
+          .catch(() => {})
       },
     })
     return () => subscription.unsubscribe()

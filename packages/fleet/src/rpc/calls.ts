@@ -64,7 +64,11 @@ export function answerCalls(link: Link, machine: string, answers: Answers): () =
   return link.serve(subjects.calls(machine), async body => {
     const request = JSON.parse(Buffer.from(body).toString()) as Request
     if (request.kind === 'ping') return Buffer.from('{}')
-    if (request.kind === 'bytes') return answers.bytes(String(request.session), Number(request.from))
+    if (request.kind === 'bytes') {
+      const from = Number(request.from)
+      if (!Number.isSafeInteger(from) || from < 0) throw new RangeError('A log has no such place.')
+      return answers.bytes(String(request.session), from)
+    }
     const { id, path, input } = request
     let answer = done.get(id)
     if (answer === undefined) {

@@ -153,31 +153,41 @@ export class ServerLoops {
 
   /** Resolves when nothing of it runs any more. One that was cut off is not gone on with after this. */
   async stop(loopId: string): Promise<LoopSummary> {
-    const { state, book, root } = await this.#find(loopId)
-    const running = this.#running.get(loopId)
-    if (running !== undefined) {
-      running.loop.stop()
-      await running.done
-    } else if (state.end === undefined) {
-      if ((await this.#runs(state)) === 'elsewhere') book.requestStop(loopId)
-      else await this.#inTurn(root, async () => book.end(state, 'stopped', 'It was stopped.'))
-      this.#changed(loopId)
-    }
+    const { root } = await this.#find(loopId)
+    const stop = () => this.#running.get(loopId)?.loop.stop()
+    stop()
+    // One that is about to go on is running when its turn is over.
+    await this.#inTurn(root, async () => (this.#running.has(loopId) ? stop() : this.#end(loopId)))
+    await this.#running.get(loopId)?.done
     return this.summary(loopId)
   }
 
-  async accept(loopId: string, task: string | undefined): Promise<z.infer<typeof acceptance>> {
-    const { state, book } = await this.#resting(loopId)
-    const { commit, tasks } = await this.#inTurn(state.projectRoot, () =>
-      book.accept(this.#options.host, loopId, task),
-    )
+  /** Says that a loop that does not run here is over, or asks the process that runs it to stop. */
+  async #end(loopId: string): Promise<void> {
+    const { state, book } = await this.#find(loopId)
+    if (state.end !== undefined) return
+    if ((await this.#runs(state)) === 'elsewhere') book.requestStop(loopId)
+    else book.end(state, 'stopped', 'It was stopped.')
     this.#changed(loopId)
-    return { commit, into: state.baseBranch ?? '', tasks: tasks.map(one => one.task.id) }
+  }
+
+  async accept(loopId: string, task: string | undefined): Promise<z.infer<typeof acceptance>> {
+    const { root } = await this.#find(loopId)
+    const accepted = await this.#inTurn(root, async () => {
+      const { state, book } = await this.#resting(loopId)
+      const { commit, tasks } = await book.accept(this.#options.host, loopId, task)
+      return { commit, into: state.baseBranch ?? '', tasks: tasks.map(one => one.task.id) }
+    })
+    this.#changed(loopId)
+    return accepted
   }
 
   async revert(loopId: string, task: string): Promise<LoopSummary> {
-    const { state, book } = await this.#resting(loopId)
-    await this.#inTurn(state.projectRoot, () => book.revert(this.#options.host, loopId, task))
+    const { root } = await this.#find(loopId)
+    await this.#inTurn(root, async () => {
+      const { book } = await this.#resting(loopId)
+      await book.revert(this.#options.host, loopId, task)
+    })
     this.#changed(loopId)
     return this.summary(loopId)
   }
@@ -238,17 +248,19 @@ export class ServerLoops {
   async #continueAll(): Promise<void> {
     for (const { root } of await this.#options.projects.list()) {
       const states = this.#book(root)?.list() ?? []
-      for (const state of states.filter(({ by, end }) => by === 'server' && end === undefined))
-        await this.#inTurn(root, () => this.#continue(root, state)).catch(this.#options.onFault)
+      for (const { loopId } of states.filter(({ by, end }) => by === 'server' && end === undefined))
+        await this.#inTurn(root, () => this.#continue(root, loopId)).catch(this.#options.onFault)
     }
   }
 
-  async #continue(root: string, state: LoopState): Promise<void> {
-    const { loopId, idleRuns } = state
+  async #continue(root: string, loopId: string): Promise<void> {
     if (this.#isClosed || this.#running.has(loopId)) return
     const book = this.#requireBook(root)
-    if (idleRuns >= MAX_IDLE_RUNS) {
-      const why = `The server ended ${idleRuns} times as soon as it went on with this loop. Resume it to try again.`
+    const state = book.find(loopId)
+    // Stopped in the meantime, or not a loop of this user.
+    if (state === undefined || state.end !== undefined || !book.isOwn(this.#options.host, loopId)) return
+    if (state.idleRuns >= MAX_IDLE_RUNS) {
+      const why = `The server ended ${state.idleRuns} times as soon as it went on with this loop. Resume it to try again.`
       book.end(state, 'failed', why)
       return this.#changed(loopId)
     }

@@ -126,8 +126,14 @@ class StatusChanges {
       }),
       fleet?.onChange(sessionId => {
         const remote = fleet.session(sessionId)
-        if (remote?.status) this.#changed.set(sessionId, labelled(fleet, remote.machine, remote.status))
-        else this.#removed.add(sessionId)
+        if (remote?.status) {
+          this.#removed.delete(sessionId)
+          this.#changed.set(sessionId, labelled(fleet, remote.machine, remote.status))
+        } else if (remote === undefined) {
+          this.#changed.delete(sessionId)
+          this.#removed.add(sessionId)
+        }
+        // One that is stored there, and not open, stays in the list as it was.
         this.#wake()
       }) ?? (() => {}),
     ]

@@ -30,6 +30,8 @@ import type { ProjectReport } from './recover-project.ts'
 
 /** Runs the sessions of the projects that this process owns. */
 export class SessionHost {
+  /** The folder for data that belongs to no project, where its agents are not meant to write. */
+  readonly home: string
   /** For reading; changes go through the host. */
   readonly store: SessionStore
   /** The permissions that personas request beyond asking, and in which projects the user granted them. */
@@ -52,7 +54,8 @@ export class SessionHost {
   readonly #preparing = new Set<(turn: StartingTurn) => Promise<string | undefined>>()
 
   constructor(options: SessionHostOptions) {
-    const { harnesses, home, personas = new PersonaManager() } = options
+    const { harnesses, home = userDataFolder(), personas = new PersonaManager() } = options
+    this.home = home
     // Read at the start, so that an error in the file is reported before the first turn.
     const prices = options.prices ?? readPrices(home)
     this.budgets = new BudgetBook({ home })
@@ -61,7 +64,7 @@ export class SessionHost {
       options.decisions ??
       new DecisionBroker({ timeoutMs: options.decisionTimeoutMs, policies: this.policies })
     this.trust = new ProjectTrust(harnesses, { home })
-    this.worktrees = new Worktrees(join(home ?? userDataFolder(), 'worktrees'))
+    this.worktrees = new Worktrees(join(home, 'worktrees'))
     this.consent = new PersonaConsent(personas, new TrustStore({ home }))
     this.toolServers = new ToolServerBook({ home, personas })
     this.store = new SessionStore({ home, beforeDelete: id => this.#stop(id) })
