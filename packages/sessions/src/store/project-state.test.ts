@@ -18,6 +18,11 @@ test('the last session of a role is stored beside those of the others', async ()
   expect(await claudeSessionFile.read(project.root)).toEqual(json('claude-session.json'))
 })
 
+test('a note for a project that is gone rejects and does not throw: other writes run beside it', async () => {
+  const noting = noteClaudeSession(`${project.root}/gone`, 'coder', 'n1')
+  await expect(noting).rejects.toThrow('gone')
+})
+
 test('two programs that note roles at the same time lose none of them', async () => {
   // A second copy of the module shares no state with the first, as in another process.
   vi.resetModules()
