@@ -1,5 +1,18 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { initRepository } from '@chirality/fixtures'
@@ -111,6 +124,44 @@ test('the indexes of work trees that are gone are removed', async () => {
     1,
   )
   expect(readdirSync(state).filter(name => name.startsWith('index-'))).toEqual([])
+})
+
+test('what a clone has in place of the kept indexes is neither followed nor waited for', async () => {
+  const { repository, snapshot, plain, state } = create()
+  repository.write('a', 'a\n')
+  repository.run('add', '.')
+  repository.run('commit', '-qm', 'first')
+  const outside = path.join(state, '..', 'outside')
+  const mine = path.join(outside, 'mine')
+  mkdirSync(outside)
+  writeFileSync(mine, '/not/there')
+  const indexes = path.join(state, 'indexes')
+  const own = path.join(indexes, createHash('sha256').update(repository.root).digest('hex'))
+  const head = repository.run('rev-parse', 'HEAD^{tree}').trim()
+  mkdirSync(path.join(own, `${head}.index`), { recursive: true })
+  symlinkSync(mine, path.join(own, 'work-tree'))
+  symlinkSync(mine, path.join(own, 'link.index'))
+  // Nobody writes into it: who opens it waits for ever.
+  execFileSync('mkfifo', [path.join(own, 'fifo.index')])
+  const other = path.join(indexes, 'other')
+  mkdirSync(other)
+  symlinkSync(mine, path.join(other, 'work-tree'))
+  symlinkSync(outside, path.join(indexes, 'link'))
+  symlinkSync('/dev/zero', path.join(outside, 'work-tree'))
+  repository.write('a', 'b\n')
+  expect(await snapshot()).toBe(plain())
+  expect(readFileSync(mine, 'utf8')).toBe('/not/there')
+  expect(readdirSync(own).sort()).toEqual([`${head}.index`, 'work-tree'].sort())
+  expect(readdirSync(own).every(name => lstatSync(path.join(own, name)).isFile())).toBe(true)
+  expect(existsSync(path.join(other, 'work-tree'))).toBe(true)
+
+  for (const place of [own, indexes]) {
+    rmSync(place, { recursive: true })
+    symlinkSync(outside, place)
+    await expect(snapshot()).rejects.toMatchObject({ code: 'unsafe' })
+    rmSync(place)
+  }
+  expect(readdirSync(outside).sort()).toEqual(['mine', 'work-tree'])
 })
 
 function create() {

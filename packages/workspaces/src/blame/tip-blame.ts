@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import { readdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { git } from '../git/git.ts'
+import { readStateFile, writeStateFile } from '../git/state-file.ts'
 import { type BlamedGroup, parseIncremental } from './incremental.ts'
-import { type ChainPoint, type PrivateGit, readStateFile, writeStateFile } from './turn-chain.ts'
+import type { ChainPoint, PrivateGit } from './turn-chain.ts'
 
 /** Runs `git blame` in a private git folder. */
 export async function blame(

@@ -1,11 +1,10 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { constants } from 'node:fs'
-import { mkdir, mkdtemp, open, rename, rm, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { ensurePrivateDirectory } from '@chirality/runner'
 import { type GitRepository, git } from '../git/git.ts'
 import { snapshotEnvironment } from '../git/snapshot.ts'
+import { readStateFile, writeStateFile } from '../git/state-file.ts'
 
 /** The files of a work folder at the beginning or the end of a turn. */
 export interface TurnPoint {
@@ -221,30 +220,5 @@ function isChainPoint(value: unknown): value is ChainPoint {
   )
 }
 
-/** Non-blocking and without links: the file may have been replaced by a FIFO or by a link to an endless file. */
-export async function readStateFile(file: string): Promise<Buffer> {
-  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
-  try {
-    const stats = await handle.stat()
-    if (!stats.isFile() || stats.size > MAX_CHAIN_BYTES) throw new Error(`${file} is not a file of ours.`)
-    return await handle.readFile()
-  } finally {
-    await handle.close()
-  }
-}
-
-export async function writeStateFile(file: string, text: string): Promise<void> {
-  await ensurePrivateDirectory(path.dirname(file))
-  const temporary = `${file}.${randomUUID()}.tmp`
-  try {
-    await writeFile(temporary, text, { flag: 'wx', mode: 0o600 })
-    await rename(temporary, file)
-  } catch (error) {
-    await rm(temporary, { force: true })
-    throw error
-  }
-}
-
-const MAX_CHAIN_BYTES = 64 * 1024 * 1024
 const MAX_LIST_BYTES = 256 * 1024 * 1024
 const TIMEOUT_MS = 60_000

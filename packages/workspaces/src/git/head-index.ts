@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { copyFile, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { copyFile, lstat, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import path from 'node:path'
-import { errnoOf } from '@chirality/runner'
+import { ensurePrivateDirectory, errnoOf } from '@chirality/runner'
 import { type GitRepository, git } from './git.ts'
+import { readStateFile, writeStateFile } from './state-file.ts'
 
 export interface HeadIndexOptions {
   /** Of Chirality's own, beside the objects. */
@@ -21,18 +22,22 @@ export interface HeadIndexOptions {
  */
 export async function writeHeadIndex(repository: GitRepository, options: HeadIndexOptions): Promise<void> {
   const { stateFolder, head, target } = options
-  const folder = path.join(stateFolder, 'indexes', createHash('sha256').update(repository.top).digest('hex'))
+  const indexes = path.join(stateFolder, 'indexes')
+  const folder = path.join(indexes, createHash('sha256').update(repository.top).digest('hex'))
+  // A clone can contain these folders: as links, they would lead what is written here anywhere.
+  await ensurePrivateDirectory(indexes)
+  await ensurePrivateDirectory(folder)
   const kept = path.join(folder, `${head}.index`)
   if (await copyIndex(kept, target)) return
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  await writeFile(path.join(folder, TOP_FILE), repository.top, { mode: 0o600 })
+  await writeStateFile(path.join(folder, TOP_FILE), repository.top)
   const before = (await readdir(folder)).filter(name => name.endsWith('.index'))
   await makeIndex(repository, { ...options, seeds: before.map(name => path.join(folder, name)) })
   const temporary = path.join(folder, randomBytes(6).toString('hex'))
   await copyIndex(target, temporary)
+  // First, because something else than a file may be where the new one goes.
+  for (const name of before) await rm(path.join(folder, name), { recursive: true, force: true })
   await rename(temporary, kept)
-  for (const name of before) await rm(path.join(folder, name), { force: true })
-  await removeUnused(path.dirname(folder))
+  await removeUnused(indexes)
 }
 
 async function makeIndex(
@@ -103,13 +108,15 @@ async function passOverSubmodules(
 
 /**
  * With the time of the original, rounded down: git compares the content of files that are not older than their index,
- * because they may have changed just after it was written. False if there is none.
+ * because they may have changed just after it was written. False if there is none: a link could name an endless file,
+ * and a FIFO would block a thread of the pool for ever.
  */
 async function copyIndex(from: string, to: string): Promise<boolean> {
   try {
-    const { atime, mtimeMs } = await stat(from)
+    const facts = await lstat(from)
+    if (!facts.isFile()) return false
     await copyFile(from, to)
-    await utimes(to, atime, Math.floor(mtimeMs - 1) / 1000)
+    await utimes(to, facts.atime, Math.floor(facts.mtimeMs - 1) / 1000)
     return true
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return false
@@ -119,10 +126,12 @@ async function copyIndex(from: string, to: string): Promise<boolean> {
 
 /** The indexes of worktrees that are gone. */
 async function removeUnused(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
-    const top = await readFile(path.join(folder, name, TOP_FILE), 'utf8').catch(() => undefined)
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (!entry.isDirectory()) continue
+    const place = path.join(folder, entry.name)
+    const top = await readStateFile(path.join(place, TOP_FILE), MAX_TOP_BYTES).catch(() => undefined)
     const isThere = top !== undefined && (await stat(top).catch(() => undefined)) !== undefined
-    if (top !== undefined && !isThere) await rm(path.join(folder, name), { recursive: true, force: true })
+    if (top !== undefined && !isThere) await rm(place, { recursive: true, force: true })
   }
 }
 
@@ -132,4 +141,5 @@ interface IndexOptions {
 }
 
 const TOP_FILE = 'work-tree'
+const MAX_TOP_BYTES = 8 * 1024
 const MAX_LIST_BYTES = 256 * 1024 * 1024

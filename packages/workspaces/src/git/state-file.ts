@@ -1,0 +1,31 @@
+import { randomUUID } from 'node:crypto'
+import { constants } from 'node:fs'
+import { open, rename, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { ensurePrivateDirectory } from '@chirality/runner'
+
+/** Non-blocking and without links: the file may have been replaced by a FIFO or by a link to an endless file. */
+export async function readStateFile(file: string, maxBytes = MAX_BYTES): Promise<Buffer> {
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+  try {
+    const stats = await handle.stat()
+    if (!stats.isFile() || stats.size > maxBytes) throw new Error(`${file} is not a file of ours.`)
+    return await handle.readFile()
+  } finally {
+    await handle.close()
+  }
+}
+
+export async function writeStateFile(file: string, text: string): Promise<void> {
+  await ensurePrivateDirectory(path.dirname(file))
+  const temporary = `${file}.${randomUUID()}.tmp`
+  try {
+    await writeFile(temporary, text, { flag: 'wx', mode: 0o600 })
+    await rename(temporary, file)
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+}
+
+const MAX_BYTES = 64 * 1024 * 1024
