@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { initRepository, type Repository } from '@chirality/fixtures'
@@ -84,6 +92,20 @@ test('a session in the folder of the project is compared by the files that are i
   const found = await findOverlaps(opened, { stateFolder, own: await work('one'), others: [inFolder] })
   expect(found).toEqual([
     { session: 'folder', files: [{ file: 'a.txt', conflicts: true, own: [[3, 3]], theirs: [[4, 4]] }] },
+  ])
+})
+
+test('a file that became a link does not shift the lines of the files after it', async () => {
+  const [one, two] = [await worktree('one'), await worktree('two')]
+  rmSync(path.join(one, 'a.txt'))
+  symlinkSync('b.txt', path.join(one, 'a.txt'))
+  change(one, 'b.txt', { 5: 'by one' })
+  change(two, 'b.txt', { 35: 'by two' })
+  const found = await findOverlaps(opened, {
+    ...{ stateFolder, own: await work('one'), others: [await work('two')] },
+  })
+  expect(found).toEqual([
+    { session: 'two', files: [{ file: 'b.txt', conflicts: false, own: [[5, 5]], theirs: [[35, 35]] }] },
   ])
 })
 

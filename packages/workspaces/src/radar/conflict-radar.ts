@@ -116,9 +116,14 @@ async function diffHunks(repository: GitRepository, from: string, to: string): P
   let file: string | undefined
   const order = [...hunks.keys()]
   let next = 0
+  let header = ''
   for (const line of patch.toString('utf8').split('\n')) {
     // The files of the patch have the order of the names, which need no unquoting.
-    if (line.startsWith('diff --git ')) file = order[next++]
+    // A file that became a link, or a link a file, has two entries there: one deletes it, the other makes it.
+    if (line.startsWith('diff --git ') && line !== header) {
+      header = line
+      file = order[next++]
+    }
     const [, a, aCount = '1', b, bCount = '1'] =
       /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/.exec(line) ?? []
     if (file === undefined || a === undefined || b === undefined) continue
