@@ -34,18 +34,24 @@ export class AgentNotes {
 
   /** The oldest are dropped when there are too many. */
   async add(note: string): Promise<void> {
+    await this.#write([...(await this.read()), note.slice(0, MAX_NOTE_CHARS)].slice(-MAX_NOTES))
+  }
+
+  /** Those that the agent was told. What was added since then stays. */
+  async remove(told: readonly string[]): Promise<void> {
+    const left = (await this.read()).filter(note => !told.includes(note))
+    if (left.length > 0) return this.#write(left)
+    const folder = await findProjectFolder(this.#projectRoot, ...FOLDER)
+    if (folder !== undefined) removeIfThere(this.#ops, join(folder, this.#name))
+  }
+
+  async #write(notes: readonly string[]): Promise<void> {
     const path = join(await ensureProjectFolder(this.#projectRoot, ...FOLDER), this.#name)
-    const notes = [...(await this.read()), note.slice(0, MAX_NOTE_CHARS)].slice(-MAX_NOTES)
     try {
       await writeFileAtomic(path, `${JSON.stringify(notes)}\n`, { ops: this.#ops })
     } catch (error) {
       throw toStorageError(error, path)
     }
-  }
-
-  async remove(): Promise<void> {
-    const folder = await findProjectFolder(this.#projectRoot, ...FOLDER)
-    if (folder !== undefined) removeIfThere(this.#ops, join(folder, this.#name))
   }
 }
 

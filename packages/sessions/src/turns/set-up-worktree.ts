@@ -61,14 +61,17 @@ export class WorktreeSetUp {
     if (known !== undefined && known.state !== 'running' && known.state !== 'skipped')
       return { variables: known.variables }
     const file = await readWorkspaceFile(project.projectRoot)
-    if (file === undefined || file.hash === known?.hash) return { variables: {} }
+    if (file === undefined) return { variables: {} }
+    // One that was not finished is done again, whatever its text.
+    if (known?.state === 'skipped' && known.hash === file.hash) return { variables: {} }
     return { setUp: new WorktreeSetUp(options, { id, folder }, file), variables: {} }
   }
 
-  /** The events of a turn whose agent is asked after the set-up. */
+  /** The events of a turn whose agent is asked after the set-up. `onAsked` is called when the agent has its message. */
   async *before(
     start: TurnStart,
     agent: (variables: Record<string, string>) => Parameters<typeof turnBatches>[0],
+    onAsked: () => Promise<void>,
   ): AsyncGenerator<UIEvent[]> {
     yield [{ type: 'turn:start', sessionId: this.#sessionId, ...start }]
     const { signal } = this.#options
@@ -78,13 +81,23 @@ export class WorktreeSetUp {
     try {
       yield* this.#work()
     } catch (error) {
+      // The next turn begins it anew.
+      await this.#note(undefined).catch(() => {})
       if (!this.#stop.signal.aborted)
         yield [this.#notice(`The worktree is not set up: ${error instanceof Error ? error.message : error}`)]
     } finally {
       signal.removeEventListener('abort', onAbort)
     }
-    if (!this.#stop.signal.aborted) yield* turnBatches(agent(this.variables))
-    else yield [turnEnd(this.#sessionId, endOf(signal))]
+    if (this.#stop.signal.aborted) {
+      yield [turnEnd(this.#sessionId, endOf(signal))]
+      return
+    }
+    let isAsked = false
+    for await (const batch of turnBatches(agent(this.variables))) {
+      if (!isAsked) await onAsked()
+      isAsked = true
+      yield batch
+    }
   }
 
   /** Ends the command and what it started. */

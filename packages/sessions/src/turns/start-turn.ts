@@ -185,11 +185,15 @@ async function begin(
     })
   const { images } = options.request
   const start = { message, ...(images?.length ? { attachments: images.length } : {}) }
+  const forgetNotes = async () => {
+    if (untold.length > 0) await notes.remove(untold)
+  }
   const run = new TurnRun({
     sessionId,
     open: attempt =>
       setUp !== undefined && attempt === 1
-        ? setUp.before(start, ask)
+        ? // Told twice is better than a turn that ends because a file cannot be removed.
+          setUp.before(start, ask, () => forgetNotes().catch(() => {}))
         : turnBatches(ask(setUp?.variables ?? variables)),
     record: events => writer.write(events.flatMap(asLogged)),
     onRetry: async () => record.again(view.session.lastSeq),
@@ -197,7 +201,8 @@ async function begin(
   })
   record.write()
   await run.begin()
-  if (untold.length > 0) await notes.remove()
+  // With a set-up the agent has not been asked yet, and a stop would lose them.
+  if (setUp === undefined) await forgetNotes()
   return { run, record, ...(setUp === undefined ? {} : { setUp }) }
 }
 

@@ -192,9 +192,9 @@ async function thisProcess(): Promise<NonNullable<Worktree['by']>> {
   return { pid: process.pid, startedAt: (await readProcess(process.pid))?.startedAt ?? '' }
 }
 
-/** Whether another process, which still runs, is at work on it. */
-export async function isOthersWork({ by }: Worktree): Promise<boolean> {
-  if (by === undefined || by.pid === process.pid) return false
+/** Whether a process that still runs, this one or another, is at work on it. */
+export async function isAtWork({ by }: Worktree): Promise<boolean> {
+  if (by === undefined) return false
   const running = await readProcess(by.pid)
   return running !== undefined && !running.zombie && running.startedAt === by.startedAt
 }

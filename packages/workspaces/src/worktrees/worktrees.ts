@@ -9,7 +9,7 @@ import { workspaceError } from '../workspace-error.ts'
 import { type Base, checkBase, resolveCommit } from './check-base.ts'
 import { CHECKOUT_TIMEOUT_MS, forgetKept, keepBranch, keepWork, restoreFiles } from './kept-work.ts'
 import {
-  isOthersWork,
+  isAtWork,
   type KeptWork,
   type SetupRecord,
   type Worktree,
@@ -189,19 +189,16 @@ export class Worktrees {
   }
 
   /**
-   * Finishes what a process that was killed began. Called once, before any other method; what another living process
-   * is making or removing is left to it. Resolves with what could not be finished: it is left as it is, and tried again next time.
+   * Finishes what a process that was killed began. Called once, when a process begins; what a living process, this one
+   * too, is making, removing or setting up is left to it. Resolves with what could not be finished: it is left as it is,
+   * and tried again next time.
    */
   async recover(): Promise<{ id: string; error: unknown }[]> {
     const unfinished: { id: string; error: unknown }[] = []
     for (const record of await this.#records.all()) {
       const { id, state, setup } = record
-      // Without its process the turn that it belonged to is over; the next one begins anew.
-      if (setup?.state === 'running' && !(await isOthersWork(record))) {
-        await endMarked(setupMarker(id))
-        await this.noteSetup(id, undefined)
-      }
-      if ((state !== 'making' && state !== 'removing') || (await isOthersWork(record))) continue
+      if (setup?.state === 'running') await this.#inTurn(id, () => this.#endSetup(id))
+      if ((state !== 'making' && state !== 'removing') || (await isAtWork(record))) continue
       try {
         await this.#inTurn(id, () => this.#finish(id))
       } catch (error) {
@@ -209,6 +206,15 @@ export class Worktrees {
       }
     }
     return unfinished
+  }
+
+  /** Without its process the turn that it belonged to is over; the next one begins anew. */
+  async #endSetup(id: string): Promise<void> {
+    const record = await this.find(id)
+    if (record?.setup?.state !== 'running' || (await isAtWork(record))) return
+    await endMarked(setupMarker(id))
+    const { setup: _setup, ...rest } = record
+    await this.#records.write(rest)
   }
 
   async #finish(id: string): Promise<void> {
