@@ -3,6 +3,7 @@ import {
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -136,6 +137,56 @@ test('a worktree gets files, links and copies; what is there stays, and nothing 
   expect(again).toMatchObject({ copied: [], shared: [], cloned: [] })
 })
 
+test('a folder that git does not ignore is not shared: the line that ignores its link would hide it in the project too', async () => {
+  const { repository, folder } = await makeWorktree('node_modules/\n')
+  repository.write('node_modules/x.js', 'x\n')
+  repository.write('data/x.txt', 'x\n')
+  const setup = { ...nothing, share: ['node_modules', 'data'] }
+  const filled = await fillWorktree(setup, { projectRoot: project, folder, signal })
+  expect(filled.shared).toEqual(['node_modules'])
+  expect(filled.problems).toEqual(['data: is not ignored by git, so it cannot be shared.'])
+  expect(existsSync(path.join(folder, 'data'))).toBe(false)
+  expect(repository.run('status', '--porcelain')).toBe('?? data/\n')
+})
+
+test('a clone that is stopped leaves nothing, and what a killed one left is made again', async () => {
+  const { repository, folder } = await makeWorktree('vendor/\n')
+  for (const name of ['a', 'b', 'c']) repository.write(`vendor/${name}`, `${name}\n`)
+  const part = path.join(folder, 'vendor.chirality-part')
+  const setup = { ...nothing, clone: ['vendor'] }
+  const stop = new AbortController()
+  const check = stop.signal.throwIfAborted.bind(stop.signal)
+  // Between the first file and the second.
+  stop.signal.throwIfAborted = () => {
+    for (const place of [part, path.join(folder, 'vendor')])
+      if (existsSync(place) && readdirSync(place).length > 0) stop.abort()
+    check()
+  }
+  const stopped = fillWorktree(setup, { projectRoot: project, folder, signal: stop.signal })
+  await expect(stopped).rejects.toMatchObject({ name: 'AbortError' })
+  expect(readdirSync(folder).sort()).toEqual(['.git', '.gitignore'])
+
+  mkdirSync(part)
+  writeFileSync(path.join(part, 'half'), '')
+  const filled = await fillWorktree(setup, { projectRoot: project, folder, signal })
+  expect(filled).toMatchObject({ cloned: ['vendor'], problems: [] })
+  expect(readdirSync(path.join(folder, 'vendor')).sort()).toEqual(['a', 'b', 'c'])
+  expect(existsSync(part)).toBe(false)
+})
+
+test('a set-up that a living process runs is left to it, and one of a dead process begins anew', async () => {
+  const { worktrees, id } = await makeWorktree('')
+  await worktrees.noteSetup(id, { hash: 'x', state: 'running', variables: {} })
+  expect(await worktrees.recover()).toEqual([])
+  expect((await worktrees.find(id))?.setup?.state).toBe('running')
+  const record = path.join(root, 'worktrees', `${id}.json`)
+  const { by, ...rest } = JSON.parse(readFileSync(record, 'utf8'))
+  // The same number, and another process.
+  writeFileSync(record, JSON.stringify({ ...rest, by: { ...by, startedAt: 'before' } }))
+  expect(await worktrees.recover()).toEqual([])
+  expect((await worktrees.find(id))?.setup).toBeUndefined()
+})
+
 test('files that are too large to copy are named and left out', async () => {
   const target = path.join(root, 'worktree')
   mkdirSync(target)
@@ -157,3 +208,13 @@ test('each variable gets a port of its own, and none that another worktree has',
   expect(first).toMatchObject({ PORT: expect.stringMatching(/^\d+$/), DATABASE: 'shop_try_it_0a1b2c' })
   expect(first.API).not.toBe(`http://127.0.0.1:${first.PORT}`)
 })
+
+async function makeWorktree(ignored: string) {
+  const repository = initRepository(project)
+  repository.write('.gitignore', ignored)
+  repository.run('add', '.gitignore')
+  repository.run('commit', '-qm', 'first')
+  const worktrees = new Worktrees(path.join(root, 'worktrees'))
+  const { worktree } = await worktrees.make({ projectRoot: project, title: 'try' })
+  return { repository, worktrees, id: worktree.id, folder: worktree.folder }
+}

@@ -1,10 +1,21 @@
 import { constants, type Stats } from 'node:fs'
-import { appendFile, copyFile, cp, lstat, mkdir, readdir, readlink, symlink } from 'node:fs/promises'
+import {
+  appendFile,
+  copyFile,
+  cp,
+  lstat,
+  mkdir,
+  readdir,
+  readlink,
+  rename,
+  rm,
+  symlink,
+} from 'node:fs/promises'
 import { createServer } from 'node:net'
 import path from 'node:path'
 import { errnoOf } from '@chirality/runner'
 import { findRepository } from '../git/find-repository.ts'
-import { git } from '../git/git.ts'
+import { type GitRepository, git } from '../git/git.ts'
 import type { WorkspaceSetup } from './workspace-file.ts'
 
 export interface FillOptions {
@@ -48,11 +59,12 @@ export async function fillWorktree(setup: WorkspaceSetup, options: FillOptions):
       budget.files -= 1
       if (budget.bytes < 0 || budget.files < 0)
         throw new Error(`is too much to copy (${size(MAX_COPY_BYTES)}).`)
-      const target = await place(options.folder, name)
-      await copyFile(
-        path.join(options.projectRoot, name),
-        target,
-        constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE,
+      await placeWhole(options.folder, name, part =>
+        copyFile(
+          path.join(options.projectRoot, name),
+          part,
+          constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE,
+        ),
       )
       filled.copied.push(name)
     })
@@ -61,6 +73,7 @@ export async function fillWorktree(setup: WorkspaceSetup, options: FillOptions):
     const linked = await readlink(path.join(options.folder, name)).catch(() => undefined)
     if (linked === path.join(options.projectRoot, name)) return
     if (!(await isFolderToTake(options, name))) return
+    await requireIgnored(options.projectRoot, name)
     await symlink(path.join(options.projectRoot, name), await place(options.folder, name))
     await ignoreLink(options.folder, name)
     filled.shared.push(name)
@@ -69,14 +82,16 @@ export async function fillWorktree(setup: WorkspaceSetup, options: FillOptions):
     if (!(await isFolderToTake(options, name))) return
     const source = path.join(options.projectRoot, name)
     await requireSmall(source, options.signal)
-    await cp(source, await place(options.folder, name), {
-      ...{ recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE, errorOnExist: true },
-      filter: async file => {
-        options.signal.throwIfAborted()
-        const facts = await lstat(file)
-        return facts.isFile() || facts.isDirectory() || facts.isSymbolicLink()
-      },
-    })
+    await placeWhole(options.folder, name, part =>
+      cp(source, part, {
+        ...{ recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE, errorOnExist: true },
+        filter: async file => {
+          options.signal.throwIfAborted()
+          const facts = await lstat(file)
+          return facts.isFile() || facts.isDirectory() || facts.isSymbolicLink()
+        },
+      }),
+    )
     filled.cloned.push(name)
   })
   return filled
@@ -148,6 +163,26 @@ async function place(folder: string, name: string): Promise<string> {
   return path.join(folder, name)
 }
 
+/** Under another name until it is whole: what a stopped copy leaves would count as there already. */
+async function placeWhole(
+  folder: string,
+  name: string,
+  fill: (part: string) => Promise<void>,
+): Promise<void> {
+  const target = await place(folder, name)
+  const part = `${target}.chirality-part`
+  // A process that was killed leaves one.
+  await rm(part, { recursive: true, force: true })
+  try {
+    await fill(part)
+    if ((await inside(folder, name)) !== undefined) throw new Error('was made by somebody else meanwhile.')
+    await rename(part, target)
+  } catch (error) {
+    await rm(part, { recursive: true, force: true }).catch(() => {})
+    throw error
+  }
+}
+
 async function isFolderToTake({ projectRoot, folder }: FillOptions, name: string): Promise<boolean> {
   const source = await inside(projectRoot, name)
   if (source === undefined || (await inside(folder, name)) !== undefined) return false
@@ -170,20 +205,38 @@ async function requireSmall(folder: string, signal: AbortSignal): Promise<void> 
   }
 }
 
+/**
+ * The link is ignored through a file that all work trees of the repository read. A folder that git does not ignore would
+ * then be hidden from the user's own git too.
+ */
+async function requireIgnored(projectRoot: string, name: string): Promise<void> {
+  const repository = await findRepository(projectRoot)
+  if (repository !== undefined && !(await isIgnored(repository, `${below(repository, name)}/`)))
+    throw new Error('is not ignored by git, so it cannot be shared.')
+}
+
 /** A pattern that ends with a slash ignores a folder, and not the link that stands for it. */
 async function ignoreLink(folder: string, name: string): Promise<void> {
   const repository = await findRepository(folder)
   if (repository === undefined) return
-  const below = repository.prefix === '' ? name : `${repository.prefix}/${name}`
-  const ignored = await git(repository, ['check-ignore', '--', below], {
-    okCodes: [0, 1],
-    env: { GIT_LITERAL_PATHSPECS: '0' },
-  })
-  if (ignored.length > 0) return
+  const link = below(repository, name)
+  if (await isIgnored(repository, link)) return
   const found = await git(repository, ['rev-parse', '--git-path', 'info/exclude'])
   const exclude = path.resolve(repository.top, found.toString('utf8').trim())
   await mkdir(path.dirname(exclude), { recursive: true })
-  await appendFile(exclude, `/${below.replace(/[*?[\]\\ !#]/g, '\\$&')}\n`)
+  await appendFile(exclude, `/${link.replace(/[*?[\]\\ !#]/g, '\\$&')}\n`)
+}
+
+async function isIgnored(repository: GitRepository, file: string): Promise<boolean> {
+  const ignored = await git(repository, ['check-ignore', '--', file], {
+    okCodes: [0, 1],
+    env: { GIT_LITERAL_PATHSPECS: '0' },
+  })
+  return ignored.length > 0
+}
+
+function below({ prefix }: GitRepository, name: string): string {
+  return prefix === '' ? name : `${prefix}/${name}`
 }
 
 function size(bytes: number): string {
