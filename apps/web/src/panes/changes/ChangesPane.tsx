@@ -51,7 +51,7 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
   const review = useReview(status)
   const { branches } = review.state ?? {}
   const scopes = useScopes(branches?.base)
-  const { data, error, isPending, refetch } = useQuery<TreeDiff | null>({
+  const { data, error, isPending, isPlaceholderData, refetch } = useQuery<TreeDiff | null>({
     queryKey: ['diff', sessionId, scope],
     queryFn: () => {
       if (scope === BRANCH) return api.branchDiff(sessionId)
@@ -87,7 +87,8 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
     }),
     [sessionId, hasFiles, scope, isOfTurn],
   )
-  const canDiscard = hasFiles && review.waits === null && scope !== BRANCH
+  // The files of the scope before are shown while those of a new one load: they must not be taken back as if of this one.
+  const canDiscard = hasFiles && !isPlaceholderData && review.waits === null && scope !== BRANCH
   const onDiscard = useLatest((file: ChangedFile, hunk: number | null) => {
     const chosen = hunk === null ? undefined : file.diff.hunks[hunk]
     const { path, renamedFrom } = file
