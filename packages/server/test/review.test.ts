@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { initRepository } from '@chirality/fixtures'
 import { expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../src/index.ts'
 import { createWorld } from './support/agents.ts'
+import { startTestServer } from './support/test-server.ts'
 import { connect } from './support/trpc-client.ts'
 import { SessionWatch } from './support/watch-session.ts'
 
@@ -145,3 +147,27 @@ test('a session is reviewed: a hunk taken back and told, a commit, a merge, and 
   expect(readFileSync(path.join(world.project, 'a.txt'), 'utf8')).toContain('AGENT 29\n')
   expect(git('status', '--porcelain')).toBe('')
 })
+
+test('a fork whose files cannot be made leaves neither a session nor a worktree', async () => {
+  const { server, client, project } = await withRepository()
+  const { id: sessionId } = await client.sessions.create.mutate({ project, title: 'Large', worktree: {} })
+  const folder = (await server.host.session(sessionId)).status.worktree?.folder ?? ''
+  // Too large for a snapshot, so the fork cannot get it.
+  writeFileSync(path.join(folder, 'large.bin'), '')
+  truncateSync(path.join(folder, 'large.bin'), 6 * 1024 * 1024)
+  const refused = await client.sessions.fork.mutate({ sessionId }).catch((error: Error) => error)
+  expect(refused).toMatchObject({ data: { reason: 'review-refused' } })
+  expect((await server.host.store.list(project)).map(({ id }) => id)).toEqual([sessionId])
+  expect((await server.host.worktrees.list()).map(({ folder: one }) => one)).toEqual([folder])
+  expect(server.faults).toEqual([])
+})
+
+async function withRepository() {
+  const server = await startTestServer()
+  const repository = initRepository(server.project)
+  repository.write('a.txt', 'a\n')
+  repository.run('add', 'a.txt')
+  repository.run('commit', '-qm', 'first')
+  repository.run('branch', '-M', 'main')
+  return { server, repository, project: server.project, ...connect(server) }
+}

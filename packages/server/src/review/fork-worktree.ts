@@ -3,6 +3,7 @@ import { findRepository, type GitRepository, git, goBack, headTree } from '@chir
 import type { WorkPlace } from '../changes/turn-changes.ts'
 import { callError } from '../errors/call-error.ts'
 import type { AppServices } from '../trpc/context.ts'
+import { deleteForGood } from '../trpc/live-session.ts'
 import { movesOf, resting } from './session-review.ts'
 
 /** A fork of a session in a worktree: it gets one of its own, with the files as they were at this point. */
@@ -21,11 +22,13 @@ export async function forkInWorktree(
       ...{ projectRoot: session.status.projectRoot, base: commit, baseBranch: source.baseBranch },
       title: title ?? `${session.stored.title ?? 'work'} fork`,
     })
+    let made: string | undefined
     try {
       const repository = await findRepository(worktree.folder)
       if (repository === undefined) throw callError('worktree-missing', 'The new worktree is gone.')
       const options = { ...(atSeq === undefined ? {} : { atSeq }), ...(title === undefined ? {} : { title }) }
       const fork = await host.forkSession(sessionId, { ...options, worktree: worktree.id })
+      made = fork.id
       const { stateFolder } = place
       const back = {
         turns: [{ before: tree, after: await headTree(repository) }],
@@ -36,6 +39,9 @@ export async function forkInWorktree(
       await place.adoptTurns(fork.id, turns)
       return fork
     } catch (error) {
+      // A session whose files could not be made would stay in the list, without a folder to work in.
+      if (made !== undefined)
+        await deleteForGood(services, made).catch((failed: unknown) => host.logFault(failed))
       await host.worktrees.remove(worktree.id).catch(() => {})
       throw error
     }
