@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'n
 import path from 'node:path'
 import { initRepository } from '@chirality/fixtures'
 import { expect, onTestFinished, test } from 'vitest'
-import { startServer } from '../src/index.ts'
+import { type ServerOptions, startServer } from '../src/index.ts'
 import { createWorld } from './support/agents.ts'
 import { startTestServer } from './support/test-server.ts'
 import { connect } from './support/trpc-client.ts'
@@ -162,8 +162,32 @@ test('a fork whose files cannot be made leaves neither a session nor a worktree'
   expect(server.faults).toEqual([])
 })
 
-async function withRepository() {
-  const server = await startTestServer()
+test('a move that cannot be finished does not keep those of other sessions half done', async () => {
+  // Its moves are looked at before the first review, because the server did not begin with the project.
+  const { client, repository, project } = await withRepository({ projects: [] })
+  await client.projects.register.mutate({ path: project })
+  const create = async () => (await client.sessions.create.mutate({ project })).id
+  const [broken = '', other = ''] = [await create(), await create()].sort()
+  const git = (...args: string[]) => repository.run(...args).trim()
+  // Without a commit before it nobody knows what the files were.
+  git('update-ref', `refs/chirality/moving/${broken}`, 'HEAD')
+  repository.write('a.txt', 'b\n')
+  git('commit', '-qam', 'second')
+  const moved = git('commit-tree', 'HEAD^^{tree}', '-p', 'HEAD', '-m', 'Discarded a.txt')
+  git('update-ref', `refs/chirality/moving/${other}`, moved)
+  expect(await client.review.state.query({ sessionId: broken })).not.toBeNull()
+  expect(readFileSync(path.join(project, 'a.txt'), 'utf8')).toBe('a\n')
+  const left = () => git('for-each-ref', '--format=%(refname)', 'refs/chirality/moving')
+  expect(left()).toBe(`refs/chirality/moving/${broken}`)
+
+  // Once: what is under way from now on is a move of this server.
+  git('update-ref', `refs/chirality/moving/${other}`, moved)
+  await client.review.state.query({ sessionId: other })
+  expect(left().split('\n')).toEqual([broken, other].map(id => `refs/chirality/moving/${id}`))
+})
+
+async function withRepository(options: Partial<ServerOptions> = {}) {
+  const server = await startTestServer(options)
   const repository = initRepository(server.project)
   repository.write('a.txt', 'a\n')
   repository.run('add', 'a.txt')

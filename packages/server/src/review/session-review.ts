@@ -230,17 +230,16 @@ export async function movesOf(
 
 /**
  * Finishes what a killed server left half done in the folders of a project that this one owns: once, before the first
- * review or turn. Never rejects.
+ * review or turn. Never rejects, and is not tried again: a later try could meet a move that is being made.
  */
 export function recoverMoves(host: SessionHost, projectRoot: string): Promise<void> {
   const recovered = RECOVERED.get(host) ?? new Map<string, Promise<void>>()
   RECOVERED.set(host, recovered)
-  const known = recovered.get(projectRoot) ?? finishMoves(host, projectRoot)
+  const known =
+    recovered.get(projectRoot) ??
+    finishMoves(host, projectRoot).catch((error: unknown) => host.logFault(error))
   recovered.set(projectRoot, known)
-  return known.catch((error: unknown) => {
-    recovered.delete(projectRoot)
-    host.logFault(error)
-  })
+  return known
 }
 
 const RECOVERED = new WeakMap<SessionHost, Map<string, Promise<void>>>()
@@ -248,13 +247,16 @@ const RECOVERED = new WeakMap<SessionHost, Map<string, Promise<void>>>()
 async function finishMoves(host: SessionHost, projectRoot: string): Promise<void> {
   const repository = await findRepository(projectRoot)
   if (repository === undefined) return
-  for (const sessionId of await unfinishedMoves(repository)) {
+  const finish = async (sessionId: string) => {
     const session = await host.store.get(sessionId).catch(() => undefined)
-    if (session?.projectRoot !== projectRoot) continue
+    if (session?.projectRoot !== projectRoot) return
     const worktree = session.worktree === null ? undefined : await host.worktrees.find(session.worktree)
     const place = session.worktree === null ? repository : worktree && (await findRepository(worktree.folder))
     if (place !== undefined) await new FileMoves(place, sessionId).recover()
   }
+  // One that cannot be finished must not keep the others half done.
+  for (const sessionId of await unfinishedMoves(repository))
+    await finish(sessionId).catch((error: unknown) => host.logFault(error))
 }
 
 async function treesOf(
