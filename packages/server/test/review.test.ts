@@ -186,6 +186,18 @@ test('a move that cannot be finished does not keep those of other sessions half 
   expect(left().split('\n')).toEqual([broken, other].map(id => `refs/chirality/moving/${id}`))
 })
 
+test('a session whose base branch was renamed is still reviewed', async () => {
+  const { server, client, repository, project } = await withRepository()
+  const { id: sessionId } = await client.sessions.create.mutate({ project, title: 'Base', worktree: {} })
+  const folder = (await server.host.session(sessionId)).status.worktree?.folder ?? ''
+  writeFileSync(path.join(folder, 'a.txt'), 'changed\n')
+  repository.run('branch', '-m', 'main', 'trunk')
+  const state = await client.review.state.query({ sessionId })
+  expect(state).toMatchObject({ branches: null, uncommitted: ['a.txt'] })
+  const merge = await client.review.merge.mutate({ sessionId, how: 'merge' }).catch((error: Error) => error)
+  expect(merge).toMatchObject({ data: { reason: 'review-refused' } })
+})
+
 async function withRepository(options: Partial<ServerOptions> = {}) {
   const server = await startTestServer(options)
   const repository = initRepository(server.project)

@@ -54,7 +54,9 @@ export type ShownBackPlan = z.infer<typeof backPlan>
 export type ReviewState = z.infer<typeof reviewState>
 
 const reviewState = z.strictObject({
-  branches: branchState.nullable().describe('Null if the session works in the folder of the project.'),
+  branches: branchState
+    .nullable()
+    .describe('Null if the session works in the folder of the project, or one of the branches is gone.'),
   proposedMessage: z.string().describe('For a commit, made of the conversation without a model.'),
   hooks: files.describe('The hooks that a commit would run, if they are allowed.'),
   uncommitted: files.describe('Files that a commit of this session would have.'),

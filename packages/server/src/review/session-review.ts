@@ -1,4 +1,4 @@
-import type { UIEvent } from '@chirality/core'
+import { hasCode, type UIEvent } from '@chirality/core'
 import type { LiveSession, SessionHost } from '@chirality/sessions'
 import {
   type Branches,
@@ -39,7 +39,7 @@ export async function reviewState(services: AppServices, sessionId: string): Pro
     const branches = await branchesOf(services, session)
     const uncommitted = await filesOfSession(session, place)
     return {
-      branches: branches && (await branchState(place.repository, branches)),
+      branches: branches && (await stateOfBranches(place, branches)),
       proposedMessage: proposedMessage(session, uncommitted),
       hooks: await commitHooks(place.repository),
       uncommitted,
@@ -51,6 +51,17 @@ export async function reviewState(services: AppServices, sessionId: string): Pro
     }
   })
   return state ?? null
+}
+
+/** Null if one of them is gone: it was renamed or deleted, and the rest can still be done. */
+async function stateOfBranches(
+  { repository }: Pick<WorkPlace, 'repository'>,
+  branches: Branches,
+): Promise<ReviewState['branches']> {
+  return branchState(repository, branches).catch((error: unknown) => {
+    if (hasCode(error, 'review-refused')) return null
+    throw error
+  })
 }
 
 /** What going back to before a turn is called in the list of moves. */

@@ -154,6 +154,11 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
           ) : null}
         </Empty>
       )}
+      {review.unread ? (
+        <p className="changes__unread" role="alert">
+          {`What can be done with these changes cannot be read: ${review.unread}`}
+        </p>
+      ) : null}
       {review.state ? (
         <Suspense fallback={null}>
           <ReviewBar {...{ sessionId, review }} state={review.state} />

@@ -10,6 +10,8 @@ import { messageOf } from '../../ui/text/error-message.ts'
 export interface Review {
   /** Undefined without git, and while it is not known. */
   state: ReviewState | undefined
+  /** Why there is none, in the words of the server. */
+  unread: string | null
   /** Why nothing can be done now; null when it can. */
   waits: string | null
   /** Why the last thing was refused, in the words of the server. */
@@ -26,7 +28,7 @@ export function useReview(status: SessionStatus): Review {
   const queries = useQueryClient()
   const [isBusy, setBusy] = useState(false)
   const [failure, setFailure] = useState<string | null>(null)
-  const { data, refetch } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ['review', sessionId],
     queryFn: () => api.reviewState(sessionId),
     ...{ staleTime: 0, gcTime: 0, retry: false },
@@ -57,5 +59,6 @@ export function useReview(status: SessionStatus): Review {
       ? 'One moment.'
       : null
     : 'The agent is at work: discard, commit and merge when it rests.'
-  return { state: data ?? undefined, waits, failure, run, forgetFailure: () => setFailure(null) }
+  const unread = error !== null && data === undefined ? messageOf(error) : null
+  return { state: data ?? undefined, unread, waits, failure, run, forgetFailure: () => setFailure(null) }
 }
