@@ -11,7 +11,7 @@ const rule = z
     z.strictObject({ keep: z.literal('days'), days: z.int().positive().max(MAX_DAYS) }),
     z.strictObject({ keep: z.literal('size'), bytes: z.int().positive().max(MAX_BYTES) }),
   ])
-  .describe('How long raw logs are kept. A size is of all projects together; the newest are kept.')
+  .describe('How long raw logs are kept. A size is of the projects together: every hour, of the open ones.')
 
 const amount = z.strictObject({ logs: z.int(), bytes: z.number() })
 const prunedProject = amount.extend({ projectRoot: z.string() })

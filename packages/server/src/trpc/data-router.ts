@@ -107,7 +107,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** Applies the user's rule to the projects of this server, now and then. */
+/** Applies the user's rule to the projects that this server has open, now and then: a size is of these together. */
 export class RawLogKeeper {
   readonly #services: Pick<AppServices, 'host' | 'facts'>
   readonly #timer: NodeJS.Timeout

@@ -8,7 +8,7 @@ import { withStorageErrors } from '../files/storage-error.ts'
 import { userDataFolder } from '../files/user-data-folder.ts'
 import { parseObject } from '../store/stored-session.ts'
 
-/** How long raw logs are kept: all, those of the last days, or the newest up to a size in all projects together. */
+/** How long raw logs are kept: all, those of the last days, or the newest up to a size in the projects together. */
 export type RawLogRule =
   | { keep: 'forever' }
   | { keep: 'days'; days: number }

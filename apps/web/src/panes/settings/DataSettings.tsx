@@ -99,7 +99,8 @@ function RawLogSettings({ saved }: { saved: RawLogRule }) {
       >
         <p>
           Every line that an agent printed. The Raw tab of a session shows them; the conversation, search,
-          export and going on with a session do not need them.
+          export and going on with a session do not need them. The rule is applied every hour to the projects
+          that the server has open then; Prune now applies it to all projects.
         </p>
         <div className="data-rule__choice">
           <Segmented
@@ -113,7 +114,7 @@ function RawLogSettings({ saved }: { saved: RawLogRule }) {
             }}
           />
           {keep === 'forever' ? null : (
-            <Field label={keep === 'days' ? 'Days' : 'Gigabytes, all projects together'}>
+            <Field label={keep === 'days' ? 'Days' : 'Gigabytes, projects together'}>
               {id => (
                 <input
                   id={id}
