@@ -118,9 +118,24 @@ test('a session is reviewed: a hunk taken back and told, a commit, a merge, and 
   expect(await client.sessions.get.query({ sessionId })).toMatchObject({ shelf: 'archived' })
   const earlier = await client.files.turnDiff.query({ sessionId: back.session.id, turnId })
   expect(earlier).toMatchObject({ source: 'git', files: [{ path: 'a.txt' }, { path: 'made.txt' }] })
-  await client.review.undoBack.mutate({ sessionId: back.session.id, from: sessionId, moveId: back.moveId })
+  // From a browser that does not know the way back, it is undone in the session before.
+  const moveId = back.moveId ?? ''
+  const left = { id: moveId, what: 'Back to before: Go on.', state: 'done', files: ['second.txt'] }
+  expect((await state()).moves).toMatchObject([left, { id }])
+  await client.review.undo.mutate({ sessionId, id: moveId })
   expect(inFolder('second.txt')).toBe('second\n')
   expect(await client.sessions.get.query({ sessionId })).toMatchObject({ shelf: null })
+  expect((await state()).moves).toMatchObject([{ id }])
+  await client.review.redo.mutate({ sessionId, id: moveId })
+  expect(existsSync(path.join(folder, 'second.txt'))).toBe(false)
+  const undoBack = () =>
+    client.review.undoBack.mutate({ sessionId: back.session.id, from: sessionId, moveId: back.moveId })
+  await undoBack()
+  expect(inFolder('second.txt')).toBe('second\n')
+  expect(await client.sessions.get.query({ sessionId })).toMatchObject({ shelf: null })
+  // The files are back already.
+  await undoBack()
+  expect(inFolder('second.txt')).toBe('second\n')
   // The worktree belongs to both: it stays when one of them is deleted.
   await client.sessions.delete.mutate({ sessionId: back.session.id })
   expect(inFolder('made.txt')).toBe('made\n')

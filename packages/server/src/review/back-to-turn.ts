@@ -5,7 +5,7 @@ import type { ShownBackPlan } from '../contract/review-calls.ts'
 import { callError } from '../errors/call-error.ts'
 import type { AppServices } from '../trpc/context.ts'
 import { liveSession, storedSession } from '../trpc/live-session.ts'
-import { BACK_WORDS, movesOf, resting } from './session-review.ts'
+import { BACK_UNDONE, BACK_WORDS, movesOf, resting } from './session-review.ts'
 
 export interface TurnOfSession {
   sessionId: string
@@ -74,12 +74,18 @@ export async function undoBack(
     )
   await resting(services, sessionId)
   const { session, inFolder } = await resting(services, from)
-  if (moveId !== null) await inFolder(async place => (await movesOf(services, session, place)).undo(moveId))
+  if (moveId !== null)
+    await inFolder(async place => {
+      const moves = await movesOf(services, session, place)
+      // The files may be back already: `undo` of this move is offered in the session before.
+      const known = (await moves.list()).find(({ id }) => id === moveId)
+      if (known?.state !== 'undone') await moves.undo(moveId)
+    })
   await services.host.shelveSession(sessionId, 'archived')
   const restored = await services.host.shelveSession(from, null)
   await session.tellAgent({
     shown: 'Going back was undone: files and conversation are as they were.',
-    note: 'The user undid going back: the files are as you left them.',
+    note: BACK_UNDONE,
   })
   return restored
 }

@@ -44,8 +44,8 @@ export async function reviewState(services: AppServices, sessionId: string): Pro
       hooks: await commitHooks(place.repository),
       uncommitted,
       moves: (await (await movesOf(services, session, place)).list()).filter(
-        // Undone with its conversation, by `undoBack`.
-        ({ what }) => !what.startsWith(BACK_WORDS),
+        // To do it again is to go back again, with the conversation.
+        ({ what, state }) => state === 'done' || !what.startsWith(BACK_WORDS),
       ),
       untold: await session.untold(),
     }
@@ -66,6 +66,7 @@ async function stateOfBranches(
 
 /** What going back to before a turn is called in the list of moves. */
 export const BACK_WORDS = 'Back to before: '
+export const BACK_UNDONE = 'The user undid going back: the files are as you left them.'
 
 export async function branchDiff(services: AppServices, sessionId: string): Promise<Changes | null> {
   const session = await liveSession(services, sessionId)
@@ -133,6 +134,15 @@ export async function undoMove(
 ): Promise<FileMove> {
   const { session, inFolder } = await resting(services, sessionId)
   const move = await inFolder(async place => (await movesOf(services, session, place))[action](id))
+  if (action === 'undo' && move.what.startsWith(BACK_WORDS)) {
+    // Only the browser that went back knows the session that this made: from any other, this one goes on.
+    if (session.stored.shelf === 'archived') await services.host.shelveSession(sessionId, null)
+    await session.tellAgent({
+      shown: 'Going back was undone: the files are as they were. The session that going back made stays.',
+      note: BACK_UNDONE,
+    })
+    return move
+  }
   const what = move.what.replace(/^Discarded/, action === 'undo' ? 'Brought back' : 'Discarded again:')
   await session.tellAgent({
     shown: `${what}. The agent is told with your next message.`,

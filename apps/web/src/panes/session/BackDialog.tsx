@@ -45,7 +45,8 @@ export default function BackDialog(props: { sessionId: string; turnId: string; o
       <div className="back">
         <p>
           Files and conversation become as they were before this turn. This session stays in the archive with
-          all of its history, and going back can be undone.
+          all of its history. Going back can be undone: in the new session, and from another browser in the
+          changes of this one.
         </p>
         {data ? (
           <>
