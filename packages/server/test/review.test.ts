@@ -136,6 +136,14 @@ test('a session is reviewed: a hunk taken back and told, a commit, a merge, and 
   // The files are back already.
   await undoBack()
   expect(inFolder('second.txt')).toBe('second\n')
+  // A turn whose files were not recorded is named: what it changed stays.
+  const recorded = path.join(world.project, '.chirality/state/snapshots', `${sessionId}.json`)
+  const trees = readFileSync(recorded, 'utf8')
+  const planned = async () => (await client.review.backPlan.query({ sessionId, turnId })).cannotUndo
+  expect(await planned()).toHaveLength(3)
+  writeFileSync(recorded, JSON.stringify({ ...JSON.parse(trees), [second]: undefined }))
+  expect(await planned()).toContainEqual(expect.stringContaining('The files around 1 turn since then'))
+  writeFileSync(recorded, trees)
   // The worktree belongs to both: it stays when one of them is deleted.
   await client.sessions.delete.mutate({ sessionId: back.session.id })
   expect(inFolder('made.txt')).toBe('made\n')

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { initRepository } from '@chirality/fixtures'
 import type { SessionStatus, StartingTurn } from '@chirality/sessions'
@@ -107,6 +107,16 @@ test('a turn does not wait forever for its snapshot, nor at all when it is stopp
   const trees = new TurnTrees()
   expect(await trees.read(repository.root, SESSION, 'late')).toBeUndefined()
   expect(await trees.read(repository.root, SESSION, 'stopped')).toBeUndefined()
+})
+
+test('a turn whose snapshot fails says so; one without git does not', async () => {
+  const { repository, host } = watched()
+  // Where the snapshots would be.
+  repository.write('.chirality', 'no folder')
+  expect(await host.begin('failed')).toContain('Reading the files failed')
+  expect(await new TurnTrees().read(repository.root, SESSION, 'failed')).toBeUndefined()
+  rmSync(path.join(repository.root, '.git'), { recursive: true })
+  expect(await host.begin('without git')).toBeUndefined()
 })
 
 const SESSION = 'b3f7a1c2-0000-4000-8000-000000000001'

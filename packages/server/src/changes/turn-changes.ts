@@ -133,7 +133,8 @@ export class TurnChanges {
     }
     const taken = this.#ending.get(sessionId) ?? fresh()
     const waited = await within(taken, { ms: this.#holdMs, signal })
-    if (waited === 'late') return NOT_KEPT
+    if (waited === 'late') return `Reading the files took too long, ${NOT_KEPT}`
+    if (waited === 'failed') return `Reading the files failed, ${NOT_KEPT}`
     if (waited !== undefined && waited !== 'stopped')
       await this.#trees.write(projectRoot, {
         ...{ sessionId, turnId, when: 'before', tree: waited, at: Date.now() },
@@ -224,20 +225,19 @@ export interface Place {
 /** A repository on a slow disk must not hold a turn forever. */
 const HOLD_MS = 30_000
 const NOT_KEPT =
-  'Reading the files took too long, so they are not kept as they were before this turn: its changes are those that the agent reports, and it cannot be gone back to.'
+  'so they are not kept as they were before this turn: its changes are those that the agent reports, and it cannot be gone back to.'
 
-/** Undefined if it fails. */
 function within<T>(
   work: Promise<T>,
   { ms, signal }: { ms: number; signal: AbortSignal },
-): Promise<T | 'late' | 'stopped' | undefined> {
+): Promise<T | 'late' | 'stopped' | 'failed'> {
   return new Promise(resolve => {
     const timer = setTimeout(() => resolve('late'), ms)
     const stop = () => resolve('stopped')
     signal.addEventListener('abort', stop, { once: true })
     if (signal.aborted) stop()
     work
-      .then(resolve, () => resolve(undefined))
+      .then(resolve, () => resolve('failed'))
       .finally(() => {
         clearTimeout(timer)
         signal.removeEventListener('abort', stop)

@@ -18,12 +18,16 @@ export async function backPlan(
 ): Promise<ShownBackPlan> {
   const session = await liveSession(services, sessionId)
   const said = saidSince(session, turnId)
-  const plan = await services.changes.inWorkFolder(session, place =>
-    planBack(place.repository, { turns: turnsFrom(place, turnId).later, stateFolder: place.stateFolder }),
-  )
+  const plan = await services.changes.inWorkFolder(session, async place => {
+    const { repository, stateFolder, turns } = place
+    const running = session.status.turnId
+    const unkept = [...said.turnIds].filter(id => id !== running && turns.get(id)?.after === undefined)
+    const back = await planBack(repository, { turns: turnsFrom(place, turnId).later, stateFolder })
+    return { ...back, cannotUndo: cannotUndo(said, unkept.length) }
+  })
   if (plan === undefined)
     throw callError('review-refused', 'There is no git repository here, so the files of a turn are not kept.')
-  return { ...plan, cannotUndo: cannotUndo(said) }
+  return plan
 }
 
 /**
@@ -110,17 +114,21 @@ interface Said {
   startSeq: number
   prompt: string
   commands: number
+  /** This turn and all later ones. */
+  turnIds: ReadonlySet<string>
 }
 
 function saidSince({ id, log }: LiveSession, turnId: string): Said {
   let before = log.lastSeq + 1
   let commands = 0
+  const turnIds = new Set<string>()
   while (before > 1) {
     const page = log.readBefore(before, PAGE)
     for (const { seq, event, turnId: of } of page.toReversed()) {
       if (event.type === 'tool:start' && event.facts?.kind === 'execute') commands += 1
-      if (event.type === 'turn:start' && of === turnId)
-        return { startSeq: seq, prompt: event.message ?? '', commands }
+      if (event.type !== 'turn:start') continue
+      if (of) turnIds.add(of)
+      if (of === turnId) return { startSeq: seq, prompt: event.message ?? '', commands, turnIds }
     }
     before = page[0]?.seq ?? 1
   }
@@ -128,9 +136,16 @@ function saidSince({ id, log }: LiveSession, turnId: string): Said {
 }
 
 /** Commits, pushes and background programs are not looked up: the words say what cannot be undone in any case. */
-function cannotUndo({ commands }: Said): string[] {
+function cannotUndo({ commands }: Said, unkept: number): string[] {
   const ran = commands === 1 ? '1 command' : `${commands} commands`
   return [
+    ...(unkept > 0
+      ? [
+          unkept === 1
+            ? 'The files around 1 turn since then were not kept: what only this turn changed stays.'
+            : `The files around ${unkept} turns since then were not kept: what only those turns changed stays.`,
+        ]
+      : []),
     ...(commands > 0
       ? [
           `The agent ran ${ran}. Effects outside of this folder, and files that git ignores, stay as they are.`,
