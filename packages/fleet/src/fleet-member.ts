@@ -1,11 +1,18 @@
-import { readFileSync } from 'node:fs'
 import { availableParallelism, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { SessionHost, SessionLog } from '@chirality/sessions'
+import type { ProjectLock, SessionHost, SessionLog } from '@chirality/sessions'
 import { BEAT_MS } from './claim/presence.ts'
 import { answerJoins, notSetUp, type RunningBroker, startBroker } from './engine/broker.ts'
-import { fleetFolder, type Member, readBroker, readMember, write } from './engine/fleet-files.ts'
+import {
+  fleetFolder,
+  lockMember,
+  type Member,
+  readBroker,
+  readCursor,
+  readMember,
+  write,
+} from './engine/fleet-files.ts'
 import type { Follower } from './engine/follower.ts'
 import { Link } from './engine/link.ts'
 import { findNatsServer } from './engine/nats-binary.ts'
@@ -14,8 +21,7 @@ import { type Beat, type Machine, Machines } from './machines.ts'
 import { Mirror } from './mirror/mirror.ts'
 import { type RemoteSession, RemoteSessions } from './remote-sessions.ts'
 import { answerCalls, callMachine, fetchBytes, pingMachine, type RemoteCall } from './rpc/calls.ts'
-import { LogBytes } from './ship/log-bytes.ts'
-import { logPath, Shipper } from './ship/shipper.ts'
+import { bytesOf, Shipper } from './ship/shipper.ts'
 import { parseSubject, subjects } from './subjects.ts'
 
 export interface FleetMemberOptions {
@@ -46,6 +52,7 @@ export class FleetMember {
   readonly machine: string
   readonly #member: Member
   readonly #options: FleetMemberOptions
+  readonly #lock: ProjectLock
   readonly #broker: RunningBroker | undefined
   readonly #machines: Machines
   readonly #remote: RemoteSessions
@@ -66,9 +73,14 @@ export class FleetMember {
   #state: Follower | undefined
   #running: Promise<void> = Promise.resolve()
 
-  private constructor(member: Member, options: FleetMemberOptions, broker: RunningBroker | undefined) {
+  private constructor(
+    member: Member,
+    options: FleetMemberOptions,
+    { lock, broker }: { lock: ProjectLock; broker: RunningBroker | undefined },
+  ) {
     this.#member = member
     this.#options = options
+    this.#lock = lock
     this.#broker = broker
     this.machine = member.machine
     this.#machines = new Machines(member.machine)
@@ -86,12 +98,18 @@ export class FleetMember {
     if (member === undefined) throw notSetUp()
     if (url !== undefined && url !== member.url)
       throw fleetError('fleet-refused', `This machine joined ${member.url}, not ${url}.`)
-    const hasBroker = (await readBroker(home)) !== undefined
-    const binary = hasBroker
-      ? await findNatsServer({ home, fetch: true, onProgress: options.onNews })
-      : undefined
-    const broker = binary && (await startBroker(home, binary.path))
-    return new FleetMember(member, options, broker)
+    const lock = await lockMember(home, member.machine)
+    try {
+      const hasBroker = (await readBroker(home)) !== undefined
+      const binary = hasBroker
+        ? await findNatsServer({ home, fetch: true, onProgress: options.onNews })
+        : undefined
+      const broker = binary && (await startBroker(home, binary.path))
+      return new FleetMember(member, options, { lock, broker })
+    } catch (error) {
+      await lock.release()
+      throw error
+    }
   }
 
   get role(): Member['role'] {
@@ -152,12 +170,13 @@ export class FleetMember {
     this.#stop.abort()
     // What waits for an answer of a broker that is away would wait for long.
     if (!this.connected) await this.#link?.close()
-    await this.#running
+    await this.#running.catch(error => this.#options.onFault?.(error))
     await Promise.race([this.#lastWords().catch(() => {}), sleep(LAST_WORDS_MS, undefined, { ref: false })])
     for (const clean of this.#cleanups.splice(0)) await clean()
     await this.#mirror.close()
     await this.#link?.close()
     await this.#broker?.stop()
+    await this.#lock.release()
   }
 
   async #lastWords(): Promise<void> {
@@ -183,6 +202,8 @@ export class FleetMember {
     this.#cleanups.push(
       link.onConnected(connected => {
         this.#machines.connected(connected)
+        // A broker that lost its disk has no streams any more.
+        if (connected && this.role === 'hub') link.prepare().catch(error => this.#options.onFault?.(error))
         this.#options.onNews?.(
           connected ? 'The fleet is connected again.' : 'The fleet is not connected. Agents work on.',
         )
@@ -199,7 +220,7 @@ export class FleetMember {
       () => shipper.close(),
       answerCalls(link, this.machine, {
         call: call => local.answer(call),
-        bytes: (session, from) => this.#bytes(local, session, from),
+        bytes: (session, from) => bytesOf(this.#allRoots(local), session, from),
       }),
     )
     this.#options.onNews?.(`This is the ${this.role} ${this.machine} of the fleet at ${this.#member.url}.`)
@@ -359,11 +380,6 @@ export class FleetMember {
     for (const { machine, session } of this.#remote.list())
       if (changed.has(machine)) this.#remote.tell(session.id)
   }
-
-  #bytes(local: LocalMachine, session: string, from: number): Buffer {
-    const root = this.#allRoots(local).find(one => existsLog(one, session))
-    return root === undefined ? Buffer.alloc(0) : new LogBytes(logPath(root, session)).read(from, MAX_FETCH)
-  }
 }
 
 const TELL_MS = 250
@@ -371,20 +387,3 @@ const LAST_WORDS_MS = 3_000
 const AGAIN_MS = 1_000
 const SAVE_MS = 1_000
 const SETTLE_MS = 2_000
-const MAX_FETCH = 256 * 1024
-
-function existsLog(root: string, session: string): boolean {
-  return (
-    /^[A-Za-z0-9_-]{1,64}$/.test(session) &&
-    new LogBytes(logPath(root, session)).checksumBefore(0) !== undefined
-  )
-}
-
-function readCursor(file: string): number {
-  try {
-    const cursor = Number(readFileSync(file, 'utf8'))
-    return Number.isSafeInteger(cursor) && cursor >= 0 ? cursor : 0
-  } catch {
-    return 0
-  }
-}

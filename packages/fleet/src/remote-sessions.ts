@@ -13,7 +13,11 @@ export interface RemoteSession {
 }
 
 const told = z.object({
-  session: z.looseObject({ id: z.string(), projectRoot: z.string(), updatedAt: z.string() }),
+  session: z.looseObject({
+    ...{ id: z.string(), projectRoot: z.string() },
+    // Lists are sorted by it.
+    updatedAt: z.string().refine(time => Number.isFinite(Date.parse(time))),
+  }),
   status: z.looseObject({ sessionId: z.string(), projectRoot: z.string(), phase: z.string() }).nullable(),
 })
 

@@ -1,11 +1,19 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, createServer } from 'node:tls'
 import { afterAll, describe, expect, test } from 'vitest'
 import { stateOf } from '../src/claim/presence.ts'
 import { certificateFingerprint, makeCertificate } from '../src/engine/certificate.ts'
-import { brokerConfig, formatJoinCode, newKey, parseJoinCode } from '../src/engine/fleet-files.ts'
+import { brokerConfig, formatJoinCode, lockMember, newKey, parseJoinCode } from '../src/engine/fleet-files.ts'
 import { findNatsServer, isOlder, parseVersion } from '../src/engine/nats-binary.ts'
 import { Machines } from '../src/machines.ts'
 import { Mirror } from '../src/mirror/mirror.ts'
@@ -176,6 +184,15 @@ test('the bytes of a log end with a whole line, and a longer line comes in parts
   expect(log.checksumBefore(statSync(file).size + 1)).toBeUndefined()
 })
 
+test('one process of a user is a machine of the fleet at a time', async () => {
+  const home = join(folder, 'member')
+  mkdirSync(join(home, 'fleet'), { recursive: true })
+  const first = await lockMember(home, 'desk')
+  await expect(lockMember(home, 'desk')).rejects.toThrow('is in the fleet as desk already')
+  await first.release()
+  await (await lockMember(home, 'desk')).release()
+})
+
 describe('a mirror', () => {
   const at = (from: number, text: string, seq: number, machine = 'w') => ({
     ...{ subject: `chi.ev.${machine}.${SESSION}`, seq, body: Buffer.from(text) },
@@ -248,6 +265,7 @@ describe('a mirror', () => {
     const { mirror, mirrors } = made('malformed')
     await mirror.take({ ...at(0, line(1, 'x'), 1), headers: {} })
     await mirror.take({ ...at(0, line(1, 'x'), 1), subject: 'chi.ev.w.$evil' })
+    await mirror.take(at(-5, line(1, 'x'), 1))
     expect(() => statSync(join(mirrors, 'w', '.chirality'))).toThrow()
     await mirror.close()
   })

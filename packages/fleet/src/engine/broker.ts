@@ -128,6 +128,11 @@ export async function startBroker(home: string, binary: string): Promise<Running
   await writeBroker(home, { ...broker, invitations: current(broker) })
   const left = await brokerPid(home)
   if (left !== undefined) return { stop: () => endProcess(left) }
+  if (await isListening(broker))
+    throw fleetError(
+      'fleet-no-broker',
+      `Another program listens on ${broker.host}:${broker.port}. Stop it; the broker of this fleet has to be there.`,
+    )
   const log = join(brokerFolder(home), 'nats.log')
   let running = spawnBroker(home, binary)
   let isStopping = false
@@ -163,6 +168,8 @@ function spawnBroker(home: string, binary: string): BrokerProcess {
   const child = spawn(binary, ['-c', join(brokerFolder(home), 'nats.conf')], {
     env: { ...buildChildEnv({ source: processEnv() }).env },
     stdio: ['ignore', 'ignore', 'pipe'],
+    // Ctrl-C reaches the server only: it ends the broker after its last words.
+    detached: true,
   })
   let said = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -242,20 +249,21 @@ async function brokerPid(home: string): Promise<number | undefined> {
   return command === undefined || command.split('\0').includes(join(folder, 'nats.conf')) ? pid : undefined
 }
 
-async function whenListening({ host, port }: BrokerFile, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    const isOpen = await new Promise<boolean>(resolve => {
-      const socket = connect(port, host === '0.0.0.0' ? '127.0.0.1' : host)
-      const end = (answered: boolean) => {
-        socket.destroy()
-        resolve(answered)
-      }
-      socket.once('data', () => end(true)).once('error', () => end(false))
-      socket.once('close', () => end(false)).setTimeout(1_000, () => end(false))
-    })
-    if (isOpen) return
-    await sleep(20)
-  }
+async function whenListening(broker: BrokerFile, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && !(await isListening(broker))) await sleep(20)
+}
+
+/** A broker greets whoever connects. */
+function isListening({ host, port }: BrokerFile): Promise<boolean> {
+  return new Promise(resolve => {
+    const socket = connect(port, host === '0.0.0.0' ? '127.0.0.1' : host)
+    const end = (answered: boolean) => {
+      socket.destroy()
+      resolve(answered)
+    }
+    socket.once('data', () => end(true)).once('error', () => end(false))
+    socket.once('close', () => end(false)).setTimeout(1_000, () => end(false))
+  })
 }
 
 async function stop({ child, ended }: BrokerProcess): Promise<void> {

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { lockProject, type ProjectLock, ProjectLockedError } from '@chirality/sessions'
 import { nkeys } from '@nats-io/transport-node'
 import { z } from 'zod'
 import { fleetError } from '../fleet-error.ts'
@@ -144,4 +146,25 @@ export async function write(file: string, text: string): Promise<void> {
   await mkdir(join(file, '..'), { recursive: true, mode: 0o700 })
   await writeFile(`${file}.new`, text, { mode: 0o600 })
   await rename(`${file}.new`, file)
+}
+
+/** Two servers of one user would answer for the same machine, and the second would end the broker of the first. */
+export async function lockMember(home: string, machine: string): Promise<ProjectLock> {
+  try {
+    return await lockProject(fleetFolder(home), { address: `the fleet, as ${machine}` })
+  } catch (error) {
+    if (!(error instanceof ProjectLockedError)) throw error
+    const message = `The process ${error.owner.pid} of yours is in the fleet as ${machine} already. Add the project to that server, or stop it first.`
+    throw fleetError('fleet-refused', message, error)
+  }
+}
+
+/** How far a hub has read. */
+export function readCursor(file: string): number {
+  try {
+    const cursor = Number(readFileSync(file, 'utf8'))
+    return Number.isSafeInteger(cursor) && cursor >= 0 ? cursor : 0
+  } catch {
+    return 0
+  }
 }

@@ -101,7 +101,11 @@ export class Follower {
     const before = this.#cursor
     const isSilent = before === this.#heardAtLastLook
     this.#heardAtLastLook = before
-    if (!isSilent || (await this.#source.lastSeq()) <= before || this.#cursor !== before) return
+    if (!isSilent) return
+    const last = await this.#source.lastSeq()
+    if (last === before || this.#cursor !== before) return
+    // The stream was made anew, and counts from 1: its broker lost its disk.
+    if (last < before) this.#cursor = 0
     this.restarts += 1
     this.#messages?.stop()
   }

@@ -69,8 +69,8 @@ export class Mirror {
     const { machine, session } = parseSubject(message.subject) ?? {}
     const from = Number(message.headers['Chi-From'])
     // Whatever a machine sends under its own name stays in its own folder; what is malformed is no log.
-    if (machine === undefined || session === undefined || !isSession(session) || !Number.isSafeInteger(from))
-      return
+    if (machine === undefined || session === undefined || !isSession(session)) return
+    if (!Number.isSafeInteger(from) || from < 0) return
     await this.#add({ machine, session, from, bytes: Buffer.from(message.body), seq: message.seq })
   }
 
@@ -120,6 +120,7 @@ export class Mirror {
     const lastLine = part.bytes.lastIndexOf(NEWLINE)
     if (lastLine === -1) {
       const open = line ?? { parts: [], length: 0, seq }
+      if (open.length + part.bytes.length > MAX_LINE_BYTES) return void this.#lines.delete(key)
       open.parts.push(part.bytes)
       open.length += part.bytes.length
       this.#lines.set(key, open)
@@ -173,6 +174,8 @@ export class Mirror {
 
 const NEWLINE = 0x0a
 const MAX_OPEN = 256
+/** No event is as large: a longer line is no log. */
+const MAX_LINE_BYTES = 256 * 1024 * 1024
 
 function keyOf(machine: string, session: string): string {
   return `${machine}/${session}`

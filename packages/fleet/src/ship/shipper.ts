@@ -165,3 +165,18 @@ export function sessionsIn(folder: string): string[] {
 const PACE_MS = 100
 const SWEEP_MS = 5_000
 const AGAIN_MS = 500
+
+/** A piece of a session's log from one of these projects, for a hub that misses it. Empty if there is none. */
+export function bytesOf(roots: readonly string[], session: string, from: number): Buffer {
+  const root = roots.find(one => existsLog(one, session))
+  return root === undefined ? Buffer.alloc(0) : new LogBytes(logPath(root, session)).read(from, MAX_FETCH)
+}
+
+function existsLog(root: string, session: string): boolean {
+  return (
+    /^[A-Za-z0-9_-]{1,64}$/.test(session) &&
+    new LogBytes(logPath(root, session)).checksumBefore(0) !== undefined
+  )
+}
+
+const MAX_FETCH = 256 * 1024
