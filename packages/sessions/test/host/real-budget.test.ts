@@ -10,9 +10,13 @@ import { eventsOf, useHostWorld } from '../support/host-world.ts'
 
 const world = useHostWorld()
 
-// Each answer calls a tool that nobody is asked about, and costs more than the whole budget.
+// Each answer calls a tool that nobody is asked about, and costs more than the whole budget. The model answers the second
+// call only when the stop has come: on a busy machine it would be faster than any stop.
 const usage = { input: 100_000, output: 10_000 }
-const forever = (tool: string, input: Record<string, unknown>): ScriptAnswer => ({ tool, input, usage })
+const forever = (tool: string, input: Record<string, unknown>): ScriptAnswer[] => [
+  { tool, input, usage },
+  ...Array<ScriptAnswer>(7).fill({ tool, input, usage, stallAfter: 'nothing' }),
+]
 
 test.each([
   ['codex', (model: ScriptedModel) => world.codex(model), forever('exec_command', { cmd: 'ls' })],
@@ -30,8 +34,8 @@ test.each([
   ],
 ] as const)(
   'a budget in dollars stops %s after at most one more call of the model',
-  async (id, make, answer) => {
-    const model = await world.model({ answers: Array(8).fill(answer), otherwise: 'Done.' })
+  async (id, make, answers) => {
+    const model = await world.model({ answers, otherwise: 'Done.' })
     const host = world.host([make(model)])
     const created = await host.createSession(world.project, {
       harness: id,
@@ -55,7 +59,7 @@ test.each([
 const state = (name: string) => JSON.parse(readFileSync(world.file('state', name), 'utf8'))
 
 test('run() of Claude Code counts in budget.json and claude-session.json, and is stopped by the budget of its project', async () => {
-  const model = await world.model({ answers: ['Once.', ...Array(8).fill(forever('Glob', { pattern: '*' }))] })
+  const model = await world.model({ answers: ['Once.', ...forever('Glob', { pattern: '*' })] })
   const account = new RunBudgets({ home: world.data })
   const harness = world.claude(model, { account })
   const request = { cwd: world.project, role: 'Coder', allowedTools: ['Glob'] }
