@@ -79,6 +79,7 @@ function TrialRow(props: {
   const report = trials?.reports.find(({ harness: id }) => id === harness.id)
   const { tone, words } = describe(report, status?.version)
   const isRunning = running === harness.id
+  const action = isRunning ? 'Trying…' : report ? 'Try again' : 'Try it'
   return (
     <li className="settings__row">
       <span className="settings__what">
@@ -90,10 +91,10 @@ function TrialRow(props: {
       <Button
         size="small"
         disabled={running !== null || !trials}
-        aria-label={`Try ${harness.name}`}
+        aria-label={`${action}: ${harness.name}`}
         onClick={onTry}
       >
-        {isRunning ? 'Trying…' : report ? 'Try again' : 'Try it'}
+        {action}
       </Button>
       {report && report.findings.length > 0 ? (
         <details className="settings__trial">
