@@ -38,7 +38,9 @@ function Terminal({ tool, output, onClose }: { tool: ToolItem; output: string; o
   const [at, setAt] = useState<LineMatch | null>(null)
   const index = at === null ? -1 : matches.findIndex(one => one.line === at.line && one.from === at.from)
   const step = (by: 1 | -1) => {
-    const next = matches.at((index < 0 && by > 0 ? 0 : index + by) % Math.max(1, matches.length))
+    // Enter can come before the deferred search of the last letters.
+    const found = wanted === text || text === '' ? matches : matchesIn(lines, patternOf(text))
+    const next = found.at((index < 0 && by > 0 ? 0 : index + by) % Math.max(1, found.length))
     if (!next) return
     setAt(next)
     list.current?.toIndex(Math.max(0, next.line - CONTEXT_LINES))
