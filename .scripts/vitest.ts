@@ -12,12 +12,29 @@ export interface PackageTests {
   alone?: string[]
 }
 
+/** `npm run test:fleet`: the tests that need a real `nats-server`. Without one they fail, and say how to get it. */
+export function fleetTests() {
+  return defineConfig({
+    resolve: { conditions },
+    ssr: { resolve: { conditions, externalConditions: conditions } },
+    test: {
+      include: ['test/**/*.fleet.ts'],
+      testTimeout: 240_000,
+      hookTimeout: 240_000,
+      expect: { poll: { timeout: 60_000 } },
+      maxWorkers: 1,
+      env: { TSX_DISABLE_CACHE: '1' },
+    },
+  })
+}
+
+const conditions = ['@chirality/source', 'node', 'import', 'default']
+
 /**
  * The test configuration of all packages. Sources are resolved through the `@chirality/source` export condition, so a
  * test never runs against a stale build of another package.
  */
 export function packageTests({ longest = [], alone = [] }: PackageTests = {}) {
-  const conditions = ['@chirality/source', 'node', 'import', 'default']
   return defineConfig({
     resolve: { conditions },
     ssr: { resolve: { conditions, externalConditions: conditions } },

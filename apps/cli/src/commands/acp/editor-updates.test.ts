@@ -5,7 +5,7 @@ import { answeredInEditor } from './permission-card.ts'
 import { promptContent } from './prompt-content.ts'
 
 const sessionId = 's'
-const updates = () => new EditorUpdates('/work')
+const updates = () => new EditorUpdates('/parcels')
 
 describe('events become updates', () => {
   test('a whole text sends only what its pieces did not', () => {
@@ -26,8 +26,8 @@ describe('events become updates', () => {
     expect(to.of(start, true)).toMatchObject([
       {
         ...{ sessionUpdate: 'tool_call', toolCallId: 't', kind: 'edit', title: 'Edit a.ts' },
-        locations: [{ path: '/work/a.ts' }],
-        content: [{ type: 'diff', path: '/work/a.ts', oldText: 'one', newText: 'two' }],
+        locations: [{ path: '/parcels/a.ts' }],
+        content: [{ type: 'diff', path: '/parcels/a.ts', oldText: 'one', newText: 'two' }],
       },
     ])
     const result: UIEvent = { type: 'tool:result', sessionId, toolUseId: 't', content: 'ok', isError: false }
@@ -65,15 +65,15 @@ describe('events become updates', () => {
 
 test('links to files are named by their path, other links by their address', () => {
   const link = (uri: string) => ({ type: 'resource_link', name: 'x', uri })
-  const message = (...blocks: object[]) => promptContent(blocks, '/work').message
-  expect(message(link('file:///work/src/a%20b.ts#L3:7'))).toBe('@src/a b.ts#L3:7')
+  const message = (...blocks: object[]) => promptContent(blocks, '/parcels').message
+  expect(message(link('file:///parcels/src/a%20b.ts#L3:7'))).toBe('@src/a b.ts#L3:7')
   expect(message(link('file:///else/b.ts'))).toBe('@/else/b.ts')
   expect(message(link('https://example.com/x'))).toBe('x (https://example.com/x)')
   expect(message(link('file://%'))).toBe('file://%')
   const image = { type: 'image', data: 'AAAA', mimeType: 'image/png' }
-  expect(promptContent([image], '/work')).toMatchObject({ message: 'See the image.', images: [{}] })
+  expect(promptContent([image], '/parcels')).toMatchObject({ message: 'See the image.', images: [{}] })
   for (const wrong of [[], 'text', [{ type: 'audio' }], [{ type: 'image' }], [null]])
-    expect(() => promptContent(wrong, '/work')).toThrow()
+    expect(() => promptContent(wrong, '/parcels')).toThrow()
 })
 
 describe('a choice in the editor is a decision', () => {

@@ -7,6 +7,7 @@ import { Field } from '../../ui/controls/Field.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { visibleText } from '../trust/ProjectSettings.tsx'
+import { TryOut } from './TryOut.tsx'
 
 /** The agents that the user added by a command that speaks the Agent Client Protocol. */
 export function OwnAgents() {
@@ -118,24 +119,15 @@ function AgentRow(props: { agent: OwnAgent; mayChange: boolean; onChange(): Prom
           </Button>
         </span>
       ) : null}
-      {step === 'asking' ? (
-        <fieldset className="tool-server__ask" aria-label={`Before ${name} is tried`}>
-          <p>This runs on your machine, in an empty folder, and is ended after its answer:</p>
-          <code className="tool-server__command">{command}</code>
-          <p className="tool-server__actions">
-            <Button size="small" onClick={() => setStep('rest')}>
-              Not now
-            </Button>
-            <Button size="small" look="primary" onClick={() => void tryIt()}>
-              Run it
-            </Button>
-          </p>
-        </fieldset>
-      ) : null}
-      <div className="tool-server__answer" role="status">
-        {step === 'trying' ? <p>Waiting for its answer…</p> : null}
+      <TryOut
+        {...{ name, command, step }}
+        about="This runs on your machine, in an empty folder, and is ended after its answer:"
+        action="Run it"
+        onRest={() => setStep('rest')}
+        onTry={() => void tryIt()}
+      >
         {probe ? <Answer probe={probe} /> : null}
-      </div>
+      </TryOut>
     </li>
   )
 }

@@ -12,6 +12,7 @@ import { messageOf } from '../../ui/text/error-message.ts'
 import { plural } from '../../ui/text/format.ts'
 import { visibleText } from '../trust/ProjectSettings.tsx'
 import { SettingsHead } from './SettingsHead.tsx'
+import { TryOut } from './TryOut.tsx'
 import { commandOf, configOf, formOf, NEW_FORM, originOf, type ServerForm } from './tool-server-text.ts'
 
 interface Editing {
@@ -168,28 +169,19 @@ function ServerRow(props: {
           </>
         ) : null}
       </span>
-      {step === 'asking' ? (
-        <fieldset className="tool-server__ask" aria-label={`Before ${name} is tried`}>
-          <p>
-            {config.type === 'stdio'
-              ? 'This runs on your machine, in the project, and is ended after its answer:'
-              : 'This address is connected to, with the headers above:'}
-          </p>
-          <code className="tool-server__command">{command}</code>
-          <p className="tool-server__actions">
-            <Button size="small" onClick={() => setStep('rest')}>
-              Not now
-            </Button>
-            <Button size="small" look="primary" onClick={() => void tryIt()}>
-              {config.type === 'stdio' ? 'Run it' : 'Connect'}
-            </Button>
-          </p>
-        </fieldset>
-      ) : null}
-      <div className="tool-server__answer" role="status">
-        {step === 'trying' ? <p>Waiting for its answer…</p> : null}
+      <TryOut
+        {...{ name, command, step }}
+        about={
+          config.type === 'stdio'
+            ? 'This runs on your machine, in the project, and is ended after its answer:'
+            : 'This address is connected to, with the headers above:'
+        }
+        action={config.type === 'stdio' ? 'Run it' : 'Connect'}
+        onRest={() => setStep('rest')}
+        onTry={() => void tryIt()}
+      >
         {probe ? <Answer probe={probe} /> : null}
-      </div>
+      </TryOut>
     </li>
   )
 }
