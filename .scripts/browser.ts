@@ -5,17 +5,25 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { type Browser, chromium } from 'playwright-core'
 
+/** Letters by their outlines alone: neither the hinting nor the kind of screen of the machine changes a pixel. */
+const SAME_PIXELS = ['--font-render-hinting=none', '--disable-lcd-text', '--force-device-scale-factor=1']
+
 /**
  * Starts a real browser with web security, which the packaged Chromium's own arguments would switch off. Its HOME and
- * temporary files are in a folder that is removed at the end.
+ * temporary files are in a folder that is removed at the end. With `samePixels` it is the packaged one wherever that
+ * runs, and draws alike on every machine, for pictures that are compared.
  */
-export async function launchBrowser(): Promise<Browser> {
+export async function launchBrowser({ samePixels = false } = {}): Promise<Browser> {
   const find = path.join(import.meta.dirname, 'find-browser.mjs')
-  const { stdout } = await promisify(execFile)(process.execPath, [find])
+  const packaged = samePixels && process.platform === 'linux' ? ['--packaged'] : []
+  const { stdout } = await promisify(execFile)(process.execPath, [find, ...packaged])
   const folder = mkdtempSync(path.join(tmpdir(), 'chirality-browser-'))
   const browser = await chromium.launch({
     executablePath: stdout.trim(),
-    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--force-color-profile=srgb'],
+    args: [
+      ...['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--force-color-profile=srgb'],
+      ...(samePixels ? SAME_PIXELS : []),
+    ],
     env: { PATH: '/usr/bin:/bin', HOME: folder, TMPDIR: folder },
   })
   browser.once('disconnected', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))

@@ -3,10 +3,10 @@ import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { build, type Rolldown } from 'vite'
 
-/** Builds the bench's own page as the dashboard is built, and serves it from memory. */
-export async function serveBenchPage(): Promise<{ url: string; close(): void }> {
+/** Builds the page of a folder as the dashboard is built, and serves it from memory. */
+export async function serveBuiltPage(folder: string): Promise<{ url: string; close(): void }> {
   const result = await build({
-    root: path.join(import.meta.dirname, 'page'),
+    root: folder,
     configFile: path.join(import.meta.dirname, '../vite.config.ts'),
     logLevel: 'error',
     build: { write: false },

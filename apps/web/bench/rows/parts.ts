@@ -1,7 +1,8 @@
+import path from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { type BenchRow, benchRow } from '../../../../packages/core/bench/report.ts'
 import { heapMb } from '../app/measures.ts'
-import { serveBenchPage } from '../build-page.ts'
+import { serveBuiltPage } from '../build-page.ts'
 import type { Bench } from '../page/main.tsx'
 
 const KB = 1024
@@ -10,7 +11,7 @@ const ROWS = 100_000
 
 /** The parts alone, without a server: what a delta and a row cost in themselves. */
 export async function partRows(browser: Browser): Promise<BenchRow[]> {
-  const server = await serveBenchPage()
+  const server = await serveBuiltPage(path.join(import.meta.dirname, '../page'))
   try {
     const page = await browser.newPage({ viewport: { width: 1000, height: 900 } })
     await page.goto(server.url)

@@ -1,16 +1,22 @@
 import { type ReactNode, useState } from 'react'
 import { Button, type ButtonProps } from '../ui/controls/Button.tsx'
+import { CopyButton } from '../ui/controls/CopyButton.tsx'
 import { Field } from '../ui/controls/Field.tsx'
 import { IconButton } from '../ui/controls/IconButton.tsx'
 import { LongMenu } from '../ui/controls/LongMenu.tsx'
 import { Menu } from '../ui/controls/Menu.tsx'
 import { Picker } from '../ui/controls/Picker.tsx'
 import { Segmented } from '../ui/controls/Segmented.tsx'
+import { SelectField } from '../ui/controls/SelectField.tsx'
+import { Splitter } from '../ui/controls/Splitter.tsx'
+import { Cost } from '../ui/marks/Cost.tsx'
 import { Brand, Dot, type DotTone } from '../ui/marks/Dot.tsx'
-import { Empty, Skeleton } from '../ui/marks/Empty.tsx'
+import { Empty, Skeleton, Words } from '../ui/marks/Empty.tsx'
 import { ICON_NAMES, Icon } from '../ui/marks/Icon.tsx'
 import { Kbd } from '../ui/marks/Kbd.tsx'
 import { Meter } from '../ui/marks/Meter.tsx'
+import { Dialog } from '../ui/overlay/Dialog.tsx'
+import { toasts } from '../ui/overlay/toast-store.ts'
 import './components-page.css'
 
 const LOOKS: readonly NonNullable<ButtonProps['look']>[] = ['plain', 'primary', 'quiet', 'danger']
@@ -26,6 +32,8 @@ const OPTIONS = [
 export default function ComponentsPage() {
   const [segment, setSegment] = useState('a')
   const [option, setOption] = useState<string>('ask')
+  const [width, setWidth] = useState(160)
+  const [open, setOpen] = useState(false)
   return (
     <div className="components">
       <h1>Components</h1>
@@ -44,6 +52,7 @@ export default function ComponentsPage() {
         <Specimen name="icon buttons">
           <IconButton icon="copy" label="Copy" />
           <IconButton icon="more" label="More" disabled />
+          <CopyButton text="npm start" label="Copy the command" />
         </Specimen>
       </Group>
       <Group name="Choices">
@@ -105,8 +114,27 @@ export default function ComponentsPage() {
             {id => <input id={id} className="input input--code" placeholder="~/project" />}
           </Field>
         </Specimen>
+        <Specimen name="select field">
+          <SelectField
+            label="Permissions"
+            hint="For new sessions."
+            value={option}
+            options={OPTIONS}
+            onChange={setOption}
+          />
+        </Specimen>
       </Group>
       <Group name="Marks">
+        <Specimen name="cost">
+          <Cost status={{ costUsd: 1.2, costIsEstimate: false, tokens: 9 }} />
+          {/* Not an estimate: the fonts have no ≈, and another machine draws it otherwise. */}
+          <Cost status={{ costUsd: 0.0042, costIsEstimate: false, tokens: 9 }} burn={0.25} />
+        </Specimen>
+        <Specimen name="words to type">
+          <p>
+            <Words text="Install it with `npm install`, then start it." />
+          </p>
+        </Specimen>
         {TONES.map(tone => (
           <Specimen key={tone} name={`dot ${tone}`}>
             <Dot tone={tone} />
@@ -127,7 +155,7 @@ export default function ComponentsPage() {
         </Specimen>
       </Group>
       <Group name="Icons">
-        <p>
+        <p className="components__icons" data-specimen="icons">
           {ICON_NAMES.map(name => (
             <Icon key={name} name={name} />
           ))}
@@ -141,6 +169,20 @@ export default function ComponentsPage() {
           <Skeleton lines={3} label="Loading" />
         </Specimen>
       </Group>
+      <Group name="Over the page">
+        <Specimen name="splitter">
+          <div className="components__part">
+            <Splitter
+              {...{ label: 'Width', side: 'left', value: width, min: 80, max: 300, normal: 160 }}
+              onChange={setWidth}
+            />
+          </div>
+        </Specimen>
+        <Specimen name="dialog and message">
+          <Button onClick={() => setOpen(true)}>Open a dialog</Button>
+          <Button onClick={() => toasts.error('The folder could not be added.')}>Show a message</Button>
+        </Specimen>
+      </Group>
       <Group name="Surfaces">
         {SURFACES.map(surface => (
           <Specimen key={surface} name={`surface ${surface}`}>
@@ -148,6 +190,19 @@ export default function ComponentsPage() {
           </Specimen>
         ))}
       </Group>
+      {open ? (
+        <Dialog title="Rename the session" onClose={() => setOpen(false)}>
+          <div className="session-dialog">
+            <Field label="Title" hint="Enter saves it.">
+              {id => <input id={id} className="input" data-first defaultValue="Mend the parser" />}
+            </Field>
+            <div className="session-dialog__foot">
+              <Button look="quiet">Cancel</Button>
+              <Button look="primary">Rename</Button>
+            </div>
+          </div>
+        </Dialog>
+      ) : null}
     </div>
   )
 }

@@ -1,8 +1,10 @@
 import type { SessionStatus } from '../../state/server/server-api.ts'
 import { formatCost, formatUsd } from '../text/format.ts'
 
+type Priced = Pick<SessionStatus, 'costUsd' | 'costIsEstimate' | 'tokens'>
+
 /** What a session has cost, with what it burns where that is known; nothing where nobody knows the price. */
-export function Cost({ status, burn = 0 }: { status: SessionStatus; burn?: number }) {
+export function Cost({ status, burn = 0 }: { status: Priced; burn?: number }) {
   if (status.costUsd === null || (status.costUsd === 0 && status.tokens === 0)) return null
   return (
     <span className="number">{`${formatCost(status.costUsd, status.costIsEstimate)}${burn > 0 ? ` · ${formatUsd(burn)}/min` : ''}`}</span>
