@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { axeViolations } from '../support/axe.ts'
-import { picker } from '../support/choose.ts'
+import { choose, picker } from '../support/choose.ts'
 import { useDashboard } from '../support/page.ts'
 import { aBusyDay } from '../support/scenes.ts'
 
@@ -144,6 +144,18 @@ test('what a persona would do without asking is allowed as it was shown, and a t
     ['DECOMP', 'a'.repeat(64)],
     ['DECOMP', 'b'.repeat(64)],
   ])
+
+  // B20: both choices are a preview. They ask for another text and change nothing of the session.
+  const before = api.calls.length
+  await page
+    .getByText('A preview: choosing here shows what an agent would be told, and changes nothing.')
+    .waitFor()
+  await choose(page, 'Preview with persona', 'none')
+  await choose(page, 'Preview with mode', 'Just do it')
+  await expect.poll(() => api.called('personas.prompt').at(-1)).toMatchObject({ id: null, mode: 'pipeline' })
+  await page.getByText('This session runs with DECOMP').waitFor()
+  const asked = new Set(api.calls.slice(before).map(({ path }) => path))
+  expect([...asked]).toEqual(['personas.prompt'])
   expect(complaints).toEqual([])
   await close()
 })

@@ -233,7 +233,7 @@ test.each([{}, PHONE])(
     await chart.focus()
     const tip = page.locator('.chart__tip')
     expect(await tip.innerText()).toMatch(
-      /Monday 9 November\s+\$31\.80\s+parser-kit\s+\$24\.60\s+ledger\s+\$7\.20/,
+      /Monday 9 November\s+≈ \$31\.80\s+parser-kit\s+≈ \$24\.60\s+ledger\s+\$7\.20/,
     )
     await page.keyboard.press('ArrowLeft')
     await tip.getByText('Sunday 8 November').waitFor()
@@ -245,9 +245,11 @@ test.each([{}, PHONE])(
     expect(await axeViolations(page)).toEqual([])
 
     await page.getByRole('radio', { name: 'Agent' }).click()
-    await page.getByRole('radio', { name: 'Tokens' }).click()
     await page.getByText('As a table').click()
     const row = page.getByRole('row', { name: /Monday 9 November/ })
+    expect(await row.getByRole('cell').allInnerTexts()).toEqual(['≈ $24.60', '$7.20', '≈ $31.80'])
+    await page.getByRole('radio', { name: 'Tokens' }).click()
+    await page.getByRole('row', { name: '84k' }).waitFor()
     expect(await row.getByRole('cell').allInnerTexts()).toEqual(['80k', '4k', '84k'])
     const plans = page.getByRole('region', { name: 'Limits of your plans' })
     await plans.getByText('resets on 2199-01-01').waitFor()

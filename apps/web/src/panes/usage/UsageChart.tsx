@@ -1,7 +1,7 @@
 import { type KeyboardEvent, type PointerEvent, useId, useState } from 'react'
-import { formatCount, formatUsd } from '../../ui/text/format.ts'
+import { formatCost, formatCount } from '../../ui/text/format.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
-import { type Measure, type Series, scaleTop, timeText } from './usage.logic.ts'
+import { type Measure, type Series, scaleTop, timeText, totalAt } from './usage.logic.ts'
 
 interface ChartProps {
   times: readonly string[]
@@ -16,9 +16,10 @@ const LINES = 5
 export function UsageChart({ times, series, measure }: ChartProps) {
   const id = useId()
   const [at, setAt] = useState<number | null>(null)
-  const totals = times.map((_, i) => series.reduce((sum, { values }) => sum + (values[i] ?? 0), 0))
-  const top = scaleTop(Math.max(...totals, 0))
-  const text = (value: number) => (measure === 'cost' ? formatUsd(value) : formatCount(value))
+  const totals = times.map((_, i) => totalAt(series, i))
+  const top = scaleTop(Math.max(...totals.map(({ value }) => value), 0))
+  const text = textIn(measure)
+  const totalText = (i: number) => text(totals[i]?.value ?? 0, totals[i]?.isEstimate)
   const step = 100 / times.length
   const shown = at === null ? null : Math.min(at, times.length - 1)
 
@@ -55,7 +56,7 @@ export function UsageChart({ times, series, measure }: ChartProps) {
           aria-activedescendant={shown === null ? undefined : `${id}-${shown}`}
           tabIndex={0}
           onKeyDown={onKeyDown}
-          onFocus={() => setAt(current => current ?? lastUsed(totals))}
+          onFocus={() => setAt(current => current ?? lastUsed(totals.map(({ value }) => value)))}
           onBlur={() => setAt(null)}
           onPointerMove={onPointer}
           onPointerDown={onPointer}
@@ -70,7 +71,7 @@ export function UsageChart({ times, series, measure }: ChartProps) {
               tabIndex={-1}
               aria-selected={i === shown}
             >
-              {`${timeText(time, 'long')}: ${text(totals[i] ?? 0)}`}
+              {`${timeText(time, 'long')}: ${totalText(i)}`}
             </div>
           ))}
           <svg width="100%" height={HEIGHT + 24} aria-hidden="true">
@@ -116,14 +117,14 @@ export function UsageChart({ times, series, measure }: ChartProps) {
           >
             <p className="chart__tip-head">
               <b>{timeText(times[shown] ?? '', 'long')}</b>
-              <b className="number">{text(totals[shown] ?? 0)}</b>
+              <b className="number">{totalText(shown)}</b>
             </p>
-            {series.map(({ name, values }, color) =>
+            {series.map(({ name, values, estimates }, color) =>
               (values[shown] ?? 0) > 0 ? (
                 <p key={name}>
                   <Swatch color={color} />
                   <span className="truncate">{name}</span>
-                  <span className="number">{text(values[shown] ?? 0)}</span>
+                  <span className="number">{text(values[shown] ?? 0, estimates[shown])}</span>
                 </p>
               ) : null,
             )}
@@ -144,10 +145,10 @@ export function Swatch({ color }: { color: number }) {
 
 /** The same numbers for who does not see the bars, and for who wants them all. */
 export function UsageTable({ times, series, measure }: ChartProps) {
-  const text = (value: number) => (measure === 'cost' ? formatUsd(value) : formatCount(value))
+  const text = textIn(measure)
   const rows = times
-    .map((time, i) => ({ time, values: series.map(({ values }) => values[i] ?? 0) }))
-    .filter(({ values }) => values.some(value => value > 0))
+    .map((time, i) => ({ time, i, total: totalAt(series, i) }))
+    .filter(({ total }) => total.value > 0)
     .reverse()
   return (
     <details className="usage__details">
@@ -166,13 +167,13 @@ export function UsageTable({ times, series, measure }: ChartProps) {
             </tr>
           </thead>
           <tbody>
-            {rows.map(({ time, values }) => (
+            {rows.map(({ time, i, total }) => (
               <tr key={time}>
                 <th scope="row">{timeText(time, 'long')}</th>
-                {values.map((value, i) => (
-                  <td key={series[i]?.name}>{text(value)}</td>
+                {series.map(({ name, values, estimates }) => (
+                  <td key={name}>{text(values[i] ?? 0, estimates[i])}</td>
                 ))}
-                <td>{text(values.reduce((sum, value) => sum + value, 0))}</td>
+                <td>{text(total.value, total.isEstimate)}</td>
               </tr>
             ))}
           </tbody>
@@ -180,6 +181,11 @@ export function UsageTable({ times, series, measure }: ChartProps) {
       </ScrollRegion>
     </details>
   )
+}
+
+function textIn(measure: Measure): (value: number, isEstimate?: boolean) => string {
+  return (value, isEstimate = false) =>
+    measure === 'cost' ? formatCost(value, isEstimate) : formatCount(value)
 }
 
 /** Where the eye goes first: the newest bar that is one. */

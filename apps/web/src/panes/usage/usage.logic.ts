@@ -17,6 +17,8 @@ export interface Series extends Amount {
   name: string
   /** For each of the report's times. */
   values: number[]
+  /** For each of them whether its cost is an estimate. */
+  estimates: boolean[]
 }
 
 /** The most expensive first. With more than five, the smaller ones are one series. */
@@ -30,9 +32,13 @@ export function seriesOf(
   const all = new Map<string, Series>()
   for (const row of rows) {
     const name = nameOf(row, by, agentName)
-    const series = all.get(name) ?? { name, values: times.map(() => 0), ...NOTHING }
+    const series = all.get(name) ?? {
+      ...{ name, values: times.map(() => 0), estimates: times.map(() => false) },
+      ...NOTHING,
+    }
     const index = indexes.get(row.time) ?? 0
     series.values[index] = (series.values[index] ?? 0) + amountIn(row, measure)
+    series.estimates[index] ||= row.isEstimate
     all.set(name, { ...series, ...sum(series, row) })
   }
   const sorted = [...all.values()].sort((a, b) => amountIn(b, measure) - amountIn(a, measure))
@@ -55,6 +61,14 @@ export function amountIn({ usd, tokens }: Pick<Amount, 'usd' | 'tokens'>, measur
   return measure === 'cost' ? usd : tokens
 }
 
+/** What all series have together at one of the times. */
+export function totalAt(series: readonly Series[], i: number): { value: number; isEstimate: boolean } {
+  return {
+    value: series.reduce((total, { values }) => total + (values[i] ?? 0), 0),
+    isEstimate: series.some(({ estimates }) => estimates[i]),
+  }
+}
+
 function sum(a: Amount, b: Amount): Amount {
   return {
     usd: a.usd + b.usd,
@@ -65,7 +79,12 @@ function sum(a: Amount, b: Amount): Amount {
 }
 
 function joined(a: Series, b: Series): Series {
-  return { name: a.name, values: a.values.map((value, i) => value + (b.values[i] ?? 0)), ...sum(a, b) }
+  return {
+    name: a.name,
+    values: a.values.map((value, i) => value + (b.values[i] ?? 0)),
+    estimates: a.estimates.map((isEstimate, i) => isEstimate || b.estimates[i] === true),
+    ...sum(a, b),
+  }
 }
 
 function nameOf(
