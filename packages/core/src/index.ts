@@ -200,6 +200,7 @@ export {
   type AcpTranslatorOptions,
   createAcpTranslator,
 } from './translate/acp/acp-translator.ts'
+export { elicitationContent } from './translate/acp/elicitation.ts'
 export type { ClaudeTranslator, ClaudeTranslatorOptions } from './translate/claude/claude-translator.ts'
 export { createClaudeTranslator } from './translate/claude/claude-translator.ts'
 export type { ClaudeOutcome } from './translate/claude/state.ts'

@@ -4,7 +4,7 @@ import { asObject } from '../common/json.ts'
 import { Wake } from '../common/wake.ts'
 import { type AgentProcess, type ProcessExit, spawnAgent } from '../process/agent-process.ts'
 import { JsonRpcConnection, type RpcId, type RpcRequest, type RpcSource } from '../process/json-rpc.ts'
-import { openSpool } from '../process/spool/spool.ts'
+import { openSpool, type Spool } from '../process/spool/spool.ts'
 import type { StopOptions, StopReport } from '../process/stop/stop.ts'
 import { HarnessLog } from '../turn/harness-log.ts'
 import type { KeptAgent } from '../turn/kept-agents.ts'
@@ -39,6 +39,9 @@ export interface AcpHello {
   canLoad: boolean
   canResume: boolean
   canFork: boolean
+  canClose: boolean
+  /** Takes messages for a turn that runs. */
+  canSteer: boolean
   takesImages: boolean
   takesHttpServers: boolean
   takesDirectories: boolean
@@ -77,7 +80,7 @@ export class AcpAgent implements KeptAgent {
   #isUsable = true
   #isStopped = false
 
-  private constructor(process: AgentProcess, { agent, config }: AcpAgentOptions) {
+  private constructor(process: AgentProcess, { agent, config }: AcpAgentOptions, spool: Spool) {
     this.process = process
     this.agent = agent
     this.#config = config
@@ -96,6 +99,7 @@ export class AcpAgent implements KeptAgent {
           if (id === this.#promptId) this.#deliver(source)
           else this.#position = source.offset + source.bytes + 1
         },
+        onSent: message => spool.noteSent(JSON.stringify(message, withoutValues)),
         onNoise: text => this.#keepNoise(text.slice(0, MAX_LOG_CHARS)),
         ready: () => (this.#waitingBytes > MAX_WAITING_BYTES ? this.#taken.wait() : undefined),
       },
@@ -113,7 +117,7 @@ export class AcpAgent implements KeptAgent {
     const names = { harness: agent.harnessId, sessionId: label, turnId: randomUUID() }
     const spool = await openSpool({ projectRoot, ...names, rawLogs: config.rawLogs })
     const process = await spawnAgent({ command, args, env, cwd, spool, keepInputOpen: true })
-    const started = new AcpAgent(process, options)
+    const started = new AcpAgent(process, options, spool)
     started.#log.spawned({ command, args, cwd }, process)
     const patience = AbortSignal.timeout(config.handshakeMs ?? HANDSHAKE_MS)
     try {
@@ -283,7 +287,8 @@ export interface AcpSettings {
 }
 
 export interface AcpOption {
-  id: string
+  /** Null for the model of an agent that has a method of its own for it. */
+  id: string | null
   category: string
   value: string
   values: { value: string; name: string }[]
@@ -299,6 +304,8 @@ export function readSettings(settings: AcpSettings, said: Record<string, unknown
     })
   if (typeof currentModeId === 'string') settings.mode = currentModeId
   if (Array.isArray(said.configOptions)) settings.options = said.configOptions.flatMap(readOption)
+  const model = modelOption(said.models)
+  if (model && !settings.options.some(({ category }) => category === 'model')) settings.options.push(model)
   const mode = settings.options.find(({ category }) => category === 'mode')
   if (mode && settings.modes.length === 0) settings.modes = mode.values.map(({ value }) => value)
   if (mode) settings.mode = mode.value
@@ -318,6 +325,25 @@ function readOption(value: unknown): AcpOption[] {
   return [{ id, category: String(category ?? id), value: String(currentValue ?? ''), values }]
 }
 
+/** The list of models that agents gave before there were options. */
+function modelOption(value: unknown): AcpOption | undefined {
+  const { currentModelId, availableModels } = asObject(value)
+  if (!Array.isArray(availableModels)) return undefined
+  const values = availableModels.flatMap(model => {
+    const { modelId, name } = asObject(model)
+    return typeof modelId === 'string'
+      ? [{ value: modelId, name: typeof name === 'string' ? name : modelId }]
+      : []
+  })
+  return { id: null, category: 'model', value: String(currentModelId ?? ''), values }
+}
+
+/** Tool servers are opened with secrets in their variables and headers: the log has only the names. */
+function withoutValues(key: string, value: unknown): unknown {
+  if ((key !== 'env' && key !== 'headers') || !Array.isArray(value)) return value
+  return value.map(pair => ({ ...asObject(pair), value: '…' }))
+}
+
 function readHello(hello: Record<string, unknown>): AcpHello {
   const capabilities = asObject(hello.agentCapabilities)
   const session = asObject(capabilities.sessionCapabilities)
@@ -329,6 +355,8 @@ function readHello(hello: Record<string, unknown>): AcpHello {
     canLoad: capabilities.loadSession === true,
     canResume: has(session.resume),
     canFork: has(session.fork),
+    canClose: has(session.close),
+    canSteer: asObject(asObject(hello._meta).steering).supported === true,
     takesImages: asObject(capabilities.promptCapabilities).image === true,
     takesHttpServers: asObject(capabilities.mcpCapabilities).http === true,
     takesDirectories: has(session.additionalDirectories),
@@ -347,6 +375,7 @@ const INITIALIZE = {
   clientCapabilities: {
     fs: { readTextFile: false, writeTextFile: false },
     terminal: false,
+    elicitation: { form: {} },
     // Agents that run commands in terminals of their own tell what these print.
     _meta: { terminal_output: true },
   },

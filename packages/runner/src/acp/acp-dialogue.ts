@@ -1,11 +1,19 @@
-import type { AskedDecision, Guard, HarnessQuery, PermissionRequestEvent, Session } from '@chirality/core'
+import type {
+  AskedDecision,
+  Guard,
+  HarnessQuery,
+  PermissionRequestEvent,
+  Session,
+  UIEvent,
+} from '@chirality/core'
 import { RpcError, type RpcRequest } from '../process/json-rpc.ts'
 import type { ConnectionEnd } from '../turn/connection.ts'
 import type { RpcAnswer, RpcDialogue } from '../turn/rpc-turn.ts'
-import { failed } from '../turn/turn-events.ts'
+import { failed, tookMessage } from '../turn/turn-events.ts'
 import type { AcpAgent, AcpMessage } from './acp-agent.ts'
 import { type AcpTurnFacts, AcpView } from './acp-view.ts'
-import { acpAnswer, CANCELLED, ruleOf } from './permissions.ts'
+import { contentOf } from './open-conversation.ts'
+import { acpAnswer, cancelled, ELICITATION, formAnswer, ruleOf } from './permissions.ts'
 
 export interface AcpDialogueOptions {
   session: Session
@@ -83,8 +91,28 @@ export class AcpDialogue implements RpcDialogue {
     return ruleOf(request, this.#agent.allowed, this.#options)
   }
 
+  /** Without a method of the agent the message waits for the next turn. */
+  async steer(prompt: HarnessQuery['prompt'], isOver: () => boolean): Promise<false | UIEvent> {
+    const agent = this.#agent
+    if (!agent.hello.canSteer) return false
+    const content = await contentOf(agent, prompt)
+    if (isOver()) return false
+    const { facts, session } = this.#options
+    const idle = { steering: { idleBehavior: 'promptRequired' } }
+    const params = { sessionId: facts.conversation, prompt: content, _meta: idle }
+    const { outcome } = await agent.request('_session/steering', params).catch((error: unknown) => {
+      if (error instanceof RpcError) return { outcome: 'failed' }
+      throw error
+    })
+    return outcome === 'injected' && tookMessage(session.id, prompt)
+  }
+
   answer(request: RpcRequest, event: PermissionRequestEvent, asked: AskedDecision): RpcAnswer {
-    const { result, told } = acpAnswer(event, asked, this.#agent.allowed)
+    this.view.answered(event.requestId)
+    const { result, told } =
+      request.method === ELICITATION
+        ? formAnswer(request.params, event, asked)
+        : acpAnswer(event, asked, this.#agent.allowed)
     this.#agent.respond(request.id, result)
     const { decision } = asked
     return { told, interrupts: decision.behavior === 'deny' && decision.interrupt === true }
@@ -96,8 +124,8 @@ export class AcpDialogue implements RpcDialogue {
     return true
   }
 
-  refuse({ id }: RpcRequest): void {
-    this.#agent.respond(id, CANCELLED)
+  refuse({ id, method }: RpcRequest): void {
+    this.#agent.respond(id, cancelled(method))
   }
 
   /** No file system, no terminal, and nothing that a person could not be shown. */

@@ -3,6 +3,7 @@ import {
   type ContextUsage,
   createAcpTranslator,
   type HarnessId,
+  type HarnessQuery,
   type PermissionMode,
   type Session,
   type TurnEndReason,
@@ -10,6 +11,8 @@ import {
 } from '@chirality/core'
 import { lostSession, resumeFailed } from '../turn/turn-events.ts'
 import type { TurnFacts } from '../turn/turn-program.ts'
+import type { AcpAgent } from './acp-agent.ts'
+import type { AcpAgentSpec } from './agent-spec.ts'
 
 /** The facts that are needed to tell a turn again from the spool. */
 export interface AcpTurnFacts extends TurnFacts {
@@ -21,7 +24,7 @@ export interface AcpTurnFacts extends TurnFacts {
   /** Offset in the spool at which the turn begins, and those of earlier messages that it begins with. */
   from: number
   unheard: number[]
-  costBefore?: number
+  costBefore?: number | 'unknown'
   version?: string
   permissionMode?: PermissionMode
   slashCommands?: string[]
@@ -76,6 +79,11 @@ export class AcpView {
     )
   }
 
+  /** The agent got its answer to this request. */
+  answered(requestId: string): void {
+    this.#translator.answered(requestId)
+  }
+
   end(): UIEvent[] {
     return this.#translator.end()
   }
@@ -108,4 +116,17 @@ export class AcpView {
 /** Whether the record belongs to the turn. */
 export function isOfTurn({ from, unheard }: AcpTurnFacts, offset: number): boolean {
   return offset >= from || unheard.includes(offset)
+}
+
+/** What the conversation had cost before the turn. */
+export function costBefore(
+  { costUsd }: Pick<AcpAgent, 'costUsd'>,
+  { resumeSessionId }: HarnessQuery,
+  { id, lostId }: { id: string; lostId?: string },
+  { spec, costs }: { spec: AcpAgentSpec; costs: ReadonlyMap<string, number> },
+): Pick<AcpTurnFacts, 'costBefore'> {
+  const known = costUsd ?? (spec.countsWholeCost ? costs.get(id) : undefined)
+  if (known !== undefined) return { costBefore: known }
+  const isOld = resumeSessionId !== undefined && lostId === undefined
+  return spec.countsWholeCost && isOld ? { costBefore: 'unknown' } : {}
 }

@@ -17,6 +17,8 @@ export interface AcpAgentSpec {
   install?: string
   /** What differs from an agent of which nothing is known. */
   capabilities?: Partial<HarnessCapabilities>
+  /** Its costs are those of the whole conversation, also in a new process. Default: they begin at zero with the process. */
+  countsWholeCost?: boolean
   /** The agent's own mode for a permission mode. `default` is the one in which it asks most. */
   modes?: Partial<Record<PermissionMode, string>>
 }
@@ -82,7 +84,8 @@ export const KNOWN_AGENTS: readonly AcpAgentSpec[] = [
     website: 'https://opencode.ai',
     install: 'npm install -g opencode-ai',
     modes: { default: 'build', plan: 'plan' },
-    capabilities: { supportsReadOnly: true, supportsCostTracking: true },
+    capabilities: { supportsReadOnly: true, supportsFork: true, supportsCostTracking: true },
+    countsWholeCost: true,
   },
   {
     name: 'copilot',
@@ -109,7 +112,8 @@ export const KNOWN_AGENTS: readonly AcpAgentSpec[] = [
     vendor: 'Google',
     website: 'https://github.com/google-gemini/gemini-cli',
     install: 'npm install -g @google/gemini-cli',
-    modes: { default: 'default' },
+    modes: { default: 'default', plan: 'plan' },
+    capabilities: { supportsReadOnly: true },
   },
   {
     name: 'qwen',
@@ -181,6 +185,9 @@ export const KNOWN_AGENTS: readonly AcpAgentSpec[] = [
     install: 'npm install -g @agentclientprotocol/codex-acp',
     // Its other modes let a model decide what is asked.
     modes: { default: 'read-only', plan: 'read-only', bypassPermissions: 'agent-full-access' },
-    capabilities: { supportsReadOnly: true, supportsFork: true, supportsClientTools: false },
+    capabilities: {
+      ...{ supportsReadOnly: true, supportsFork: true, supportsSteering: true },
+      supportsClientTools: false,
+    },
   },
 ]

@@ -26,10 +26,10 @@ import type { AgentName } from '../turn/turn-program.ts'
 import { withAccount } from '../turn/turn-query.ts'
 import { AcpAgent, type AcpConfig, type AcpMessage } from './acp-agent.ts'
 import { AcpDialogue } from './acp-dialogue.ts'
-import { type AcpTurnFacts, AcpView, isOfTurn } from './acp-view.ts'
+import { type AcpTurnFacts, AcpView, costBefore, isOfTurn } from './acp-view.ts'
 import type { AcpAgentSpec } from './agent-spec.ts'
 import { applySettings, contentOf, openConversation } from './open-conversation.ts'
-import { unheldRules } from './permissions.ts'
+import { cancelled, unheldRules } from './permissions.ts'
 
 export interface AcpHarnessOptions {
   spec: AcpAgentSpec
@@ -47,6 +47,8 @@ interface Context {
   environment: Record<string, string>
   pool: KeptAgents<AcpAgent>
   keepAlive: boolean
+  /** The running totals of conversations, for agents that go on counting in a new process. */
+  costs: Map<string, number>
 }
 
 /** Runs any agent that speaks the Agent Client Protocol: one process for each session, kept between turns. */
@@ -54,7 +56,7 @@ export function acpHarness({ spec, meta, capabilities, options = {} }: AcpHarnes
   const agent: AgentName = { harnessId: meta.id, name: meta.name }
   const { keepMemory, keepAlive = true } = options
   const context: Context = {
-    ...{ agent, spec, meta, capabilities, keepAlive },
+    ...{ agent, spec, meta, capabilities, keepAlive, costs: new Map() },
     config: options,
     environment: processEnv(options.environment),
     pool: new KeptAgents<AcpAgent>({ agent, keepMemory }),
@@ -216,7 +218,11 @@ function turnPlan({ session, turnId, query, opts }: NewTurn, context: Context): 
     release: async () => {
       for (let step = undo.pop(); step; step = undo.pop()) await Promise.resolve(step()).catch(() => {})
     },
-    over: () => lease?.afterTurn(exitListener(session.id, agent, opts.onBetweenTurns)),
+    over: () => {
+      const { conversation, costUsd } = lease?.agent ?? {}
+      if (conversation && costUsd !== undefined) context.costs.set(conversation, costUsd)
+      lease?.afterTurn(exitListener(session.id, agent, opts.onBetweenTurns))
+    },
   }
 
   function begin(given: {
@@ -241,7 +247,7 @@ function turnPlan({ session, turnId, query, opts }: NewTurn, context: Context): 
         unheard: unheard.map(({ offset }) => offset),
         harness: agent.harnessId,
         agentName: agent.name,
-        ...(process.costUsd === undefined ? {} : { costBefore: process.costUsd }),
+        ...costBefore(process, query, opened, context),
         ...(process.hello.version === undefined ? {} : { version: process.hello.version }),
         ...(query.permissionMode === undefined ? {} : { permissionMode: query.permissionMode }),
         ...(opened.lostId === undefined ? {} : { lostId: opened.lostId }),
@@ -371,7 +377,7 @@ async function* queryAcp(query: HarnessQuery, context: Context): AsyncGenerator<
       }
       agent.taken(message)
       yield { type: 'message', message: message.raw }
-      if (message.request) agent.respond(message.request.id, { outcome: { outcome: 'cancelled' } })
+      if (message.request) agent.respond(message.request.id, cancelled(message.request.method))
       const raw = message.raw as { id?: unknown; error?: { message?: unknown } }
       if (raw.id === id && !message.request)
         end = raw.error ? { type: 'error', error: String(raw.error.message) } : { type: 'complete' }

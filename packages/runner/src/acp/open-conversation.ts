@@ -7,7 +7,7 @@ import {
   type PermissionMode,
 } from '@chirality/core'
 import { RpcError } from '../process/json-rpc.ts'
-import { type AcpAgent, readSettings } from './acp-agent.ts'
+import { type AcpAgent, type AcpOption, readSettings } from './acp-agent.ts'
 
 export interface OpenConversation {
   id: string
@@ -43,20 +43,18 @@ export async function openConversation(
     return said
   }
   if (resumeSessionId !== undefined) {
-    const method = forkSession
-      ? hello.canFork && 'session/fork'
-      : hello.canResume
-        ? 'session/resume'
-        : hello.canLoad && 'session/load'
-    if (forkSession && !method) throw refused(agent, 'forkSession: it cannot copy a conversation.')
-    try {
-      if (method) {
+    if (forkSession && !hello.canFork) throw refused(agent, 'forkSession: it cannot copy a conversation.')
+    // An agent may announce a method that it does not have.
+    const ways = forkSession
+      ? ['session/fork']
+      : [...(hello.canResume ? ['session/resume'] : []), ...(hello.canLoad ? ['session/load'] : [])]
+    for (const method of ways)
+      try {
         const { sessionId } = await open(method, { sessionId: resumeSessionId })
         return hold(agent, forkSession ? sessionId : resumeSessionId)
+      } catch (error) {
+        if (!(error instanceof RpcError) || error.code === null) throw explained(agent, error)
       }
-    } catch (error) {
-      if (!(error instanceof RpcError) || error.code === null) throw explained(agent, error)
-    }
   }
   try {
     const { sessionId } = await open('session/new', {})
@@ -67,6 +65,7 @@ export async function openConversation(
   }
 }
 
+/** The conversation that the agent held before is not needed any more. */
 function hold(agent: AcpAgent, id: unknown): OpenConversation {
   if (typeof id !== 'string' || id === '')
     throw new HarnessError(
@@ -74,7 +73,11 @@ function hold(agent: AcpAgent, id: unknown): OpenConversation {
       'process_crashed',
       agent.agent.harnessId,
     )
+  const before = agent.conversation
   agent.conversation = id
+  if (before !== id) agent.costUsd = undefined
+  if (before !== null && before !== id && agent.hello.canClose)
+    void agent.request('session/close', { sessionId: before }).catch(() => {})
   return { id }
 }
 
@@ -87,10 +90,13 @@ export async function applySettings(
 ): Promise<{ model: string }> {
   const sessionId = agent.conversation
   const { settings } = agent
-  const set = async (id: string, value: string) => {
-    const said = await agent.request('session/set_config_option', { sessionId, configId: id, value }, signal)
+  const set = async ({ id, category }: AcpOption, value: string) => {
+    const said =
+      id === null
+        ? await agent.request('session/set_model', { sessionId, modelId: value }, signal)
+        : await agent.request('session/set_config_option', { sessionId, configId: id, value }, signal)
     readSettings(settings, said)
-    const option = settings.options.find(given => given.id === id)
+    const option = settings.options.find(given => given.id === id && given.category === category)
     if (option) option.value = value
   }
   const option = (category: string) => settings.options.find(given => given.category === category)
@@ -100,7 +106,7 @@ export async function applySettings(
     throw refused(agent, 'permissionMode plan: it offers no mode that only reads.')
   if (mode !== undefined && settings.mode !== mode) {
     const own = option('mode')
-    if (own) await set(own.id, mode)
+    if (own) await set(own, mode)
     else await agent.request('session/set_mode', { sessionId, modeId: mode }, signal)
     settings.mode = mode
   }
@@ -112,7 +118,7 @@ export async function applySettings(
         agent,
         `model: it offers ${models?.values.map(({ value }) => value).join(', ') || 'no choice'}.`,
       )
-    if (models.value !== known.value) await set(models.id, known.value)
+    if (models.value !== known.value) await set(models, known.value)
   }
   if (query.thinking !== undefined) {
     const efforts = option('thought_level')
@@ -122,7 +128,7 @@ export async function applySettings(
         agent,
         `thinking: it offers ${efforts?.values.map(given => given.value).join(', ') || 'no choice'}.`,
       )
-    if (efforts.value !== value) await set(efforts.id, value)
+    if (efforts.value !== value) await set(efforts, value)
   }
   return { model: option('model')?.value || 'default' }
 }

@@ -5,6 +5,7 @@ import {
   type AskedDecision,
   decisionTold,
   editsOf,
+  elicitationContent,
   type Guard,
   type GuardRule,
   type HarnessQuery,
@@ -12,11 +13,17 @@ import {
   type PermissionRequestEvent,
   type UIEvent,
 } from '@chirality/core'
-import { asObjects, asText } from '../common/json.ts'
+import { asObject, asObjects, asText } from '../common/json.ts'
 import { askGuard, denied } from '../turn/questions.ts'
 
+export const ELICITATION = 'elicitation/create'
+
+const CANCELLED = { outcome: { outcome: 'cancelled' } }
+
 /** The answer of a client that has stopped the turn. */
-export const CANCELLED = { outcome: { outcome: 'cancelled' } }
+export function cancelled(method: string): object {
+  return method === ELICITATION ? { action: 'cancel' } : CANCELLED
+}
 
 /** The decision of the rules and the mode, if they decide without a person. */
 export async function ruleOf(
@@ -97,6 +104,25 @@ export function acpAnswer(
     ? { behavior: 'deny', message: 'The agent offers no way to allow this.' }
     : decision
   return { result: CANCELLED, told: decisionTold(request, { ...asked, decision: refused }) }
+}
+
+/** A filled form, or a refusal to fill it in. */
+export function formAnswer(
+  params: Record<string, unknown>,
+  request: PermissionRequestEvent,
+  asked: AskedDecision,
+): { result: unknown; told: UIEvent } {
+  const { decision } = asked
+  if (decision.behavior === 'deny') {
+    const action = decision.interrupt ? 'cancel' : 'decline'
+    return { result: { action }, told: decisionTold(request, asked) }
+  }
+  const content = elicitationContent(params, asObject(decision.updatedInput?.answers))
+  if (typeof content !== 'string')
+    return { result: { action: 'accept', content }, told: decisionTold(request, asked) }
+  // What does not fit the form must not be passed on.
+  const denial: PermissionDecision = { behavior: 'deny', message: content }
+  return { result: { action: 'decline' }, told: decisionTold(request, { ...asked, decision: denial }) }
 }
 
 /** The agent runs what it asked about or nothing: a changed input must not run unchanged. */

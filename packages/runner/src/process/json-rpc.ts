@@ -25,6 +25,8 @@ export interface RpcHandlers {
   onNoise(text: string): void
   /** Receives the answers to requests of this side, before they are settled. */
   onAnswer?(id: RpcId, source: RpcSource): void
+  /** Receives what this side sends. */
+  onSent?(message: object): void
   /** Awaited before more is read: a slow reader leaves the rest in the spool. */
   ready?(): Promise<void> | undefined
 }
@@ -159,7 +161,9 @@ export class JsonRpcConnection {
   }
 
   async #send(message: object): Promise<void> {
-    const line = JSON.stringify(this.#options.hasVersion ? { jsonrpc: '2.0', ...message } : message)
+    const whole = this.#options.hasVersion ? { jsonrpc: '2.0', ...message } : message
+    this.#handlers.onSent?.(whole)
+    const line = JSON.stringify(whole)
     await this.#process.write(`${line}\n`)
   }
 

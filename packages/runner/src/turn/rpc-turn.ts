@@ -38,8 +38,8 @@ export interface RpcDialogue {
   /** A failed `begin` has left no turn running. */
   isRefused?(error: unknown): boolean
   isLast(raw: unknown): boolean
-  /** Sends one more message. False if the agent cannot take it. */
-  steer?(prompt: HarnessQuery['prompt'], isOver: () => boolean): Promise<boolean>
+  /** Sends one more message. False if the agent cannot take it; an event if the agent itself will not say that it has. */
+  steer?(prompt: HarnessQuery['prompt'], isOver: () => boolean): Promise<boolean | UIEvent>
   /** Sends the interrupt. False if the turn cannot be interrupted yet. */
   interrupt(): boolean
   /** Sends the answer of a person or a rule. */
@@ -98,6 +98,8 @@ export class RpcTurn implements Connection {
   #isOver = false
   #escalation: NodeJS.Timeout | undefined
   #offset = -1
+  /** Events that are not in the agent's messages. */
+  #told: UIEvent[] = []
   #failure: unknown
 
   constructor(dialogue: RpcDialogue, options: RpcTurnOptions) {
@@ -145,7 +147,11 @@ export class RpcTurn implements Connection {
 
   async send(prompt: HarnessQuery['prompt']): Promise<boolean> {
     if (!this.#hasBegun) return false
-    return (await this.#dialogue.steer?.(prompt, () => this.#isOver)) ?? false
+    const taken = (await this.#dialogue.steer?.(prompt, () => this.#isOver)) ?? false
+    if (typeof taken === 'boolean') return taken
+    this.#told.push(this.#options.parts.record.note(taken, this.#offset))
+    this.#wake.notify()
+    return true
   }
 
   /** The agent may be ended with the turn only if no other session uses it. */
@@ -156,7 +162,7 @@ export class RpcTurn implements Connection {
 
   async end(): Promise<ConnectionEnd> {
     const { view } = this.#dialogue
-    const events = view.end()
+    const events = [...this.#told.splice(0), ...view.end()]
     const { outcome } = view
     return {
       events,
@@ -198,7 +204,7 @@ export class RpcTurn implements Connection {
   /** Undefined if the agent has exited and all its messages were taken. */
   async #next(): Promise<UIEvent[] | undefined> {
     while (true) {
-      const batch: UIEvent[] = []
+      const batch = this.#told.splice(0)
       let bytes = 0
       let taken = this.#dialogue.take()
       // A slow reader gets the waiting messages in pieces.

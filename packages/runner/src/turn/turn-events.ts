@@ -1,4 +1,10 @@
-import type { HarnessTurnOpts, SessionErrorEvent, StatusEvent, TurnStartEvent } from '@chirality/core'
+import type {
+  HarnessQuery,
+  HarnessTurnOpts,
+  SessionErrorEvent,
+  StatusEvent,
+  TurnStartEvent,
+} from '@chirality/core'
 import type { ProcessExit } from '../process/agent-process.ts'
 import type { FileDamage } from '../process/output/tail.ts'
 import type { AgentName, Invocation } from './turn-program.ts'
@@ -22,6 +28,20 @@ export function turnStart(
 ): TurnStartEvent {
   return { type: 'turn:start', sessionId, message, ...(attachments > 0 ? { attachments } : {}) }
 }
+
+/** The agent has taken up a message in the middle of its turn, and does not repeat it itself. */
+export function tookMessage(sessionId: string, prompt: HarnessQuery['prompt']): StatusEvent {
+  const text =
+    typeof prompt === 'string'
+      ? prompt
+      : prompt.flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n')
+  const [line = ''] = text.trim().split('\n')
+  const message = line.length > MAX_HEADLINE ? `${line.slice(0, MAX_HEADLINE)}…` : line
+  const data = { kind: 'user_message', text }
+  return { type: 'status', sessionId, status: 'notice', level: 'info', message, data }
+}
+
+const MAX_HEADLINE = 200
 
 export function resumeFailed(sessionId: string, nativeSessionId: string | undefined): StatusEvent {
   const message = 'The agent no longer has the earlier conversation; this turn starts a new one.'

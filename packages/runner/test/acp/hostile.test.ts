@@ -1,7 +1,8 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { HarnessTurnOpts, SessionHarness, UIEvent } from '@chirality/core'
 import { afterEach, expect, test } from 'vitest'
-import { acpDescriptor } from '../../src/acp/agent-spec.ts'
+import { type AcpAgentSpec, acpDescriptor } from '../../src/acp/agent-spec.ts'
 import { acpHarness } from '../../src/acp/harness.ts'
 import { MARKER_VARIABLE } from '../../src/process/system/leftovers.ts'
 import { useArena } from '../cross-harness/arena.ts'
@@ -82,6 +83,127 @@ test('several ways to say yes are a question with the names of the agent', async
   })
   expect(ofType(events, 'permission:request')).toMatchObject([{ kind: 'question' }])
   expect(ofType(events, 'chat:complete')[0]?.text).toContain('p_sudo')
+})
+
+test.each<[string, Record<string, string>, string]>([
+  [
+    'its answers become values of their types',
+    { Place: 'Europe', 'How many?': '3', tags: 'a, b', again: 'No', note: 'Leave empty' },
+    '{"action":"accept","content":{"place":"eu","count":3,"tags":["a","b"],"again":false}}',
+  ],
+  [
+    'an answer that does not fit is not passed on',
+    { Place: 'Europe', 'How many?': 'many', tags: 'a', again: 'Yes', note: 'x' },
+    '{"action":"decline"}',
+  ],
+])('a form of the agent is a question with its fields: %s', async (_what, answers, result) => {
+  const events = await turn('form', {
+    permissionMode: 'default',
+    decide: async ({ input, facts, reason }) => {
+      expect(reason).toBe('Where should it go?')
+      expect(
+        facts?.questions?.map(({ name, options, multiSelect }) => [
+          name,
+          options.map(({ label }) => label),
+          multiSelect,
+        ]),
+      ).toEqual([
+        ['Place', ['Europe', 'America'], false],
+        ['How many?', [], false],
+        ['tags', ['a', 'b'], true],
+        ['again', ['Yes', 'No'], false],
+        ['note', ['Leave empty'], false],
+      ])
+      return { behavior: 'allow', updatedInput: { ...input, answers } }
+    },
+  })
+  expect(ofType(events, 'permission:request')).toMatchObject([{ kind: 'question', toolName: 'elicitation' }])
+  expect(ofType(events, 'permission:resolved')).toMatchObject([
+    { outcome: result.includes('accept') ? 'allowed' : 'denied' },
+  ])
+  expect(ofType(events, 'chat:complete')[0]?.text).toContain(result)
+})
+
+test('a form that nobody fills in is declined, and a page elsewhere is not opened', async () => {
+  const denied = await turn('form', { permissionMode: 'default', decide: async () => ({ behavior: 'deny' }) })
+  expect(ofType(denied, 'chat:complete')[0]?.text).toContain('{"action":"decline"}')
+  const elsewhere = await turn('form-elsewhere')
+  expect(ofType(elsewhere, 'native:unknown')).toMatchObject([{ nativeType: 'elicitation/create' }])
+  expect(ofType(elsewhere, 'chat:complete')[0]?.text).toContain('file: -32601')
+})
+
+test('a request that the agent takes back is not left open', async () => {
+  const decide = () => new Promise<never>(() => {})
+  const events = await turn('withdraws', { permissionMode: 'default', decide })
+  expect(ofType(events, 'permission:resolved')).toMatchObject([{ outcome: 'cancelled', by: 'agent' }])
+  expect(ofType(events, 'turn:end')).toMatchObject([{ reason: 'completed' }])
+})
+
+test('tokens are counted where the agent gives them: with its text, or with the end of the turn', async () => {
+  const [along, atEnd] = [await turn('counts'), await turn('counts-at-end')]
+  expect(ofType(along, 'session:complete')[0]?.usage).toMatchObject({
+    input_tokens: 120,
+    output_tokens: 10,
+    cache_read_input_tokens: 2,
+  })
+  expect(ofType(atEnd, 'session:complete')[0]?.usage).toMatchObject({ input_tokens: 7, output_tokens: 3 })
+})
+
+test('an agent that announces resume and lacks it is asked to load, and earlier costs are not those of the turn', async () => {
+  const harness = create('loads', { spec: { countsWholeCost: true } })
+  const session = arena.session({ claudeSessionId: 'one' })
+  const first = await collect(harness, 'Hi', {}, session)
+  expect(session.claudeSessionId).toBe('one')
+  expect(ofType(first, 'session:error')).toEqual([])
+  expect(ofType(first, 'session:complete')[0]?.costUsd).toBeUndefined()
+  const second = await collect(harness, 'Again', {}, session)
+  expect(ofType(second, 'session:complete')[0]?.costUsd).toBeCloseTo(0.1)
+})
+
+test('a model of an agent without options is set by its own method, and another one is refused', async () => {
+  const events = await turn('loads', { model: 'large' })
+  expect(ofType(events, 'chat:complete')[0]?.text).toContain('model large')
+  await expect(turn('loads', { model: 'huge' })).rejects.toMatchObject({
+    code: 'unsupported',
+    message: expect.stringContaining('it offers small, large'),
+  })
+})
+
+test('a message goes into the running turn of an agent that takes it, and is told once', async () => {
+  const harness = create('steers', { spec: { capabilities: { supportsSteering: true } } })
+  const session = arena.session()
+  const events: UIEvent[] = []
+  for await (const event of harness.startTurn(session, 'Hi')) {
+    events.push(event)
+    if (event.type === 'chat:delta' && event.text === 'Hello. ')
+      expect(await harness.steer?.(session.id, 'And the walrus?')).toBe(true)
+  }
+  expect(ofType(events, 'status').map(({ data }) => data)).toContainEqual({
+    kind: 'user_message',
+    text: 'And the walrus?',
+  })
+  expect(ofType(events, 'chat:complete')[0]?.text).toContain('And the walrus?')
+  expect(create('good').steer).toBeUndefined()
+})
+
+test('what the agent is sent is kept beside what it says, without the secrets of tool servers', async () => {
+  const mcpServers = {
+    tools: { type: 'stdio' as const, command: 'true', env: { TOKEN: 'sk-of-the-server' } },
+  }
+  await turn('good', { mcpServers })
+  const folder = path.join(arena.project, '.chirality', 'logs', 'acp-fake')
+  const files = readdirSync(folder)
+  const [sent] = files.filter(file => file.endsWith('.sent'))
+  expect(files).toContain(sent?.replace(/sent$/, 'ndjson'))
+  const text = readFileSync(path.join(folder, sent ?? ''), 'utf8')
+  const methods = text
+    .trim()
+    .split('\n')
+    .map(line => (JSON.parse(line) as { method: string }).method)
+  expect(methods).toEqual(['initialize', 'session/new', 'session/prompt'])
+  expect(text).toContain('"name":"TOKEN"')
+  expect(text).not.toContain('sk-of-the-server')
+  expect(statSync(path.join(folder, sent ?? '')).mode & 0o777).toBe(0o600)
 })
 
 test('files and terminals of ours are not offered, and the request is shown', async () => {
@@ -184,9 +306,12 @@ test('a conversation that is gone is told, and a new one begins', async () => {
 
 function create(
   behaviour: string,
-  { command = path.resolve('test/programs/fake-acp.mjs') } = {},
+  {
+    command = path.resolve('test/programs/fake-acp.mjs'),
+    spec: more = {},
+  }: { command?: string; spec?: Partial<AcpAgentSpec> } = {},
 ): SessionHarness {
-  const spec = { name: 'fake', command, args: [], env: ['FAKE_ACP'] }
+  const spec = { name: 'fake', command, args: [], env: ['FAKE_ACP'], ...more }
   const { meta, capabilities } = acpDescriptor(spec)
   const harness = acpHarness({
     ...{ spec, meta, capabilities },

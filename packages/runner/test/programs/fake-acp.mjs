@@ -12,6 +12,15 @@ die('start')
 
 let buffer = ''
 let promptId
+let model = 'small'
+let cost = 0.9
+const MODELS = {
+  currentModelId: model,
+  availableModels: [
+    { modelId: 'small', name: 'Small' },
+    { modelId: 'large', name: 'Large' },
+  ],
+}
 process.stdin.on('data', data => {
   buffer += data
   const lines = buffer.split('\n')
@@ -30,15 +39,29 @@ function hear(message) {
         id,
         result: {
           protocolVersion: behaviour === 'protocol-99' ? 99 : 1,
-          agentCapabilities: { loadSession: true },
+          agentCapabilities: {
+            loadSession: true,
+            ...(behaviour === 'loads' ? { sessionCapabilities: { resume: {} } } : {}),
+          },
+          ...(behaviour === 'steers' ? { _meta: { steering: { supported: true } } } : {}),
         },
       })
     case 'session/new':
       die('new')
       if (behaviour === 'login')
         return send({ id, error: { code: -32000, message: 'Authentication required' } })
-      return send({ id, result: { sessionId: 'one' } })
+      return send({ id, result: { sessionId: 'one', models: MODELS } })
+    case 'session/set_model':
+      model = params.modelId
+      return send({ id, result: {} })
+    case 'session/resume':
+      return send({ id, error: { code: -32601, message: 'Method not found' } })
+    case '_session/steering':
+      send({ id, result: { outcome: params._meta.steering.idleBehavior === 'promptRequired' && 'injected' } })
+      text(params.prompt[0].text)
+      return send({ id: promptId, result: { stopReason: 'end_turn' } })
     case 'session/load':
+      if (behaviour === 'loads') return send({ id, result: {} })
       return send({ id, error: { code: -32002, message: 'no such session' } })
     case 'session/cancel':
       if (behaviour !== 'deaf') send({ id: promptId, result: { stopReason: 'cancelled' } })
@@ -137,7 +160,56 @@ function prompt(id) {
       update({ sessionUpdate: 'usage_update', used: 100, size: 1000, cost: { amount: 0.5, currency: 'USD' } })
       text('Done.')
       return done()
+    case 'form':
+      return send({ id: 'ask', method: 'elicitation/create', params: FORM })
+    case 'form-elsewhere':
+      send({
+        id: 'f1',
+        method: 'elicitation/create',
+        params: {
+          mode: 'url',
+          sessionId: 'one',
+          elicitationId: 'e',
+          url: 'https://a.example',
+          message: 'Open',
+        },
+      })
+      return
+    case 'withdraws':
+      send({
+        id: 'ask',
+        method: 'session/request_permission',
+        params: {
+          sessionId: 'one',
+          toolCall: { toolCallId: 'c1', title: 'touch x', kind: 'execute', rawInput: { command: 'touch x' } },
+          options: [{ optionId: 'yes', kind: 'allow_once', name: 'Yes' }],
+        },
+      })
+      send({ method: '$/cancel_request', params: { requestId: 'ask' } })
+      return done()
+    case 'counts':
+      for (const inputTokens of [100, 20])
+        update({
+          sessionUpdate: 'agent_message_chunk',
+          content: { type: 'text', text: '' },
+          _meta: { usage: { inputTokens, outputTokens: 5, cachedReadTokens: 1 } },
+        })
+      return done()
+    case 'counts-at-end':
+      return send({
+        id,
+        result: {
+          stopReason: 'end_turn',
+          _meta: { quota: { token_count: { input_tokens: 7, output_tokens: 3 } } },
+        },
+      })
+    case 'loads':
+      cost += 0.1
+      update({ sessionUpdate: 'usage_update', used: 1, size: 9, cost: { amount: cost, currency: 'USD' } })
+      text(`model ${model}`)
+      return done()
     case 'deaf':
+    case 'steers':
     case 'waits':
       return
     default:
@@ -146,8 +218,34 @@ function prompt(id) {
 }
 
 function answered({ id, result, error }) {
-  if (id === 'ask') text(result?.outcome?.optionId ?? result?.outcome?.outcome ?? 'error')
+  if (id === 'ask' && result?.action) text(JSON.stringify(result))
+  else if (id === 'ask') text(result?.outcome?.optionId ?? result?.outcome?.outcome ?? 'error')
   if (id === 'f1') text(`file: ${error?.code} `)
   if (id === 't1') text(`terminal: ${error?.code}`)
-  if (id !== 'f1') send({ id: promptId, result: { stopReason: 'end_turn' } })
+  if (id !== 'f1' || behaviour === 'form-elsewhere')
+    send({ id: promptId, result: { stopReason: 'end_turn' } })
+}
+
+const FORM = {
+  mode: 'form',
+  sessionId: 'one',
+  message: 'Where should it go?',
+  requestedSchema: {
+    type: 'object',
+    required: ['place', 'count', 'tags', 'again'],
+    properties: {
+      place: {
+        type: 'string',
+        title: 'Place',
+        oneOf: [
+          { const: 'eu', title: 'Europe' },
+          { const: 'us', title: 'America' },
+        ],
+      },
+      count: { type: 'integer', description: 'How many?' },
+      tags: { type: 'array', items: { enum: ['a', 'b'] } },
+      again: { type: 'boolean' },
+      note: { type: 'string' },
+    },
+  },
 }

@@ -97,9 +97,9 @@ function baseOf(logs: string, { harness, name }: Pick<RawLog, 'harness' | 'name'
   return join(logs, harness, name)
 }
 
-const ENDINGS = ['.ndjson', '.stderr'] as const
+const ENDINGS = ['.ndjson', '.stderr', '.sent'] as const
 /** `<time>-<session>-<turn>`, the runner's name for spools. Files with other names are not ours to delete. */
-const LOG_NAME = /^(\d{8}T\d{9}Z-[A-Za-z0-9_-]+)\.(?:ndjson|stderr)$/
+const LOG_NAME = /^(\d{8}T\d{9}Z-[A-Za-z0-9_-]+)\.(?:ndjson|stderr|sent)$/
 
 function logsIn(
   folder: string,

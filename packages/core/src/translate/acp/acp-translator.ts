@@ -1,20 +1,16 @@
-import type {
-  PermissionRequestEvent,
-  SessionErrorCode,
-  TurnEndReason,
-  UIEvent,
-  UsageInfo,
-} from '../../events/ui-event.ts'
+import type { PermissionRequestEvent, TurnEndReason, UIEvent, UsageInfo } from '../../events/ui-event.ts'
 import type { ContextUsage } from '../../harness/harness.ts'
-import { asArray, asNumber, asObject, asString, asText, type JsonObject } from '../../native/loose.ts'
+import { asArray, asNumber, asObject, asText, type JsonObject } from '../../native/loose.ts'
 import type { NdjsonRecord } from '../../ndjson/ndjson-framer.ts'
 import type { HarnessId } from '../../session/session.ts'
 import { headline, MAX_TEXT_CHARS, present, status, type Translator, tooLong } from '../shared.ts'
 import { readTodos, toolFacts } from '../tool-facts.ts'
+import { formRequest } from './elicitation.ts'
 import {
   type AcpToolCall,
   canonicalCall,
   choices,
+  commandsOf,
   contentText,
   newToolCall,
   noticeText,
@@ -22,6 +18,7 @@ import {
   resultText,
   updateToolCall,
 } from './tool-calls.ts'
+import { addUsage, codeOf, LIMITS, type Spent, spentIn, usageOf } from './turn-end.ts'
 
 /** The id of every harness that speaks the Agent Client Protocol begins with this. */
 export const ACP_ID_PREFIX = 'acp-'
@@ -35,13 +32,15 @@ export interface AcpTranslatorOptions {
   promptId?: number | string | undefined
   /** The agent's own id of the conversation. Updates of others are shown as drift. */
   nativeSessionId?: string | undefined
-  /** The cost of the conversation when the turn began: agents report running totals. */
-  costBefore?: number | undefined
+  /** The cost of the conversation when the turn began: agents report running totals. `unknown`: the turn's share cannot be told. */
+  costBefore?: number | 'unknown' | undefined
 }
 
 export interface AcpTranslator extends Translator {
   /** One message of the agent: a notification, a request or an answer. */
   translate(message: unknown): UIEvent[]
+  /** The agent got its answer to this request. */
+  answered(requestId: string): void
   readonly outcome: { reason: TurnEndReason } | null
   /** The running total that the agent reported last. */
   readonly costUsd: number | undefined
@@ -65,9 +64,13 @@ class AcpReader implements AcpTranslator {
   readonly #calls = new Map<string, AcpToolCall>()
   /** Calls that were told, and not their end. */
   readonly #open = new Map<string, string>()
+  /** Requests that wait for an answer. */
+  readonly #asked = new Set<string>()
   #speech: Speech | null = null
   #spoken = 0
   #answer = ''
+  /** Tokens that came with the text, from agents that do not count them in the answer. */
+  #tokens: UsageInfo | undefined
   outcome: { reason: TurnEndReason } | null = null
   costUsd: number | undefined
   context: ContextUsage | undefined
@@ -76,7 +79,8 @@ class AcpReader implements AcpTranslator {
 
   constructor(options: AcpTranslatorOptions) {
     this.#options = options
-    this.costUsd = options.costBefore
+    const { costBefore } = options
+    this.costUsd = costBefore === 'unknown' ? undefined : costBefore
   }
 
   get isExecuting(): boolean {
@@ -92,6 +96,8 @@ class AcpReader implements AcpTranslator {
     const { id, method, params, result, error } = asObject(message) ?? {}
     if (method === 'session/update') return this.#update(asObject(params) ?? {}, message)
     if (method === 'session/request_permission') return this.#request(id, asObject(params) ?? {}, message)
+    if (method === 'elicitation/create') return this.#form(id, asObject(params) ?? {}, message)
+    if (method === '$/cancel_request') return this.#withdraw(asObject(params)?.requestId)
     if (typeof method === 'string') return isExtension(method) ? [] : [this.#unknown(method, message)]
     if (id === undefined || (result === undefined && error === undefined))
       return [this.#unknown('message', message)]
@@ -117,6 +123,8 @@ class AcpReader implements AcpTranslator {
     const { nativeSessionId } = this.#options
     if (nativeSessionId !== undefined && params.sessionId !== nativeSessionId)
       return [this.#unknown(`${String(update.sessionUpdate)} of another session`, message)]
+    const tokens = usageOf(asObject(update._meta)?.usage)
+    if (tokens) this.#tokens = addUsage(this.#tokens, tokens)
     switch (update.sessionUpdate) {
       case 'agent_message_chunk':
         return this.#say('text', update)
@@ -130,10 +138,7 @@ class AcpReader implements AcpTranslator {
       case 'usage_update':
         return this.#usage(update)
       case 'available_commands_update':
-        this.slashCommands = asArray(update.availableCommands).flatMap(command => {
-          const { name, description } = asObject(command) ?? {}
-          return asText(name) ? [{ name: String(name), description: asString(description) ?? '' }] : []
-        })
+        this.slashCommands = commandsOf(update)
         return []
       case 'current_mode_update': {
         const mode = asText(update.currentModeId) ?? ''
@@ -284,13 +289,12 @@ class AcpReader implements AcpTranslator {
       updateToolCall(call, { ...update, status: null })
     const { name, input, facts } = canonicalCall(call)
     const { sessionId } = this
-    const { turnId = '' } = this.#options
     const names = choices(params)
     const asked = names ? { ...input, questions: [{ question: call.title, options: names }] } : input
     const request: PermissionRequestEvent = present({
       type: 'permission:request' as const,
       sessionId,
-      requestId: `${turnId}:${String(id)}`,
+      requestId: this.#requestId(id),
       kind: names ? ('question' as const) : ('tool' as const),
       toolName: name,
       input: asked,
@@ -300,6 +304,38 @@ class AcpReader implements AcpTranslator {
       raw,
     })
     return [...this.#closeSpeech(false), ...(toolUseId === undefined ? [] : this.#tell(call)), request]
+  }
+
+  /** A form that the agent wants filled in. */
+  #form(id: unknown, params: JsonObject, raw: unknown): UIEvent[] {
+    const form = formRequest(params)
+    if (!form) return [this.#unknown('elicitation/create', raw)]
+    const toolUseId = asText(params.toolCallId)
+    const request: PermissionRequestEvent = {
+      ...{ type: 'permission:request', sessionId: this.sessionId, requestId: this.#requestId(id), ...form },
+      ...(toolUseId !== undefined && this.#open.has(toolUseId) ? { toolUseId } : {}),
+      raw,
+    }
+    return [...this.#closeSpeech(false), request]
+  }
+
+  #requestId(id: unknown): string {
+    const requestId = `${this.#options.turnId ?? ''}:${String(id)}`
+    this.#asked.add(requestId)
+    return requestId
+  }
+
+  /** The agent no longer waits for the answer. */
+  #withdraw(id: unknown): UIEvent[] {
+    const requestId = `${this.#options.turnId ?? ''}:${String(id)}`
+    if (!this.#asked.delete(requestId)) return []
+    const { sessionId } = this
+    return [{ type: 'permission:resolved', sessionId, requestId, outcome: 'cancelled', by: 'agent' }]
+  }
+
+  /** A request was answered. */
+  answered(requestId: string): void {
+    this.#asked.delete(requestId)
   }
 
   #done(result: JsonObject): UIEvent[] {
@@ -340,23 +376,8 @@ class AcpReader implements AcpTranslator {
     ]
   }
 
-  /** The tokens of the answer, and the cost since the turn began. */
-  #spent(result: JsonObject): { usage?: UsageInfo; costUsd?: number } {
-    const told = asObject(result.usage)
-    const usage = told && {
-      input_tokens: asNumber(told.inputTokens) ?? 0,
-      output_tokens: asNumber(told.outputTokens) ?? 0,
-      cache_read_input_tokens: asNumber(told.cachedReadTokens) ?? 0,
-      cache_creation_input_tokens: asNumber(told.cachedWriteTokens) ?? 0,
-    }
-    const { costBefore = 0 } = this.#options
-    const total = this.costUsd
-    // A process that was started again counts from zero.
-    const costUsd = total === undefined ? undefined : total < costBefore ? total : total - costBefore
-    return {
-      ...(usage ? { usage } : {}),
-      ...(costUsd === undefined || total === this.#options.costBefore ? {} : { costUsd }),
-    }
+  #spent(result: JsonObject): Spent {
+    return spentIn(result, { tokens: this.#tokens, total: this.costUsd, before: this.#options.costBefore })
   }
 
   #unknown(nativeType: string, raw: unknown): UIEvent {
@@ -371,28 +392,4 @@ const MAX_PROGRESS_CHARS = 4_000
 /** Methods that begin with an underscore are an agent's own additions, which a client need not know. */
 function isExtension(method: string): boolean {
   return method.startsWith('_') || method.startsWith('$/')
-}
-
-const LIMITS: Record<string, { reason: TurnEndReason; code: SessionErrorCode; error: string }> = {
-  max_tokens: {
-    reason: 'failed',
-    code: 'context_overflow',
-    error: 'The answer reached the limit of tokens. Send a message to go on.',
-  },
-  max_turn_requests: {
-    reason: 'max_turns',
-    code: 'max_turns',
-    error: 'The agent reached its own limit of rounds. Send a message to go on.',
-  },
-  refusal: { reason: 'failed', code: 'refused', error: 'The model refused to go on.' },
-}
-
-/** The protocol has one code for a missing login and one for a conversation that does not exist. */
-function codeOf(code: unknown, said: string): SessionErrorCode {
-  if (code === -32000) return 'auth_failed'
-  if (code === -32002) return 'session_not_found'
-  if (/\b401\b|authenticat|not logged in|invalid api key/i.test(said)) return 'auth_failed'
-  if (/\b429\b|rate.?limit/i.test(said)) return 'rate_limited'
-  if (/\b529\b|overloaded/i.test(said)) return 'overloaded'
-  return 'api_error'
 }

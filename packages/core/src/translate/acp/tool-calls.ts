@@ -217,6 +217,14 @@ const OPTION_KINDS: ReadonlySet<string> = new Set([
   'reject_always',
 ])
 
+/** The slash commands that an agent offers. */
+export function commandsOf(update: JsonObject): { name: string; description: string }[] {
+  return asArray(update.availableCommands).flatMap(command => {
+    const { name, description } = asObject(command) ?? {}
+    return asText(name) ? [{ name: String(name), description: asString(description) ?? '' }] : []
+  })
+}
+
 /** The words of a notice. */
 export function noticeText({ message, text, content }: JsonObject): string {
   return asText(message) ?? asText(text) ?? contentText(content) ?? 'The agent sent a notice.'

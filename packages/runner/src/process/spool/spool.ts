@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync } from 'node:fs'
+import { closeSync, constants, openSync, writeSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errnoOf } from '../../common/errno.ts'
@@ -20,9 +20,11 @@ export interface SpoolOptions {
 export interface Spool extends SpoolSource {
   readonly stdout: SpoolFile
   readonly stderr: SpoolFile
+  /** Keeps a line that the agent was sent, in a file of its own beside its output. A failure costs only this file. */
+  noteSent(line: string): void
   /** Closes the write ends. After the spawn the agent has its own copies. */
   closeWriters(): void
-  /** Closes and removes both files, for a run that did not start. */
+  /** Closes and removes the files, for a run that did not start. */
   discard(): Promise<void>
 }
 
@@ -69,6 +71,7 @@ const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants
 function createSpool(base: string, ensureDirectory: () => Promise<unknown>): Spool | undefined {
   const path = `${base}.ndjson`
   const stderrPath = `${base}.stderr`
+  const sent = new SentLines(`${base}.sent`)
   const files = createSpoolFiles([path, stderrPath])
   if (files === undefined) return undefined
   const [stdout, stderr] = files
@@ -87,6 +90,7 @@ function createSpool(base: string, ensureDirectory: () => Promise<unknown>): Spo
       await settle()
     } finally {
       closeAll([stdout.readFd, stderr.readFd])
+      sent.close()
       openPaths.delete(path)
     }
   }
@@ -95,8 +99,37 @@ function createSpool(base: string, ensureDirectory: () => Promise<unknown>): Spo
     finish(async () => {
       removeIfThere(path)
       removeIfThere(stderrPath)
+      removeIfThere(sent.path)
     })
-  return { path, stderrPath, stdout, stderr, closeWriters, close, discard }
+  const noteSent = (line: string) => sent.write(line)
+  return { path, stderrPath, stdout, stderr, noteSent, closeWriters, close, discard }
+}
+
+/** Created with the first line. The name does not end in `.ndjson`, because readers take those for what agents said. */
+class SentLines {
+  readonly path: string
+  #fd: number | undefined
+  #isClosed = false
+
+  constructor(path: string) {
+    this.path = path
+  }
+
+  write(line: string): void {
+    if (this.#isClosed) return
+    try {
+      this.#fd ??= openSync(this.path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, PRIVATE_FILE_MODE)
+      writeSync(this.#fd, `${line}\n`)
+    } catch {
+      this.close()
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    if (this.#fd !== undefined) closeSync(this.#fd)
+    this.#fd = undefined
+  }
 }
 
 const openPaths = new Set<string>()
