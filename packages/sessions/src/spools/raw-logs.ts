@@ -74,7 +74,7 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 /**
  * Deletes the files of some raw logs of a project that this process owns. One that was written to since it was listed
- * is kept. A process that is killed meanwhile leaves whole logs, and at most one stderr file without its spool.
+ * is kept. A process that is killed meanwhile leaves whole logs, and at most one without its spool.
  */
 export async function removeRawLogs(logs: readonly RawLog[], ops: FileOps = realFileOps): Promise<RawLog[]> {
   const removed: RawLog[] = []
@@ -89,7 +89,9 @@ function removeLog(base: string, { writtenAt }: RawLog, ops: FileOps): boolean {
   const stats = ENDINGS.map(ending => ops.lstat(`${base}${ending}`))
   const isChanged = stats.some(found => found !== undefined && found.mtimeMs > writtenAt)
   if (isChanged || isSpoolOpen(`${base}.ndjson`)) return false
-  for (const ending of ENDINGS) removeIfThere(ops, `${base}${ending}`)
+  ENDINGS.forEach((ending, index) => {
+    if (stats[index]) removeIfThere(ops, `${base}${ending}`)
+  })
   return true
 }
 

@@ -59,6 +59,16 @@ test('a rule of days takes what is older, a rule of size the oldest until the re
   expect(names(logsToPrune(logs, { keep: 'size', bytes: 150 }).going)).toEqual(['old-t', 'middle-t'])
 })
 
+test('what an agent was sent counts with its log, and goes with it', async () => {
+  const sent = rawLog('spoken-t', 40).replace(/ndjson$/, 'sent')
+  writeFileSync(sent, 'x'.repeat(50))
+  utimesSync(sent, new Date(0), new Date(0))
+  const logs = await listRawLogs(world.project)
+  expect(logs.map(({ bytes }) => bytes)).toEqual([150])
+  await removeRawLogs(logs)
+  expect(readdirSync(dirname(sent))).toEqual([])
+})
+
 test('other files, links and folders in the place of logs are neither listed nor deleted', async () => {
   const kept = rawLog('one-t', 3)
   const folder = dirname(kept)
