@@ -23,7 +23,7 @@ import { Programs } from './mcp/programs.ts'
 import { ProjectRegistry } from './projects/project-registry.ts'
 import { PushService } from './push/push-service.ts'
 import { apiRoutes } from './rest/api-routes.ts'
-import { recoverMoves, requireRest } from './review/session-review.ts'
+import { recoverMoves, requireRest } from './review/at-rest.ts'
 import { type SocketLimits, SocketServer } from './socket/socket-server.ts'
 import { serveTrpc } from './socket/trpc-socket.ts'
 import { AgentTrials, type TryAgent } from './system/agent-trials.ts'
@@ -144,7 +144,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   })
   log = host
   const changes = new TurnChanges()
-  changes.watch(host, root => recoverMoves(host, root))
+  changes.watch(host, root => recoverMoves({ host, changes }, root))
   const projects = new ProjectRegistry(home, async root => {
     await loops.closeProject(root)
     await closeIfThere(host, root)
@@ -218,7 +218,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     for (const project of options.projects ?? []) {
       const { root } = await services.projects.add(project)
       await host.openProject(root)
-      void recoverMoves(host, root)
+      void recoverMoves({ host, changes }, root)
     }
     void rawLogs.apply()
     // Not waited for: the git of a server that was killed may still be writing.

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { initRepository } from '@chirality/fixtures'
+import { FileMoves, findRepository, goBack, type TurnTreePair } from '@chirality/workspaces'
 import { expect, onTestFinished, test } from 'vitest'
 import { type ServerOptions, startServer } from '../src/index.ts'
 import { createWorld } from './support/agents.ts'
@@ -20,6 +21,7 @@ test('a session is reviewed: a hunk taken back and told, a commit, a merge, and 
       'Changed.',
       { tool: 'bash', input: { command: 'echo second > second.txt' } },
       'Again.',
+      'Only words.',
     ],
   })
   const git = (...args: string[]) => execFileSync('git', args, { cwd: world.project, encoding: 'utf8' })
@@ -29,11 +31,15 @@ test('a session is reviewed: a hunk taken back and told, a commit, a merge, and 
   writeFileSync(path.join(world.project, 'a.txt'), text(LINES))
   git('add', '.')
   git('commit', '-qm', 'first')
-  const server = await startServer({
-    ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
-    home: path.join(world.home, 'chirality'),
-  })
-  onTestFinished(() => server.close())
+  const start = async () => {
+    const started = await startServer({
+      ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
+      home: path.join(world.home, 'chirality'),
+    })
+    onTestFinished(() => started.close())
+    return started
+  }
+  const server = await start()
   const { client } = connect(server)
   const { id: sessionId } = await server.host.createSession(world.project, {
     ...{ harness: 'messages-api', title: 'Number the lines', permissionMode: 'default', worktree: {} },
@@ -124,15 +130,20 @@ test('a session is reviewed: a hunk taken back and told, a commit, a merge, and 
   expect((await state()).moves).toMatchObject([left, { id }])
   await client.review.undo.mutate({ sessionId, id: moveId })
   expect(inFolder('second.txt')).toBe('second\n')
-  expect(await client.sessions.get.query({ sessionId })).toMatchObject({ shelf: null })
+  const shelves = async () => {
+    const sessions = [sessionId, back.session.id].map(one => client.sessions.get.query({ sessionId: one }))
+    return (await Promise.all(sessions)).map(({ shelf }) => shelf)
+  }
+  expect(await shelves()).toEqual([null, 'archived'])
   expect((await state()).moves).toMatchObject([{ id }])
   await client.review.redo.mutate({ sessionId, id: moveId })
   expect(existsSync(path.join(folder, 'second.txt'))).toBe(false)
+  expect(await shelves()).toEqual(['archived', null])
   const undoBack = () =>
     client.review.undoBack.mutate({ sessionId: back.session.id, from: sessionId, moveId: back.moveId })
   await undoBack()
   expect(inFolder('second.txt')).toBe('second\n')
-  expect(await client.sessions.get.query({ sessionId })).toMatchObject({ shelf: null })
+  expect(await shelves()).toEqual([null, 'archived'])
   // The files are back already.
   await undoBack()
   expect(inFolder('second.txt')).toBe('second\n')
@@ -147,10 +158,31 @@ test('a session is reviewed: a hunk taken back and told, a commit, a merge, and 
   // The worktree belongs to both: it stays when one of them is deleted.
   await client.sessions.delete.mutate({ sessionId: back.session.id })
   expect(inFolder('made.txt')).toBe('made\n')
+  const redone = await client.review.redo.mutate({ sessionId, id: moveId }).catch((error: Error) => error)
+  expect(redone).toMatchObject({ message: expect.stringContaining('Go back again instead') })
+  expect(inFolder('second.txt')).toBe('second\n')
 
   const merge = () => client.review.merge.mutate({ sessionId, how: 'squash', message: 'Numbered' })
   expect(await merge().catch((error: Error) => error)).toMatchObject({ data: { reason: 'review-refused' } })
-  const made = await client.review.commit.mutate({ sessionId, message: 'Number the lines' })
+  // A turn that begins while files are worked on waits until that is over.
+  const [begun = '', goOn = ''] = ['begun', 'go-on'].map(name => path.join(world.home, name))
+  const hook = `#!/bin/sh\ntouch '${begun}'\nuntil [ -e '${goOn}' ]; do sleep 0.05; done\n`
+  writeFileSync(path.join(world.project, '.git/hooks/pre-commit'), hook, { mode: 0o755 })
+  const committing = client.review.commit.mutate({ sessionId, message: 'Number the lines', hooks: true })
+  await expect.poll(() => existsSync(begun)).toBe(true)
+  const third = client.turns.start.mutate({ sessionId, message: 'Talk.' })
+  await expect.poll(() => phaseOf(sessionId)).toBe('running')
+  // Long enough for a turn that does not wait.
+  for (let round = 0; round < 8; round += 1) await state()
+  writeFileSync(goOn, '')
+  const made = await committing
+  const { turnId: talk } = await third
+  await watch.until('turn:end', (_, of) => of.turnId === talk)
+  await expect.poll(() => phaseOf(sessionId)).toBe('idle')
+  const { text: log } = await client.sessions.export.query({ sessionId, format: 'ndjson' })
+  const at = (words: string) => log.split('\n').findIndex(line => line.includes(words))
+  expect(at('Committed 3 files')).toBeGreaterThan(0)
+  expect(at('Committed 3 files')).toBeLessThan(at('"message":"Talk."'))
   expect(made.files).toEqual(['a.txt', 'made.txt', 'second.txt'])
   // Committed is not merged: the branch still differs from its base, also by files that no commit has.
   writeFileSync(path.join(folder, 'loose.txt'), 'loose\n')
@@ -169,6 +201,34 @@ test('a session is reviewed: a hunk taken back and told, a commit, a merge, and 
   expect(git('log', '--format=%s|%an', 'main').split('\n')[0]).toBe('Numbered|A User')
   expect(readFileSync(path.join(world.project, 'a.txt'), 'utf8')).toContain('AGENT 29\n')
   expect(git('status', '--porcelain')).toBe('')
+
+  // A server that is killed when the files went back, and the conversation did not: the next one finishes it.
+  await server.close()
+  const repository = await findRepository(folder)
+  if (repository === undefined) throw new Error('no repository')
+  const killed = new Promise<void>(resolve => {
+    const moves = new FileMoves(repository, sessionId, () => {
+      resolve()
+      return new Promise(() => {})
+    })
+    const turns = Object.values(JSON.parse(readFileSync(recorded, 'utf8')) as Record<string, TurnTreePair>)
+    void goBack(repository, moves, {
+      ...{ turns: turns.slice(1), stateFolder: path.dirname(recorded), overwrite: [], what: 'Back' },
+      cause: { kind: 'back', turnId: second, sessionId: 'after-the-kill' },
+    })
+  })
+  await killed
+  expect(existsSync(path.join(folder, 'second.txt'))).toBe(false)
+  const next = await start()
+  const { client: later } = connect(next)
+  await later.review.state.query({ sessionId })
+  expect(await later.sessions.get.query({ sessionId })).toMatchObject({ shelf: 'archived' })
+  const found = await later.sessions.get.query({ sessionId: 'after-the-kill' })
+  expect(found).toMatchObject({ turnCount: 1, shelf: null, title: 'Number the lines' })
+  const [kept] = (await later.review.state.query({ sessionId }))?.moves ?? []
+  await later.review.undo.mutate({ sessionId, id: kept?.id ?? '' })
+  expect(inFolder('second.txt')).toBe('second\n')
+  expect(await later.sessions.get.query({ sessionId })).toMatchObject({ shelf: null })
 })
 
 test('a fork whose files cannot be made leaves neither a session nor a worktree', async () => {

@@ -32,7 +32,14 @@ export {
 } from './radar/conflict-radar.ts'
 export { type Commit, type CommitRequest, commitFiles, commitHooks } from './review/commit.ts'
 export { type Discard, type DiscardedFile, discardChanges, type HunkChoice } from './review/discard.ts'
-export { type FileMove, FileMoves, forScope, unfinishedMoves } from './review/file-moves.ts'
+export {
+  type FileMove,
+  FileMoves,
+  forScope,
+  type MoveCause,
+  type Settle,
+  unfinishedMoves,
+} from './review/file-moves.ts'
 export {
   type Branches,
   type BranchState,

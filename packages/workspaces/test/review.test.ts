@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   symlinkSync,
 } from 'node:fs'
@@ -31,6 +32,7 @@ let repository: Repository
 let opened: GitRepository
 let stateFolder: string
 const scope = 'session'
+const cause = { kind: 'back', turnId: 't1', sessionId: 's2' } as const
 const NONE: HunkChoice = { oldStart: 0, newStart: 0, lines: [] }
 
 beforeEach(async () => {
@@ -234,11 +236,22 @@ describe('back to before a turn', () => {
       files: ['a.txt', 'made.txt', 'src/gone.txt'],
       changedSince: [],
     })
-    const move = await goBack(opened, { ...back, overwrite: [], scope, what: 'Back' })
+    const move = await goBack(opened, new FileMoves(opened, scope), {
+      ...back,
+      overwrite: [],
+      what: 'Back',
+      cause,
+    })
     expect(repository.run('status', '--porcelain')).toBe('?? mine.txt\n')
     await new FileMoves(opened, scope).undo(move?.id ?? '')
     expect(await snapshot()).toBe(second.after)
-    const one = await goBack(opened, { turns: [second], stateFolder, overwrite: [], scope, what: 'Back' })
+    const one = await goBack(opened, new FileMoves(opened, scope), {
+      turns: [second],
+      stateFolder,
+      overwrite: [],
+      what: 'Back',
+      cause,
+    })
     expect(one?.files).toEqual(['made.txt', 'src/gone.txt'])
     expect(read('made.txt')).toBe('by the agent\n')
     expect(read('a.txt')).toBe(twoChanges())
@@ -258,14 +271,109 @@ describe('back to before a turn', () => {
       files: ['a.txt', 'b.txt', 'c.txt'],
       changedSince: ['a.txt', 'b.txt'],
     })
-    await goBack(opened, { ...back, overwrite: [], scope, what: 'Back' })
+    await goBack(opened, new FileMoves(opened, scope), { ...back, overwrite: [], what: 'Back', cause })
     expect(read('a.txt')).toBe('a person after the turns\n')
     expect(read('b.txt')).toBe('agent again\n')
     expect(existsSync(path.join(repository.root, 'c.txt'))).toBe(false)
-    await goBack(opened, { ...back, overwrite: ['a.txt'], scope, what: 'Back' })
+    await goBack(opened, new FileMoves(opened, scope), { ...back, overwrite: ['a.txt'], what: 'Back', cause })
     expect(read('a.txt')).toBe(text(LINES))
-    await expect(goBack(opened, { ...back, overwrite: ['other'], scope, what: '' })).rejects.toMatchObject({
+    await expect(
+      goBack(opened, new FileMoves(opened, scope), { ...back, overwrite: ['other'], what: '', cause }),
+    ).rejects.toMatchObject({
       code: 'review-refused',
     })
   })
+})
+
+describe('a move that fails', () => {
+  /** The content of b.txt cannot be read, so the move fails after a.txt was written. */
+  async function unreadable(): Promise<{ from: string; to: string; mend: () => void }> {
+    const tree = () => repository.run('write-tree').trim()
+    repository.write('b.txt', 'b\n')
+    repository.run('add', '.')
+    const from = tree()
+    repository.write('a.txt', 'changed\n')
+    repository.write('b.txt', `${'x'.repeat(100)}\n`)
+    repository.run('add', '.')
+    const to = tree()
+    repository.run('read-tree', from)
+    repository.run('checkout-index', '--all', '--force')
+    const id = repository.run('rev-parse', `${to}:b.txt`).trim()
+    const object = path.join(repository.root, '.git/objects', id.slice(0, 2), id.slice(2))
+    renameSync(object, `${object}.away`)
+    return { from, to, mend: () => renameSync(`${object}.away`, object) }
+  }
+  const moving = () => repository.run('for-each-ref', '--format=%(refname)', 'refs/chirality').trim()
+
+  test('leaves nothing behind, and does not block the next one', async () => {
+    const { from, to, mend } = await unreadable()
+    const moves = new FileMoves(opened, scope)
+    const change = { from, to, what: 'Change', cause: { kind: 'discard' } } as const
+    await expect(moves.move(change)).rejects.toThrow('is missing')
+    expect([read('a.txt'), read('b.txt')]).toEqual([text(LINES), 'b\n'])
+    expect(moving()).toBe('')
+    mend()
+    await moves.move(change)
+    expect(read('a.txt')).toBe('changed\n')
+  })
+
+  test('because of what belongs to it besides the files, brings the files back, and undo that fails too', async () => {
+    repository.write('a.txt', 'agent\n')
+    const trees = { from: await snapshotOf('agent\n'), to: await snapshotOf(text(LINES)) }
+    let failing = true
+    const settled: unknown[] = []
+    const moves = new FileMoves(opened, scope, async begun => {
+      settled.push(begun)
+      if (failing) throw new Error('no conversation')
+    })
+    await expect(moves.move({ ...trees, what: 'Back', cause })).rejects.toThrow('no conversation')
+    expect(read('a.txt')).toBe('agent\n')
+    expect(moving()).toBe('')
+    failing = false
+    const { id } = await moves.move({ ...trees, what: 'Back', cause })
+    expect(read('a.txt')).toBe(text(LINES))
+    failing = true
+    await expect(moves.undo(id)).rejects.toThrow('no conversation')
+    expect(read('a.txt')).toBe(text(LINES))
+    expect(await moves.list()).toMatchObject([{ id, state: 'done', cause }])
+    failing = false
+    await moves.undo(id)
+    expect(await moves.list()).toMatchObject([{ id, state: 'undone', cause }])
+    expect(settled.at(-1)).toEqual({ cause, direction: 'undo' })
+  })
+
+  test('is finished by the next one, with what belongs to it, if it could not be taken back', async () => {
+    repository.write('a.txt', 'agent\n')
+    const [agent, first] = [await snapshotOf('agent\n'), await snapshotOf(text(LINES))]
+    // As a process leaves it that was killed after the refs: the files are as before.
+    const commit = (tree: string, parent: string, message: string) =>
+      repository.run('commit-tree', tree, '-p', parent, '-m', message).trim()
+    const before = commit(agent, 'HEAD', 'Before')
+    const after = commit(first, before, `Back\n\n${JSON.stringify(cause)}`)
+    for (const ref of [`moves/${scope}/1-aa`, `moving/${scope}`])
+      repository.run('update-ref', `refs/chirality/${ref}`, after)
+    const settled: unknown[] = []
+    const moves = new FileMoves(opened, scope, async begun => void settled.push(begun))
+    await moves.undo('1-aa')
+    expect(settled).toEqual([
+      { cause, direction: 'do' },
+      { cause, direction: 'undo' },
+    ])
+    expect(read('a.txt')).toBe('agent\n')
+    repository.run('update-ref', `refs/chirality/moving/${scope}`, 'HEAD')
+    await expect(moves.redo('1-aa')).rejects.toThrow(
+      `To give it up: git update-ref -d refs/chirality/moving/${scope}`,
+    )
+  })
+
+  /** A tree with this content of a.txt, without changing the file. */
+  async function snapshotOf(content: string): Promise<string> {
+    const now = read('a.txt')
+    repository.write('a.txt', content)
+    repository.run('add', 'a.txt')
+    const tree = repository.run('write-tree').trim()
+    repository.run('reset', '-q')
+    repository.write('a.txt', now)
+    return tree
+  }
 })

@@ -135,7 +135,7 @@ function inReview(api: CannedApi): void {
       conflicts: ['src/c.ts'],
     },
     ...{ proposedMessage: 'Indent', hooks: ['pre-commit'], uncommitted: ['src/a.ts'] },
-    moves: [{ id: 'm1', state: 'done', ...move }],
+    moves: [{ id: 'm1', cause: { kind: 'discard' }, state: 'done', ...move }],
     untold: ['The user took back changes of yours and does not want them again: src/b.ts.'],
   }
 }

@@ -29,6 +29,8 @@ export class TurnChanges {
   readonly #holdMs: number
   /** The number of readers and writers of a project's snapshots: they are trimmed only when there are none. */
   readonly #users = new Map<string, { count: number; trimmed: Promise<void> }>()
+  /** Folders whose files a person changes now through a review, until that is over. */
+  readonly #held = new Map<string, Promise<void>>()
   #stop: () => void = () => {}
   #ready: (projectRoot: string) => Promise<void> = async () => {}
 
@@ -76,6 +78,30 @@ export class TurnChanges {
     const told = changesFromTools(session.log, turnId, workFolderOf(session.status))
     if (told !== undefined) return { ...told, source: 'tools' }
     throw callError('turn-missing', `Session ${session.id} has no turn ${turnId}.`)
+  }
+
+  /**
+   * Runs `work` while no turn begins in these folders and nobody else holds one of them. `check` is called right before,
+   * and throws if an agent is at work there already: a turn counts as begun before it comes to wait in `#before()`.
+   */
+  async hold<T>(folders: readonly string[], check: () => void, work: () => Promise<T>): Promise<T> {
+    for (;;) {
+      const held = folders.map(folder => this.#held.get(folder)).find(Boolean)
+      if (held === undefined) break
+      await held
+    }
+    check()
+    let release = () => {}
+    const over = new Promise<void>(resolve => {
+      release = resolve
+    })
+    for (const folder of folders) this.#held.set(folder, over)
+    try {
+      return await work()
+    } finally {
+      for (const folder of folders) this.#held.delete(folder)
+      release()
+    }
   }
 
   /** For work on what a session changed. Undefined if there is no git repository. */
@@ -126,6 +152,9 @@ export class TurnChanges {
   }: StartingTurn): Promise<string | undefined> {
     this.#running.set(sessionId, turnId)
     const place = { root: projectRoot, folder: workFolder }
+    // A review that is under way has its own limits of time; a turn that is stopped does not wait for it.
+    for (let held = this.#held.get(workFolder); held && !signal.aborted; held = this.#held.get(workFolder))
+      await within(held, { signal })
     // Nothing of this session has changed since its last turn ended, if that is still being recorded.
     const fresh = async () => {
       await this.#ready(projectRoot)
@@ -229,10 +258,10 @@ const NOT_KEPT =
 
 function within<T>(
   work: Promise<T>,
-  { ms, signal }: { ms: number; signal: AbortSignal },
+  { ms, signal }: { ms?: number; signal: AbortSignal },
 ): Promise<T | 'late' | 'stopped' | 'failed'> {
   return new Promise(resolve => {
-    const timer = setTimeout(() => resolve('late'), ms)
+    const timer = ms === undefined ? undefined : setTimeout(() => resolve('late'), ms)
     const stop = () => resolve('stopped')
     signal.addEventListener('abort', stop, { once: true })
     if (signal.aborted) stop()

@@ -1,4 +1,4 @@
-import type { BackPlan, BranchState, Commit, FileMove, MergeResult } from '@chirality/workspaces'
+import type { BackPlan, BranchState, Commit, FileMove, MergeResult, MoveCause } from '@chirality/workspaces'
 import { z } from 'zod'
 import { storedSession } from './answers.ts'
 import { changes, fileOfTree } from './file-answers.ts'
@@ -17,8 +17,18 @@ const hunk = z.strictObject({
   lines: z.array(z.string()).min(1).max(MAX_LINES).describe('Each begins with a blank, `+` or `-`.'),
 })
 
+const moveCause = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('discard') }),
+  z.strictObject({ kind: z.literal('fork') }),
+  z.strictObject({
+    ...{ kind: z.literal('back'), turnId: z.string() },
+    sessionId: z.string().describe('The session that going back made.'),
+  }),
+]) satisfies z.ZodType<MoveCause>
+
 const fileMove = z.strictObject({
   id: z.string(),
+  cause: moveCause.describe('Undoing `back` brings the conversation back, too.'),
   what: z.string().describe('In one line.'),
   at: z.string(),
   state: z.enum(['done', 'undone']),

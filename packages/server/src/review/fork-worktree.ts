@@ -1,10 +1,10 @@
 import type { ForkOptions, LiveSession, StoredSession } from '@chirality/sessions'
-import { findRepository, type GitRepository, git, goBack, headTree } from '@chirality/workspaces'
+import { FileMoves, findRepository, type GitRepository, git, goBack, headTree } from '@chirality/workspaces'
 import type { WorkPlace } from '../changes/turn-changes.ts'
 import { callError } from '../errors/call-error.ts'
 import type { AppServices } from '../trpc/context.ts'
 import { deleteForGood } from '../trpc/live-session.ts'
-import { movesOf, resting } from './session-review.ts'
+import { atRest } from './at-rest.ts'
 
 /** A fork of a session in a worktree: it gets one of its own, with the files as they were at this point. */
 export async function forkInWorktree(
@@ -13,10 +13,8 @@ export async function forkInWorktree(
   { atSeq, title }: Pick<ForkOptions, 'atSeq' | 'title'>,
 ): Promise<StoredSession> {
   const { host } = services
-  const { session, inFolder } = await resting(services, sessionId)
-  const source = await host.worktrees.get(session.stored.worktree ?? '')
-  return inFolder(async place => {
-    await movesOf(services, session, place)
+  return atRest(services, sessionId, async ({ session, place }) => {
+    const source = await host.worktrees.get(session.stored.worktree ?? '')
     const { tree, commit, turns } = await filesAt(session, place, atSeq)
     const { worktree } = await host.worktrees.make({
       ...{ projectRoot: session.status.projectRoot, base: commit, baseBranch: source.baseBranch },
@@ -29,13 +27,11 @@ export async function forkInWorktree(
       const options = { ...(atSeq === undefined ? {} : { atSeq }), ...(title === undefined ? {} : { title }) }
       const fork = await host.forkSession(sessionId, { ...options, worktree: worktree.id })
       made = fork.id
-      const { stateFolder } = place
-      const back = {
+      await goBack(repository, new FileMoves(repository, fork.id), {
         turns: [{ before: tree, after: await headTree(repository) }],
-        stateFolder,
-        overwrite: [],
-      }
-      await goBack(repository, { ...back, scope: fork.id, what: 'Began with the files of the fork' })
+        ...{ stateFolder: place.stateFolder, overwrite: [], cause: { kind: 'fork' } },
+        what: 'Began with the files of the fork',
+      })
       await place.adoptTurns(fork.id, turns)
       return fork
     } catch (error) {

@@ -1,5 +1,5 @@
 import { hasCode, type UIEvent } from '@chirality/core'
-import type { LiveSession, SessionHost } from '@chirality/sessions'
+import type { LiveSession } from '@chirality/sessions'
 import {
   type Branches,
   branchState,
@@ -14,8 +14,6 @@ import {
   FileMoves,
   fileOfTree,
   filesOfTurns,
-  findRepository,
-  forScope,
   gitStatus,
   headTree,
   type MergeResult,
@@ -23,7 +21,6 @@ import {
   rebaseOnBase,
   takeConflicts,
   treeAtBase,
-  unfinishedMoves,
 } from '@chirality/workspaces'
 import type { WorkPlace } from '../changes/turn-changes.ts'
 import type { FileOfTree } from '../contract/file-answers.ts'
@@ -31,7 +28,8 @@ import type { ReviewState } from '../contract/review-calls.ts'
 import { callError } from '../errors/call-error.ts'
 import { decode, imageType } from '../files/read-file.ts'
 import type { AppServices } from '../trpc/context.ts'
-import { liveSession } from '../trpc/live-session.ts'
+import { liveSession, storedSession } from '../trpc/live-session.ts'
+import { type AtRest, atRest, recoverMoves } from './at-rest.ts'
 
 export async function reviewState(services: AppServices, sessionId: string): Promise<ReviewState | null> {
   const session = await liveSession(services, sessionId)
@@ -43,14 +41,23 @@ export async function reviewState(services: AppServices, sessionId: string): Pro
       proposedMessage: proposedMessage(session, uncommitted),
       hooks: await commitHooks(place.repository),
       uncommitted,
-      moves: (await (await movesOf(services, session, place)).list()).filter(
-        // To do it again is to go back again, with the conversation.
-        ({ what, state }) => state === 'done' || !what.startsWith(BACK_WORDS),
-      ),
+      moves: await movesOf(services, session, place),
       untold: await session.untold(),
     }
   })
   return state ?? null
+}
+
+/** After what a killed server left half done is finished. Newest first. */
+async function movesOf(
+  services: AppServices,
+  { id, status }: LiveSession,
+  { repository }: WorkPlace,
+): Promise<FileMove[]> {
+  await recoverMoves(services, status.projectRoot)
+  const moves = await new FileMoves(repository, id).list()
+  // The way to repeat going back is to go back again: it shows first what it does.
+  return moves.filter(({ cause, state }) => state === 'done' || cause.kind !== 'back')
 }
 
 /** Null if one of them is gone: it was renamed or deleted, and the rest can still be done. */
@@ -63,10 +70,6 @@ async function stateOfBranches(
     throw error
   })
 }
-
-/** What going back to before a turn is called in the list of moves. */
-export const BACK_WORDS = 'Back to before: '
-export const BACK_UNDONE = 'The user undid going back: the files are as you left them.'
 
 export async function branchDiff(services: AppServices, sessionId: string): Promise<Changes | null> {
   const session = await liveSession(services, sessionId)
@@ -117,38 +120,42 @@ export interface DiscardInput {
 }
 
 export async function discard(services: AppServices, input: DiscardInput): Promise<FileMove> {
-  const { session, inFolder } = await resting(services, input.sessionId)
-  const move = await inFolder(async place => {
-    await movesOf(services, session, place)
+  return atRest(services, input.sessionId, async ({ session, place }) => {
     const trees = await treesOf(session, place, input.turnId)
     const { repository, stateFolder } = place
-    return discardChanges(repository, { ...trees, stateFolder, files: input.files, scope: session.id })
+    const { files } = input
+    const move = await discardChanges(repository, { ...trees, stateFolder, files, scope: session.id })
+    await tellTaken(session, move, files)
+    return move
   })
-  await tellTaken(session, move, input.files)
-  return move
 }
 
 export async function undoMove(
   services: AppServices,
   { sessionId, id, action }: { sessionId: string; id: string; action: 'undo' | 'redo' },
 ): Promise<FileMove> {
-  const { session, inFolder } = await resting(services, sessionId)
-  const move = await inFolder(async place => (await movesOf(services, session, place))[action](id))
-  if (action === 'undo' && move.what.startsWith(BACK_WORDS)) {
-    // Only the browser that went back knows the session that this made: from any other, this one goes on.
-    if (session.stored.shelf === 'archived') await services.host.shelveSession(sessionId, null)
+  return atRest(services, sessionId, async ({ session, moves }) => {
+    const known = (await moves.list()).find(move => move.id === id)
+    if (known?.cause.kind === 'back' && action === 'redo') await requireKept(services, known.cause.sessionId)
+    const move = await moves[action](id)
+    // With the conversation, which says so itself.
+    if (move.cause.kind === 'back') return move
+    const what = move.what.replace(/^Discarded/, action === 'undo' ? 'Brought back' : 'Discarded again:')
     await session.tellAgent({
-      shown: 'Going back was undone: the files are as they were. The session that going back made stays.',
-      note: BACK_UNDONE,
+      shown: `${what}. The agent is told with your next message.`,
+      note: `The user ${action === 'undo' ? 'undid this' : 'did this again'}: "${move.what}". These files changed: ${move.files.join(', ')}`,
     })
     return move
-  }
-  const what = move.what.replace(/^Discarded/, action === 'undo' ? 'Brought back' : 'Discarded again:')
-  await session.tellAgent({
-    shown: `${what}. The agent is told with your next message.`,
-    note: `The user ${action === 'undo' ? 'undid this' : 'did this again'}: "${move.what}". These files changed: ${move.files.join(', ')}`,
   })
-  return move
+}
+
+async function requireKept(services: AppServices, sessionId: string): Promise<void> {
+  await storedSession(services, sessionId).catch(() => {
+    throw callError(
+      'review-refused',
+      'The session that going back made is deleted. Go back again instead. Nothing was changed.',
+    )
+  })
 }
 
 export interface CommitInput {
@@ -159,18 +166,17 @@ export interface CommitInput {
 }
 
 export async function commitWork(services: AppServices, input: CommitInput): Promise<Commit> {
-  const { session, inFolder } = await resting(services, input.sessionId)
-  const { message, hooks } = input
-  const made = await inFolder(async place => {
+  return atRest(services, input.sessionId, async ({ session, place }) => {
+    const { message, hooks } = input
     // In the folder of the project other changes may be a person's: only files that the session changed.
     const files = input.files ?? (await filesOfSession(session, place))
-    return commitFiles(place.repository, place.folder, { message, files, hooks })
+    const made = await commitFiles(place.repository, place.folder, { message, files, hooks })
+    await session.tellAgent({
+      shown: `Committed ${plural(made.files.length, 'file')} as ${made.commit.slice(0, 9)}.`,
+      note: `The user committed ${made.files.join(', ')} as ${made.commit.slice(0, 9)}: ${firstLine(message)}`,
+    })
+    return made
   })
-  await session.tellAgent({
-    shown: `Committed ${plural(made.files.length, 'file')} as ${made.commit.slice(0, 9)}.`,
-    note: `The user committed ${made.files.join(', ')} as ${made.commit.slice(0, 9)}: ${firstLine(message)}`,
-  })
-  return made
 }
 
 export interface MergeInput {
@@ -180,104 +186,34 @@ export interface MergeInput {
 }
 
 export async function mergeWork(services: AppServices, input: MergeInput): Promise<MergeResult> {
-  const { session, inFolder } = await resting(services, input.sessionId)
-  const branches = await requireBranches(services, session)
-  const { how, message = `Merge ${branches.branch}: ${session.stored.title ?? 'work of a session'}` } = input
-  requireRest(services, session.status.projectRoot)
-  const result = await inFolder(({ repository }) =>
-    how === 'rebase'
-      ? rebaseOnBase(repository, branches)
-      : mergeIntoBase(repository, { ...branches, how, message }),
-  )
-  if (result.kind === 'merged') {
-    const shown =
+  const merge = async ({ session, place: { repository } }: AtRest) => {
+    const branches = await requireBranches(services, session)
+    const { branch, base } = branches
+    const { how, message = `Merge ${branch}: ${session.stored.title ?? 'work of a session'}` } = input
+    const result =
       how === 'rebase'
-        ? `Rebased ${branches.branch} on ${branches.base}.`
-        : `Merged ${branches.branch} into ${branches.base}.`
-    await session.tellAgent({ shown, note: `The user did this: ${shown}` })
+        ? await rebaseOnBase(repository, branches)
+        : await mergeIntoBase(repository, { ...branches, how, message })
+    if (result.kind === 'merged') {
+      const shown = how === 'rebase' ? `Rebased ${branch} on ${base}.` : `Merged ${branch} into ${base}.`
+      await session.tellAgent({ shown, note: `The user did this: ${shown}` })
+    }
+    return result
   }
-  return result
+  return atRest(services, input.sessionId, merge, ({ status }) => [status.projectRoot])
 }
 
 /** The agent gets a message only if there is something to resolve. */
 export async function handConflicts(services: AppServices, sessionId: string): Promise<{ files: string[] }> {
-  const { session, inFolder } = await resting(services, sessionId)
-  const branches = await requireBranches(services, session)
-  const files = await inFolder(({ repository }) => takeConflicts(repository, branches))
+  const { session, base, files } = await atRest(services, sessionId, async ({ session, place }) => {
+    const branches = await requireBranches(services, session)
+    return { session, base: branches.base, files: await takeConflicts(place.repository, branches) }
+  })
   if (files.length > 0)
     await session.send(
-      `The branch ${branches.base} was merged into this one, and these files have conflicts: ${files.join(', ')}. Resolve them so that both intentions are kept, and remove the conflict markers. Do not commit.`,
+      `The branch ${base} was merged into this one, and these files have conflicts: ${files.join(', ')}. Resolve them so that both intentions are kept, and remove the conflict markers. Do not commit.`,
     )
   return { files }
-}
-
-/** A session whose files nobody else is changing now. */
-export async function resting(services: AppServices, sessionId: string) {
-  const session = await liveSession(services, sessionId)
-  const { worktree, projectRoot } = session.status
-  if (worktree?.folder === null)
-    throw callError('worktree-missing', `The worktree ${worktree.id} of this session is not known here.`)
-  requireRest(services, worktree?.folder ?? projectRoot)
-  const inFolder = async <T>(work: (place: WorkPlace) => Promise<T>): Promise<T> => {
-    const result = await services.changes.inWorkFolder(session, async place => ({
-      done: await work({ ...place, repository: forScope(place.repository, sessionId) }),
-    }))
-    if (result !== undefined) return result.done
-    throw callError('review-refused', 'There is no git repository here. Run git init in the project first.')
-  }
-  return { session, inFolder }
-}
-
-export function requireRest({ host }: Pick<AppServices, 'host'>, folder: string): void {
-  const busy = host
-    .statuses()
-    .find(
-      ({ worktree, projectRoot, phase }) => phase !== 'idle' && (worktree?.folder ?? projectRoot) === folder,
-    )
-  if (busy === undefined) return
-  const who = busy.title === null ? 'An agent' : `The agent of "${busy.title}"`
-  throw callError('busy', `${who} is at work in ${folder}. Wait for it, or stop it. Nothing was changed.`)
-}
-
-/** Finishes first what a killed server left half done. */
-export async function movesOf(
-  { host }: Pick<AppServices, 'host'>,
-  { id, status }: Pick<LiveSession, 'id' | 'status'>,
-  { repository }: Pick<WorkPlace, 'repository'>,
-): Promise<FileMoves> {
-  await recoverMoves(host, status.projectRoot)
-  return new FileMoves(repository, id)
-}
-
-/**
- * Finishes what a killed server left half done in the folders of a project that this one owns: once, before the first
- * review or turn. Never rejects, and is not tried again: a later try could meet a move that is being made.
- */
-export function recoverMoves(host: SessionHost, projectRoot: string): Promise<void> {
-  const recovered = RECOVERED.get(host) ?? new Map<string, Promise<void>>()
-  RECOVERED.set(host, recovered)
-  const known =
-    recovered.get(projectRoot) ??
-    finishMoves(host, projectRoot).catch((error: unknown) => host.logFault(error))
-  recovered.set(projectRoot, known)
-  return known
-}
-
-const RECOVERED = new WeakMap<SessionHost, Map<string, Promise<void>>>()
-
-async function finishMoves(host: SessionHost, projectRoot: string): Promise<void> {
-  const repository = await findRepository(projectRoot)
-  if (repository === undefined) return
-  const finish = async (sessionId: string) => {
-    const session = await host.store.get(sessionId).catch(() => undefined)
-    if (session?.projectRoot !== projectRoot) return
-    const worktree = session.worktree === null ? undefined : await host.worktrees.find(session.worktree)
-    const place = session.worktree === null ? repository : worktree && (await findRepository(worktree.folder))
-    if (place !== undefined) await new FileMoves(place, sessionId).recover()
-  }
-  // One that cannot be finished must not keep the others half done.
-  for (const sessionId of await unfinishedMoves(repository))
-    await finish(sessionId).catch((error: unknown) => host.logFault(error))
 }
 
 async function treesOf(

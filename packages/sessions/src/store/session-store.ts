@@ -62,6 +62,7 @@ export interface ForkOptions {
   /** The last event that the fork shares. Default: all events. */
   atSeq?: number
   title?: string
+  id?: string
   /** The worktree that the fork works in. Default: the project's folder. */
   worktree?: string | null
 }
@@ -208,15 +209,16 @@ export class SessionStore {
    * A new session with the same history, up to an event. `forkedFrom.history` says what its agent gets: at the end of
    * the conversation all of it; before that, the conversation up to there if the agent can cut it, else a transcript.
    */
-  async fork(sessionId: string, { atSeq, title, worktree }: ForkOptions = {}): Promise<StoredSession> {
+  async fork(sessionId: string, options: ForkOptions = {}): Promise<StoredSession> {
+    const { atSeq, title, id = randomUUID(), worktree } = options
     const source = await this.resume(sessionId)
     if (worktree === undefined) requireForkable(source)
     const { projectRoot, persona, mode, harness, model, settings } = source
-    const createdAt = this.#now().toISOString()
     const log = await readSessionLog(projectRoot, sessionId, this.#ops)
+    const createdAt = this.#now().toISOString()
     const lastSeq = Math.max(0, Math.min(atSeq ?? Number.POSITIVE_INFINITY, log?.lastSeq ?? 0))
     const empty = newSession({
-      ...{ id: randomUUID(), projectRoot, persona, mode, createdAt, harness, model, settings },
+      ...{ id: requireSessionId(id), projectRoot, persona, mode, createdAt, harness, model, settings },
       title: title ?? (source.title === null ? null : `${source.title} (fork)`),
       ...(worktree === undefined ? {} : { worktree }),
     })
@@ -388,8 +390,7 @@ function formatCursor({ time, id }: Place): string {
 
 function parseCursor(cursor: string | undefined): Place | undefined {
   if (cursor === undefined) return undefined
-  const match = /^(\d{1,16})_([A-Za-z0-9_-]{1,64})$/.exec(cursor)
-  const [, time, id] = match ?? []
+  const [, time, id] = /^(\d{1,16})_([A-Za-z0-9_-]{1,64})$/.exec(cursor) ?? []
   if (time !== undefined && id !== undefined) return { time: Number(time), id }
   throw new StorageError(
     'invalid-id',

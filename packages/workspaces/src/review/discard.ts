@@ -56,7 +56,10 @@ export async function discardChanges(repository: GitRepository, discard: Discard
   const before = await storedFiles(repository, [...names].map(inRepository), objects)
   const wanted = await reversed(repository, { before, patches, objects })
   const trees = await rawTrees(repository, wanted, objects)
-  return new FileMoves(repository, discard.scope).move({ ...trees, what: whatOf(discard.files) })
+  return new FileMoves(repository, discard.scope).move({
+    ...trees,
+    ...{ what: whatOf(discard.files), cause: { kind: 'discard' } },
+  })
 }
 
 function whatOf(files: readonly DiscardedFile[]): string {

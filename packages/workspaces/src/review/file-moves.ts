@@ -6,9 +6,16 @@ import { workspaceError } from '../workspace-error.ts'
 import { blobId, DiskFiles, shownName, type TreeFile } from './disk-files.ts'
 import { readBlobs } from './raw-trees.ts'
 
+/** Why files were changed, and for `back` the turn and the session that goes on from before it. */
+export type MoveCause =
+  | { kind: 'discard' }
+  | { kind: 'fork' }
+  | { kind: 'back'; turnId: string; sessionId: string }
+
 /** Files that were taken back, and can be brought back. */
 export interface FileMove {
   id: string
+  cause: MoveCause
   /** What was done, in one line. */
   what: string
   at: string
@@ -22,36 +29,45 @@ export interface NewMove {
   from: string
   to: string
   what: string
+  cause: MoveCause
 }
+
+/** What a move still needs besides its files, such as the conversation. `direction` is `undo` if they are brought back. */
+export type Settle = (begun: { cause: MoveCause; direction: 'do' | 'undo' }) => Promise<void>
 
 /**
  * Changes files of a work tree in a way that loses nothing. Before the first file is touched, `refs/chirality/moves/…`
  * names a commit with the files as they shall be, whose parent has them as they are. A process that is killed half-way
- * leaves `refs/chirality/moving/…`, and `recover()` finishes the work. A file whose content is not the expected one is
- * never overwritten.
+ * leaves `refs/chirality/moving/…`, and `recover()` finishes the work. A move that fails is taken back, and if that fails
+ * too, it is finished before the next one. A file whose content is not the expected one is never overwritten.
  */
 export class FileMoves {
   readonly #repository: GitRepository
   readonly #disk: DiskFiles
   readonly #scope: string
+  readonly #settle: Settle
 
-  /** `scope` is the id of the session. One caller at a time for each scope. */
-  constructor(repository: GitRepository, scope: string) {
+  /**
+   * `scope` is the id of the session. One caller at a time for each scope. `settle` is called after the files of a move
+   * are written, and may be called again for the same move after a kill.
+   */
+  constructor(repository: GitRepository, scope: string, settle: Settle = async () => {}) {
     this.#repository = forScope(repository, scope)
     this.#disk = new DiskFiles(repository)
     this.#scope = scope
+    this.#settle = settle
   }
 
-  async move({ from, to, what }: NewMove): Promise<FileMove> {
+  async move({ from, to, what, cause }: NewMove): Promise<FileMove> {
+    await this.#finishLast()
     const files = await this.#differing(from, to)
     await this.#requireOnDisk(files)
     const head = await this.#resolve('HEAD')
     const before = await this.#commit(from, head, `Before: ${what}`)
-    const after = await this.#commit(to, before, what)
+    const after = await this.#commit(to, before, `${what}\n\n${JSON.stringify(cause)}\n`)
     const id = `${Date.now().toString(36)}-${randomBytes(3).toString('hex')}`
     await this.#refs([`create ${this.#doneRef(id)} ${after}`, `create ${this.#movingRef} ${after}`])
-    await this.#carryOut(files)
-    await this.#refs([`delete ${this.#movingRef}`])
+    await this.#perform(files, { cause, direction: 'do' }, [`delete ${this.#doneRef(id)} ${after}`])
     await this.#trim()
     return this.#get(id)
   }
@@ -67,7 +83,8 @@ export class FileMoves {
 
   /** Newest first. */
   async list(): Promise<FileMove[]> {
-    const format = '--format=%(refname)%00%(contents:subject)%00%(creatordate:iso-strict)'
+    const format =
+      '--format=%(refname)%00%(contents:subject)%00%(creatordate:iso-strict)%00%(contents:body)%1e'
     const listed = await git(this.#repository, [
       'for-each-ref',
       format,
@@ -76,13 +93,13 @@ export class FileMoves {
     ])
     const rows = listed
       .toString('utf8')
-      .split('\n')
-      .flatMap(line => {
-        const [ref = '', what = '', at = ''] = line.split('\0')
+      .split('\x1e')
+      .flatMap(row => {
+        const [ref = '', what = '', at = '', body = ''] = row.trimStart().split('\0')
         const [state, , id] = ref.replace('refs/chirality/', '').split('/')
         return id === undefined
           ? []
-          : [{ id, what, at, state: state === 'moves' ? 'done' : 'undone' } as const]
+          : [{ id, what, at, cause: causeIn(body), state: state === 'moves' ? 'done' : 'undone' } as const]
       })
     const moves = await Promise.all(
       rows.map(async row => {
@@ -102,11 +119,45 @@ export class FileMoves {
     const files = await this.#differing(`${moving}^^{tree}`, `${moving}^{tree}`)
     for (const { name } of files) await this.#disk.clean(name)
     const left = await this.#carryOut(files)
+    const message = text(await git(this.#repository, ['show', '-s', '--format=%B', moving]))
+    const direction = message.startsWith(BROUGHT_BACK) ? 'undo' : 'do'
+    await this.#settle({ cause: causeIn(message), direction })
     await this.#refs([`delete ${this.#movingRef}`])
     return left
   }
 
+  /** A move of this process that failed half-way, and could not be taken back then. */
+  async #finishLast(): Promise<void> {
+    if ((await this.#resolve(this.#movingRef)) === undefined) return
+    await this.recover().catch((error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error)
+      throw workspaceError(
+        'review-refused',
+        `The last change of files here is half done and cannot be finished: ${why} To give it up: git update-ref -d ${this.#movingRef}`,
+        error,
+      )
+    })
+  }
+
+  /** All of it or nothing: if it fails, the files become as they were, and `giveUp` undoes the refs. */
+  async #perform(files: Differing[], begun: Parameters<Settle>[0], giveUp: string[]): Promise<void> {
+    try {
+      await this.#carryOut(files)
+      await this.#settle(begun)
+    } catch (error) {
+      try {
+        await this.#carryOut(files.map(({ name, from, to }) => ({ name, from: to, to: from })))
+        await this.#refs([`delete ${this.#movingRef}`, ...giveUp])
+      } catch {
+        // The next move finishes this one first.
+      }
+      throw error
+    }
+    await this.#refs([`delete ${this.#movingRef}`])
+  }
+
   async #turn(id: string, state: FileMove['state']): Promise<FileMove> {
+    await this.#finishLast()
     const [ref, other] =
       state === 'done' ? [this.#doneRef(id), this.#undoneRef(id)] : [this.#undoneRef(id), this.#doneRef(id)]
     const commit = ID.test(id) ? await this.#resolve(ref) : undefined
@@ -121,14 +172,16 @@ export class FileMoves {
     const files = await this.#differing(from, to)
     await this.#requireOnDisk(files)
     // The ref of a move that goes back needs a commit whose parent has the files as they are now.
-    const moving = state === 'done' ? await this.#commit(to, commit, 'Brought back') : commit
+    const { cause } = await this.#get(id)
+    const message = `${BROUGHT_BACK}\n\n${JSON.stringify(cause)}\n`
+    const moving = state === 'done' ? await this.#commit(to, commit, message) : commit
     await this.#refs([
       `create ${this.#movingRef} ${moving}`,
       `create ${other} ${commit}`,
       `delete ${ref} ${commit}`,
     ])
-    await this.#carryOut(files)
-    await this.#refs([`delete ${this.#movingRef}`])
+    const direction = state === 'done' ? 'undo' : 'do'
+    await this.#perform(files, { cause, direction }, [`create ${ref} ${commit}`, `delete ${other} ${commit}`])
     return this.#get(id)
   }
 
@@ -238,6 +291,22 @@ export async function unfinishedMoves(repository: GitRepository): Promise<string
 }
 
 const MOVING = 'refs/chirality/moving/'
+const BROUGHT_BACK = 'Brought back'
+
+/** The last line of the message of a move. One of an earlier version has none, and was a discard in all cases but few. */
+function causeIn(message: string): MoveCause {
+  try {
+    const { kind, turnId, sessionId }: Partial<Record<string, unknown>> = JSON.parse(
+      message.trim().split('\n').at(-1) ?? '',
+    )
+    if (kind === 'fork') return { kind }
+    if (kind === 'back' && typeof turnId === 'string' && typeof sessionId === 'string')
+      return { kind, turnId, sessionId }
+  } catch {
+    // No such line.
+  }
+  return { kind: 'discard' }
+}
 
 /** So that a git that outlives its server is found by `recover()`, and waited for. */
 export function forScope(repository: GitRepository, scope: string): GitRepository {

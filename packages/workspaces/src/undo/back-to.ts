@@ -1,7 +1,7 @@
 import { type GitRepository, git } from '../git/git.ts'
 import { snapshotEnvironment } from '../git/snapshot.ts'
 import { byteName, shownName, type TreeFile } from '../review/disk-files.ts'
-import { type FileMove, FileMoves, listOf, parseRaw } from '../review/file-moves.ts'
+import { type FileMove, type FileMoves, listOf, type MoveCause, parseRaw } from '../review/file-moves.ts'
 import { rawTrees, storedFiles } from '../review/raw-trees.ts'
 import { workspaceError } from '../workspace-error.ts'
 
@@ -44,13 +44,22 @@ export async function filesOfTurns(
   return [...new Set(changes.map(({ name }) => inProject(repository, shownName(name))))]
 }
 
+export interface GoBack extends BackTo {
+  /** Files that a person changed since, and that are restored all the same. */
+  overwrite: string[]
+  what: string
+  cause: MoveCause
+}
+
 /**
  * Restores what the turns changed. A file that a person changed since stays as it is, unless it is in `overwrite`; a
- * file that no turn changed is not touched. Null if there is nothing to restore.
+ * file that no turn changed is not touched. Null if no file had to change, except for `back`: its conversation goes back
+ * in any case, and the move is what undoes it.
  */
 export async function goBack(
   repository: GitRepository,
-  { overwrite, scope, what, ...back }: BackTo & { overwrite: string[]; scope: string; what: string },
+  moves: FileMoves,
+  { overwrite, what, cause, ...back }: GoBack,
 ): Promise<FileMove | null> {
   const { wanted, changedSince, objects } = await compare(repository, back)
   const allowed = new Set(overwrite.map(file => byteName(inRepository(repository, file))))
@@ -61,10 +70,10 @@ export async function goBack(
       `${listOf(unknown.map(shownName))} is not a file that these turns changed. Nothing was changed.`,
     )
   for (const name of changedSince) if (!allowed.has(name)) wanted.delete(name)
-  if (wanted.size === 0) return null
+  if (wanted.size === 0 && cause.kind !== 'back') return null
   const trees = await rawTrees(repository, wanted, objects)
-  if (trees.from === trees.to) return null
-  return new FileMoves(repository, scope).move({ ...trees, what })
+  if (trees.from === trees.to && cause.kind !== 'back') return null
+  return moves.move({ ...trees, what, cause })
 }
 
 async function compare(

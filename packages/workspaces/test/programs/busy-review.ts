@@ -36,8 +36,8 @@ for (let round = 0; ; round += 1) {
   const all = files.map(file => ({ path: file }))
   const move = await discardChanges(repository, { from, to: after, stateFolder, scope, files: all })
   await moves.undo(move.id)
-  const back = { turns: [{ before, after }], stateFolder, overwrite: [], scope, what: 'Back' }
-  const gone = await goBack(repository, back)
+  const back = { turns: [{ before, after }], stateFolder, overwrite: [], what: 'Back' }
+  const gone = await goBack(repository, moves, { ...back, cause: { kind: 'fork' } })
   if (gone) await moves.undo(gone.id)
   await commitFiles(repository, folder, { message: mark })
   await mergeIntoBase(repository, { branch, base: 'main', how: 'merge', message: 'Merge' })
