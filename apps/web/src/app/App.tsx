@@ -2,14 +2,10 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { notifyOn } from '../notices/notify.ts'
-import { FleetStore } from '../state/fleet/fleet-store.ts'
-import { followFleet } from '../state/fleet/follow-fleet.ts'
+import type { Connection } from '../state/connection.ts'
 import { FleetContext } from '../state/fleet/use-fleet.ts'
-import type { ServerApi } from '../state/server/server-api.ts'
 import { ApiContext } from '../state/server/use-api.ts'
-import { SessionHub } from '../state/session/session-hub.ts'
 import { SessionHubContext } from '../state/session/use-session.ts'
-import { toasts } from '../ui/overlay/toast-store.ts'
 import { ErrorBoundary } from './faults.tsx'
 import { router } from './router.tsx'
 import { openOnNotification, shownSession } from './shown-session.ts'
@@ -18,13 +14,11 @@ import { ServerDown } from './sign-in/ServerDown.tsx'
 const FRESH_MS = 30_000
 
 /** Everything that lives as long as the page. */
-function App({ api }: { api: ServerApi }) {
-  const [fleet] = useState(() => new FleetStore())
-  const [hub] = useState(() => new SessionHub(api, message => toasts.error(message)))
+function App({ connection }: { connection: Connection }) {
+  const { api, fleet, hub } = connection
   const [queries] = useState(
     () => new QueryClient({ defaultOptions: { queries: { staleTime: FRESH_MS, retry: 1 } } }),
   )
-  useEffect(() => followFleet(api, fleet), [api, fleet])
   useEffect(() => notifyOn(fleet, shownSession), [fleet])
   useEffect(openOnNotification, [])
   return (
@@ -43,7 +37,8 @@ function App({ api }: { api: ServerApi }) {
 }
 
 /** The app, unless the server cannot be reached even once: an empty dashboard would say that there is nothing. */
-export function FirstConnection({ api }: { api: ServerApi }) {
+export function FirstConnection({ connection }: { connection: Connection }) {
+  const { api } = connection
   const [reach, setReach] = useState<'trying' | 'failed' | 'reached'>('trying')
   useEffect(
     () =>
@@ -53,5 +48,5 @@ export function FirstConnection({ api }: { api: ServerApi }) {
       }),
     [api],
   )
-  return reach === 'failed' ? <ServerDown /> : <App api={api} />
+  return reach === 'failed' ? <ServerDown /> : <App connection={connection} />
 }

@@ -29,6 +29,23 @@ async function holdCode(page: Page, part: string): Promise<() => void> {
 const field = (page: Page) => page.getByRole('textbox', { name: 'Message' })
 const sent = (calls: unknown[]) => calls.map(input => (input as { message: string }).message)
 
+test('what a page shows is asked for while the code that draws it is still on its way, and once', async () => {
+  const { page, api, close } = await dashboard.open({
+    ...{ path: '/s/s1', serviceWorkers: 'block' },
+    scene: canned => canned.add({ lastTurn: 'completed', lastSeq: 5000 }),
+  })
+  const asked = () => api.called('sessions.history').length
+  await expect.poll(asked).toBe(1)
+  const arrive = await holdCode(page, 'start')
+  await page.reload({ waitUntil: 'commit' })
+  await expect.poll(asked).toBe(2)
+  expect(await page.locator('.sheet').count()).toBe(0)
+  arrive()
+  await field(page).click()
+  expect(asked()).toBe(2)
+  await close()
+})
+
 test('what is written while a message is on its way stays, and is sent after it', async () => {
   const { page, api, complaints, close } = await dashboard.open({
     path: '/s/s1',

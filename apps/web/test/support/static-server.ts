@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 
@@ -29,12 +29,15 @@ export interface StaticServerOptions {
   port?: number
   /** Asked at each request, for builds that change while the server runs. */
   folder?: () => string
+  /** Sends the compressed copies of the build, as the real server does. */
+  compressed?: boolean
 }
 
 /** The built dashboard and the sign-in, under a strict policy. What the page asks by tRPC is answered elsewhere. */
 export async function serveDashboard({
   port: wanted = 0,
   folder = () => DIST,
+  compressed = false,
 }: StaticServerOptions = {}): Promise<StaticServer> {
   const server = createServer(async (request, response) => {
     if (request.method === 'POST' && request.url === '/api/sign-in') {
@@ -57,7 +60,11 @@ export async function serveDashboard({
     const file = path.join(dist, path.normalize(pathname))
     const isFile = file.startsWith(dist) && path.extname(file) !== ''
     try {
-      const body = await readFile(isFile ? file : path.join(dist, 'index.html'))
+      const found = isFile ? file : path.join(dist, 'index.html')
+      const small =
+        compressed && takesBrotli(request) ? await readFile(`${found}.br`).catch(() => null) : null
+      const body = small ?? (await readFile(found))
+      if (small) response.setHeader('content-encoding', 'br')
       response.setHeader('content-security-policy', POLICY)
       response.setHeader('cache-control', 'no-cache')
       if (!isFile) response.setHeader('x-chirality', 'dashboard')
@@ -82,4 +89,8 @@ export async function serveDashboard({
         server.closeAllConnections()
       }),
   }
+}
+
+function takesBrotli({ headers }: IncomingMessage): boolean {
+  return /\bbr\b/.test(String(headers['accept-encoding']))
 }

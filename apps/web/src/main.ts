@@ -1,0 +1,12 @@
+import { Connection } from './state/connection.ts'
+import { startTheme } from './state/kept/theme.ts'
+import { signIn } from './state/sign-in/sign-in.ts'
+
+// The script of the page is small, so that it runs while the rest, which the page names too, is still on its way: by the time
+// that the rest is there, so is what it draws.
+startTheme()
+const result = signIn().then(result => ({
+  result,
+  connection: result.kind === 'signed-in' ? new Connection(result) : null,
+}))
+void import('./app/Start.tsx').then(async ({ start }) => start(await result))
