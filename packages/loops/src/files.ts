@@ -1,10 +1,45 @@
-import { closeSync, constants, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import path from 'node:path'
 import { temporaryName } from '@chirality/sessions'
 
-/** Replaces a file in one step, with the mode that it had. */
-export function replaceFile(file: string, text: string, mode = 0o600): void {
-  const { O_WRONLY, O_CREAT, O_EXCL } = constants
+/** Replaces a file in one step. */
+export function replaceFile(file: string, text: string): void {
   const temporary = temporaryName(file)
+  write(temporary, text, 0o600)
+  renameSync(temporary, file)
+}
+
+/**
+ * The same for a file of the user's, with the mode that it had. What a killed process leaves of it is in `folder`, and
+ * not beside the file.
+ */
+export function replaceUserFile(file: string, text: string, folder: string): void {
+  const { mode } = statSync(file)
+  const temporary = temporaryName(path.join(folder, path.basename(file)))
+  write(temporary, text, mode & 0o777)
+  try {
+    renameSync(temporary, file)
+  } catch (error) {
+    rmSync(temporary)
+    if (!isNodeError(error, 'EXDEV')) throw error
+    const beside = temporaryName(file)
+    write(beside, text, mode & 0o777)
+    renameSync(beside, file)
+  }
+}
+
+function write(temporary: string, text: string, mode: number): void {
+  const { O_WRONLY, O_CREAT, O_EXCL } = constants
   const fd = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL, mode)
   try {
     const bytes = Buffer.from(text)
@@ -13,7 +48,6 @@ export function replaceFile(file: string, text: string, mode = 0o600): void {
   } finally {
     closeSync(fd)
   }
-  renameSync(temporary, file)
 }
 
 /** Undefined if there is no such file. */

@@ -78,6 +78,8 @@ export type JournalEntry =
   | { type: 'task:failed'; task: string; why: string }
   /** A person puts it back, with words for the agent. `fresh`: in a new session and worktree. */
   | { type: 'task:again'; task: string; note: string; fresh?: FreshStart }
+  /** A person asked to take its change back from the loop's branch, which is at `onto`. */
+  | { type: 'revert:start'; task: string; onto: string }
   /** A person took its change back from the loop's branch. */
   | { type: 'task:reverted'; task: string; commit: string }
   /** A person merged the loop's branch, up to these tasks, into another one. */
@@ -123,7 +125,6 @@ export type Stamped<E = JournalEntry> = E & { at: string }
 export class Journal {
   readonly file: string
   readonly #fd: number
-  readonly #listeners = new Set<(entry: Stamped) => void>()
 
   constructor(folder: string) {
     this.file = path.join(folder, 'journal.ndjson')
@@ -132,17 +133,13 @@ export class Journal {
     this.#fd = openSync(this.file, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600)
   }
 
-  add(entry: JournalEntry): Stamped {
-    const stamped = { at: new Date().toISOString(), ...entry }
-    writeSync(this.#fd, `${JSON.stringify(stamped)}\n`)
+  /** What must not be without the other is added at once: a kill leaves all of it or nothing. */
+  add(...entries: JournalEntry[]): Stamped[] {
+    const at = new Date().toISOString()
+    const stamped = entries.map(entry => ({ at, ...entry }))
+    writeSync(this.#fd, stamped.map(entry => `${JSON.stringify(entry)}\n`).join(''))
     fsyncSync(this.#fd)
-    for (const listener of this.#listeners) listener(stamped)
     return stamped
-  }
-
-  onEntry(listener: (entry: Stamped) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
   }
 
   close(): void {

@@ -14,11 +14,12 @@ import {
   type Stamped,
 } from './journal.ts'
 import { Loop } from './loop.ts'
+import { isReverting, LoopBranch } from './loop-branch.ts'
 import { loopError } from './loop-error.ts'
 import type { LoopSettings } from './loop-settings.ts'
 import { applyEntry, foldJournal, type LoopState, type TaskState } from './loop-state.ts'
 import { reportText } from './report.ts'
-import { parseTaskList, slugOf, type Task, untickTask } from './task-list.ts'
+import { parseTaskList, slugOf, type Task } from './task-list.ts'
 import { TaskTree } from './task-tree.ts'
 
 export interface StartOptions {
@@ -52,7 +53,10 @@ export class LoopBook {
     const settings = { ...written, ...options.settings }
     const base = await checkBase(this.#projectRoot)
     if (!options.allowDirty) await this.#requireClean(list)
-    const open = this.list().find(loop => loop.list === list && !isOver(loop))
+    // One that came with the project cannot be gone on with.
+    const open = this.list().find(
+      loop => loop.list === list && !isOver(loop) && this.isOwn(host, loop.loopId),
+    )
     if (open !== undefined)
       throw loopError(
         'loop-running',
@@ -61,13 +65,14 @@ export class LoopBook {
     await host.openProject(this.#projectRoot)
     const loopId = `${slugOf(path.basename(list, path.extname(list))).slice(0, 24)}-${randomBytes(3).toString('hex')}`
     const folder = await ensureChiralityFolder(this.#projectRoot, 'loops', loopId)
+    // Before its journal: one that is there and not this user's could be neither gone on with nor replaced.
+    this.#own(host, loopId)
     const journal = new Journal(folder)
     journal.add({
       ...{ type: 'loop:start', loopId, list, projectRoot: this.#projectRoot, base: base.commit },
       ...{ baseBranch: base.branch, worktreeId: `loop-${loopId}`, settings, by: options.by ?? 'command' },
     })
     journal.close()
-    this.#own(host, loopId)
     return this.#open(host, loopId, options)
   }
 
@@ -121,6 +126,7 @@ export class LoopBook {
     taskId?: string,
   ): Promise<{ commit: string; tasks: TaskState[] }> {
     const state = this.get(id)
+    await this.settle(host, state)
     const task = taskId === undefined ? undefined : requireMerged(state, taskId)
     const { baseBranch, projectRoot, worktreeId } = state
     const { branch } = await host.worktrees.get(worktreeId)
@@ -163,38 +169,36 @@ export class LoopBook {
   /** Takes the change of a task back from the loop's branch, and its tick from the list. */
   async revert(host: SessionHost, id: string, taskId: string): Promise<void> {
     const state = this.get(id)
+    await this.settle(host, state)
     const task = requireMerged(state, taskId)
-    if (task.accepted !== undefined)
+    const { baseBranch, projectRoot } = state
+    const into = task.accepted?.into ?? baseBranch
+    const { merged = '' } = task
+    // A person may have merged it with git, or a process was killed before it said so.
+    const isIn =
+      into !== null && (await (await TaskTree.open(projectRoot)).isIn(merged, `refs/heads/${into}`))
+    if (task.accepted !== undefined || isIn)
       throw loopError(
         'loop-refused',
-        `It is in ${task.accepted.into} already. Take it back there: git revert -m 1 ${task.merged?.slice(0, 10)}`,
+        `It is in ${into} already. Take it back there: git revert -m 1 ${merged.slice(0, 10)}`,
       )
     if (task.task.expect === 'none')
       throw loopError('loop-refused', 'It changed no file: there is nothing to revert.')
-    await host.worktrees.require(state.worktreeId)
-    const worktree = await host.worktrees.get(state.worktreeId)
-    const tree = await TaskTree.open(path.join(worktree.folder, worktree.prefix))
-    await tree.resetTo(state.head)
-    const result = await tree.revert(task.merged ?? '')
-    if (!result.reverted)
-      throw loopError(
-        'loop-refused',
-        `Later tasks changed ${result.files.join(', ')}, too. Revert those first. Nothing was changed.`,
-      )
-    this.#add(state, { type: 'task:reverted', task: taskId, commit: await tree.head() })
-    const text = readIfThere(state.list)
-    if (text !== undefined)
-      replaceFile(
-        state.list,
-        untickTask(text, taskId, path.basename(state.list)),
-        statSync(state.list).mode & 0o777,
-      )
+    await (await LoopBranch.open(host, state)).revert(task, entry => this.#add(state, entry))
+  }
+
+  /** Notes a revert that a killed process made and did not write down: whether there was one. For a loop that does not run. */
+  async settle(host: SessionHost, state: LoopState): Promise<boolean> {
+    const { entries } = state
+    if ([...state.tasks.values()].some(isReverting))
+      await (await LoopBranch.open(host, state)).settle(entry => this.#add(state, entry))
+    return state.entries > entries
   }
 
   /** A fact about a loop that does not run. */
   #add(state: LoopState, entry: JournalEntry): void {
     const journal = new Journal(this.folder(state.loopId))
-    applyEntry(state, journal.add(entry))
+    for (const stamped of journal.add(entry)) applyEntry(state, stamped)
     journal.close()
     replaceFile(path.join(this.folder(state.loopId), 'report.md'), this.report(state))
   }

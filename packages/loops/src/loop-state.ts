@@ -25,6 +25,7 @@ export type TaskStage =
   | { at: 'turn'; fromSeq: number; since: string }
   | { at: 'ended'; reason: string }
   | { at: 'checks'; marker: string; reason: string }
+  | { at: 'passed'; tree: string }
   | { at: 'proved'; commit: string }
   | { at: 'merging'; commit: string; onto: string }
 
@@ -50,13 +51,13 @@ export interface TaskState {
   diff?: DiffStat
   results: CheckRecord[]
   failure?: string
-  /** Of the iteration before, to see whether anything changes. */
-  before?: { tree: string; failure: string }
   parked?: ParkKind
   why?: string
   notes: string[]
   commit?: string
   merged?: string
+  /** The commit of the loop's branch at which a revert of it was begun. */
+  reverting?: string
   flags?: Flag[]
   /** The branch that a person merged it into, and the commit there. */
   accepted?: { into: string; commit: string }
@@ -80,8 +81,10 @@ export interface LoopState {
   by: LoopRunner
   /** How many facts its journal has. */
   entries: number
-  /** Runs in a row that got to nothing. */
+  /** Runs in a row that were over at once and got to nothing. */
   idleRuns: number
+  /** When the last of them began. */
+  lastRunAt?: string
   tasks: Map<string, TaskState>
   iterations: number
   /** Tasks in a row that were not proved. */
@@ -116,10 +119,13 @@ function initial(entry: Extract<Stamped, { type: 'loop:start' }>): LoopState {
 /** Changes the state in place: a loop has thousands of entries. */
 export function applyEntry(state: LoopState, entry: Stamped): void {
   state.entries += 1
-  state.idleRuns = entry.type === 'run:start' ? state.idleRuns + 1 : 0
+  if (entry.type !== 'run:start') state.idleRuns = 0
   switch (entry.type) {
     case 'run:start':
       state.runs += 1
+      // A long turn writes nothing for an hour: a run that lasted is not one that got to nothing.
+      state.idleRuns = hasLasted(state, entry.at) ? 1 : state.idleRuns + 1
+      state.lastRunAt = entry.at
       state.pid = entry.pid
       state.by = entry.by ?? 'command'
       if (entry.settings !== undefined) state.settings = entry.settings
@@ -168,6 +174,12 @@ export function applyEntry(state: LoopState, entry: Stamped): void {
   }
 }
 
+function hasLasted({ lastRunAt }: LoopState, until: string): boolean {
+  return lastRunAt !== undefined && Date.parse(until) - Date.parse(lastRunAt) > IDLE_MS
+}
+
+const IDLE_MS = 60_000
+
 type TaskEntry = Extract<Stamped, { task: string }>
 
 function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void {
@@ -193,14 +205,12 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
       }
       return
     case 'checks:end':
-      if (task.tree !== undefined && task.failure !== undefined)
-        task.before = { tree: task.tree, failure: task.failure }
       task.tree = entry.tree
       task.diff = entry.diff
       task.results = entry.results
       delete task.failure
       if (entry.failure !== undefined) task.failure = entry.failure
-      task.stage = { at: 'rest' }
+      task.stage = entry.failure === undefined ? { at: 'passed', tree: entry.tree } : { at: 'rest' }
       return
     case 'task:proved':
       task.commit = entry.commit
@@ -226,9 +236,13 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
       task.why = entry.why
       state.failures += 1
       return
+    case 'revert:start':
+      task.reverting = entry.onto
+      return
     case 'task:reverted':
       close(task, 'reverted', entry.at)
       task.why = 'Its change was taken back.'
+      delete task.reverting
       state.head = entry.commit
       return
     case 'task:again':
@@ -236,7 +250,7 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
       task.stage = { at: 'rest' }
       task.attempts = 0
       if (entry.note !== '') task.notes.push(entry.note)
-      delete task.before
+      delete task.tree // What follows is not compared with what was before.
       delete task.parked
       delete task.why
       delete task.endedAt
@@ -314,7 +328,8 @@ export interface LoopContext {
   readonly state: LoopState
   readonly folder: string
   readonly signal: AbortSignal
-  record(entry: JournalEntry): void
+  /** All of them, or nothing if the process is killed. */
+  record(...entries: JournalEntry[]): void
   /** What the loop may still spend. */
   rest(): { usd?: number; tokens?: number }
   /** One merge at a time. */

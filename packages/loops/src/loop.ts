@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isCodedError } from '@chirality/core'
 import type { SessionHost } from '@chirality/sessions'
 import { endMarked } from './checks.ts'
-import { readIfThere, replaceFile } from './files.ts'
+import { readIfThere, replaceFile, replaceUserFile } from './files.ts'
 import { Journal, type JournalEntry, type LoopEndReason, type LoopRunner, type Stamped } from './journal.ts'
+import { LoopBranch } from './loop-branch.ts'
 import type { LoopSettings } from './loop-settings.ts'
 import {
   applyEntry,
@@ -16,11 +17,12 @@ import {
   spentOf,
   type TaskOutcome,
   type TaskState,
+  writeBudget,
+  writeProgress,
 } from './loop-state.ts'
 import { reportText } from './report.ts'
 import { parseTaskList, type Task, tickTasks } from './task-list.ts'
 import { TaskRun } from './task-run.ts'
-import { TaskTree } from './task-tree.ts'
 
 export interface LoopOptions {
   host: SessionHost
@@ -86,10 +88,11 @@ export class Loop {
     this.#wake()
   }
 
-  record(entry: JournalEntry): void {
-    const stamped = this.#journal.add(entry)
-    applyEntry(this.state, stamped)
-    this.#options.onEntry?.(stamped)
+  record(...entries: JournalEntry[]): void {
+    for (const stamped of this.#journal.add(...entries)) {
+      applyEntry(this.state, stamped)
+      this.#options.onEntry?.(stamped)
+    }
   }
 
   /** Works until nothing is left that could be worked on, a limit is reached, or it is stopped. */
@@ -146,19 +149,14 @@ export class Loop {
         base,
         id,
       })
-    await host.worktrees.require(id)
     await endMarked(id)
-    // A merge that was cut off is done again by its task.
-    const merging = [...tasks.values()].find(({ stage }) => stage.at === 'merging')
-    if (merging?.stage.at === 'merging') {
-      const { folder, prefix } = await host.worktrees.get(id)
-      await (await TaskTree.open(path.join(folder, prefix))).resetTo(merging.stage.onto)
-    }
-    for (const { status, task, worktreeId } of tasks.values()) {
-      if (status !== 'merged') continue
-      this.#tick(task.id)
+    await (await LoopBranch.open(host, this.state)).settle(entry => this.record(entry))
+    const merged = [...tasks.values()].filter(({ status }) => status === 'merged')
+    this.#tick(merged.map(({ task }) => task.id))
+    writeProgress(this.state, this.#options.folder)
+    writeBudget(this.state, this.#options.folder)
+    for (const { worktreeId } of merged)
       if ((await host.worktrees.find(worktreeId))?.state === 'ready') await host.worktrees.remove(worktreeId)
-    }
   }
 
   async #work(): Promise<{ reason: LoopEndReason; why: string }> {
@@ -270,13 +268,13 @@ export class Loop {
       this.record({ type: 'list:changed', added, changed, removed })
   }
 
-  #tick(id: string): void {
+  #tick(ids: string[]): void {
     const { list } = this.state
     const text = readIfThere(list)
     if (text === undefined) return
     try {
-      const ticked = tickTasks(text, new Set([id]), path.basename(list))
-      if (ticked !== text) replaceFile(list, ticked, statSync(list).mode & 0o777)
+      const ticked = tickTasks(text, new Set(ids), path.basename(list))
+      if (ticked !== text) replaceUserFile(list, ticked, this.#options.folder)
     } catch (error) {
       if (!isCodedError(error)) throw error
     }
@@ -352,14 +350,14 @@ export class Loop {
         folder: this.#options.folder,
         signal: this.#stop.signal,
       },
-      record: entry => this.record(entry),
+      record: (...entries) => this.record(...entries),
       rest: () => this.#rest(),
       merging: work => {
         const next = this.#merging.then(work, work)
         this.#merging = next.catch(() => {})
         return next
       },
-      ticked: id => this.#tick(id),
+      ticked: id => this.#tick([id]),
     }
   }
 }

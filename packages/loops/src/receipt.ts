@@ -57,15 +57,16 @@ export interface ReceiptFacts {
   harness: string | null
   model: string | null
   nativeId: string | null
-  flags: Flag[]
+  /** Null while it is only proved. */
+  merged: string | null
 }
 
-export function makeReceipt({ loop, task, harness, model, nativeId, flags }: ReceiptFacts): Receipt {
+export function makeReceipt({ loop, task, harness, model, nativeId, merged }: ReceiptFacts): Receipt {
   const { id, title, expect, persona = null } = task.task
   return {
     ...{ version: 1, loop: loop.loopId, projectRoot: loop.projectRoot, task: { id, title, expect } },
     ...{ persona, harness, model, sessions: [{ id: task.sessionId, nativeId }] },
-    ...{ base: task.base, commit: task.commit ?? task.base, merged: task.merged ?? null },
+    ...{ base: task.base, commit: task.commit ?? task.base, merged },
     ...{ diff: task.diff ?? { files: 0, insertions: 0, deletions: 0 }, setup: loop.settings.setup },
     checks: task.results.map(({ command, exitCode, ms, bytes, tail }) => ({
       command,
@@ -76,7 +77,7 @@ export function makeReceipt({ loop, task, harness, model, nativeId, flags }: Rec
     })),
     ...{ iterations: task.iterations, tokens: task.spent.tokens, costUsd: task.spent.usd },
     ...{ costIsEstimate: task.spent.isEstimate, startedAt: task.startedAt },
-    ...{ endedAt: task.endedAt ?? new Date().toISOString(), flags },
+    ...{ endedAt: new Date().toISOString(), flags: task.flags ?? [] },
   }
 }
 

@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { isCodedError, type PermissionRequestEvent } from '@chirality/core'
-import { type LiveSession, noteClaudeSession, type SessionHost } from '@chirality/sessions'
+import { type LiveSession, noteClaudeSession } from '@chirality/sessions'
 import { type CheckResult, endMarked, failureOf, hasPassed, recordOf, runCheck } from './checks.ts'
 import { readIfThere, replaceFile } from './files.ts'
 import { findFlags } from './flags.ts'
-import type { ParkKind } from './journal.ts'
+import type { JournalEntry, ParkKind } from './journal.ts'
+import { LoopBranch } from './loop-branch.ts'
 import {
   isUsedUp,
   iterationsLeft,
@@ -19,7 +20,7 @@ import {
 } from './loop-state.ts'
 import { packPrompt, patternsIn } from './prompt.ts'
 import { makeReceipt, writeReceipt } from './receipt.ts'
-import { TaskTree } from './task-tree.ts'
+import { TaskTree, worktreeOf } from './task-tree.ts'
 import {
   eventsAfter,
   firstLine,
@@ -58,9 +59,10 @@ export class TaskRun {
   async #run(): Promise<TaskOutcome> {
     const { host, state, signal } = this.#loop
     const task = this.#task
-    const worktree = await this.#worktree()
+    const worktree = await worktreeOf(host, state, task)
     const folder = path.join(worktree.folder, worktree.prefix)
-    const tree = await TaskTree.open(folder)
+    await TaskTree.gitHasEnded(worktree.id)
+    const tree = await TaskTree.open(folder, worktree.id)
     const live = await this.#session()
     if (task.stage.at === 'checks') await endMarked(task.stage.marker)
     if (!task.isSetUp) {
@@ -71,8 +73,10 @@ export class TaskRun {
     }
     for (;;) {
       if (signal.aborted) return 'stopped'
-      if (task.stage.at === 'proved' || task.stage.at === 'merging') {
-        return await this.#merge(live)
+      if (task.stage.at === 'proved' || task.stage.at === 'merging') return await this.#merge(live)
+      if (task.stage.at === 'passed' && (await tree.stagedTree()) === task.stage.tree) {
+        await this.#commit(tree, live)
+        continue
       }
       if (task.stage.at === 'rest') {
         if (task.attempts >= state.settings.max_attempts)
@@ -85,37 +89,9 @@ export class TaskRun {
         if (outcome !== undefined) return outcome
       }
       if (signal.aborted) return 'stopped'
-      await this.#prove(tree, folder)
-      if (signal.aborted) return 'stopped'
-      if (task.failure === undefined) {
-        await this.#commit(tree, host)
-        continue
-      }
-      const question = questionIn(lastText(live, 0))
-      if (question !== undefined && task.diff?.files === 0) return this.#park('question', question)
-      if (task.before?.tree === task.tree && task.before?.failure === task.failure)
-        return this.#fail(
-          `Two attempts ended with the same files and the same failure. ${firstLine(task.failure)}`,
-        )
+      await this.#prove(tree, folder, live)
+      if (task.status !== 'working') return 'over'
     }
-  }
-
-  async #worktree() {
-    const { host, state } = this.#loop
-    const { worktreeId: id, base, task } = this.#task
-    const found = await host.worktrees.find(id)
-    if (found?.state === 'ready') {
-      await host.worktrees.require(id)
-      return found
-    }
-    if (found !== undefined) return host.worktrees.restore(id)
-    const { worktree } = await host.worktrees.make({
-      projectRoot: state.projectRoot,
-      title: task.title,
-      base,
-      id,
-    })
-    return worktree
   }
 
   async #session(): Promise<LiveSession> {
@@ -221,17 +197,15 @@ export class TaskRun {
     const reason = end?.type === 'turn:end' ? end.reason : 'crashed'
     const { claudeSessionId } = live.stored
     await noteClaudeSession(state.projectRoot, roleOf(task), claudeSessionId)
-    const pattern = patternsIn(lastText(live, fromSeq))
-    record({
-      type: 'iteration:end',
-      task: task.task.id,
-      n: task.iterations,
-      reason,
-      spent: spentIn(live),
-      pattern,
-    })
+    const ended: JournalEntry = {
+      ...{ type: 'iteration:end', task: task.task.id, n: task.iterations, reason, spent: spentIn(live) },
+      pattern: patternsIn(lastText(live, fromSeq)),
+    }
+    // Only this process knows what was asked: the end of the turn is not written down without it.
+    if (asked !== undefined) record(ended, this.#parked(PARK_KIND[asked.kind], requestWords(asked)))
+    else record(ended)
     writeBudget(this.#loop.state, this.#loop.folder)
-    if (asked !== undefined) return this.#park(PARK_KIND[asked.kind], requestWords(asked))
+    if (asked !== undefined) return 'over'
     if (signal.aborted) return 'stopped'
     if (reason === 'budget') {
       if (isUsedUp(this.#loop.rest())) return 'limit'
@@ -259,7 +233,7 @@ export class TaskRun {
   }
 
   /** Runs the checks in the worktree, and writes down what they said. */
-  async #prove(tree: TaskTree, folder: string): Promise<void> {
+  async #prove(tree: TaskTree, folder: string, live: LiveSession): Promise<void> {
     const task = this.#task
     const { record, signal } = this.#loop
     const reason = task.stage.at === 'ended' || task.stage.at === 'checks' ? task.stage.reason : 'completed'
@@ -282,13 +256,20 @@ export class TaskRun {
     if (signal.aborted) return
     failures.push(...results.filter(result => !hasPassed(result)).map(failureOf))
     if ((await tree.stagedTree()) !== staged) failures.push('A check changed what is staged for the commit.')
-    const failure = failures.join('\n\n')
-    if (failure !== '') replaceFile(this.#file('outputs', task.iterations), failure)
-    record({
+    const output = failures.join('\n\n')
+    if (output !== '') replaceFile(this.#file('outputs', task.iterations), output)
+    const failure = output.slice(0, MAX_JOURNAL_TEXT)
+    const ended: JournalEntry = {
       ...{ type: 'checks:end', task: task.task.id, n: task.iterations, tree: staged, diff },
       results: results.map(recordOf),
-      ...(failure === '' ? {} : { failure: failure.slice(0, MAX_JOURNAL_TEXT) }),
-    })
+      ...(failure === '' ? {} : { failure }),
+    }
+    if (failure === '') return record(ended)
+    const question = diff.files === 0 ? questionIn(lastText(live, 0)) : undefined
+    if (question !== undefined) record(ended, this.#parked('question', question))
+    else if (task.tree === staged && task.failure === failure)
+      record(ended, this.#failed(`${SAME_TWICE} ${firstLine(failure)}`))
+    else record(ended)
   }
 
   /** An agent that ticks its own box changes nothing: the list is put back. */
@@ -298,21 +279,19 @@ export class TaskRun {
     return inProject.startsWith('..') ? [] : [path.posix.join(tree.prefix, inProject)]
   }
 
-  async #commit(tree: TaskTree, host: SessionHost): Promise<void> {
+  async #commit(tree: TaskTree, live: LiveSession): Promise<void> {
     const task = this.#task
     const commit = task.task.expect === 'none' ? task.base : await tree.commit(task.task.title)
     const flags = await findFlags(tree, task.base, commit, task.task)
     this.#loop.record({ type: 'task:proved', task: task.task.id, commit, flags })
-    const live = host.openSession(task.sessionId)
-    if (live !== undefined) this.#receipt(live)
+    this.#receipt(live, null)
   }
 
-  #receipt(live: LiveSession): void {
+  #receipt(live: LiveSession, merged: string | null): void {
     const { state, folder } = this.#loop
-    const task = this.#task
-    const { flags = [] } = task
     const { harness, model } = live.status
-    const facts = { loop: state, task, harness, model, nativeId: live.stored.claudeSessionId, flags }
+    const { claudeSessionId: nativeId } = live.stored
+    const facts = { loop: state, task: this.#task, harness, model, nativeId, merged }
     writeReceipt(path.join(folder, 'receipts'), makeReceipt(facts))
   }
 
@@ -323,36 +302,44 @@ export class TaskRun {
     const commit = task.commit ?? task.base
     const name = task.task.id
     return this.#loop.merging(async () => {
-      const worktree = await host.worktrees.get(state.worktreeId)
-      const folder = path.join(worktree.folder, worktree.prefix)
-      const tree = await TaskTree.open(folder)
-      if (task.stage.at === 'merging') await tree.resetTo(task.stage.onto)
-      const onto = await tree.head()
+      const branch = await LoopBranch.open(host, state)
+      let merged = await branch.tree.head()
       if (task.task.expect === 'diff') {
-        record({ type: 'merge:start', task: name, onto })
-        const merge = await tree.merge(
-          commit,
-          `${task.task.title}\n\nTask ${name} of ${path.basename(state.list)}`,
-        )
-        if (!merge.merged)
+        const made = await this.#mergeOnto(branch, commit)
+        if (!made.merged)
           return this.#park(
             'conflict',
-            `It cannot be merged: ${merge.files.join(', ')} changed on the loop's branch, too.`,
+            `It cannot be merged: ${made.files.join(', ')} changed on the loop's branch, too.`,
           )
-        const broken = await this.#checkMerge(folder)
-        if (signal.aborted || broken !== undefined) await tree.resetTo(onto)
+        merged = made.merge
+        const broken = await this.#checkMerge(branch.tree.folder)
+        if (signal.aborted || broken !== undefined) await branch.undo(made.merge, made.onto)
         if (signal.aborted) return 'stopped'
         if (broken !== undefined)
           return this.#park('merge-checks', `Merged with the other tasks it fails. ${broken}`)
       }
-      record({ type: 'task:merged', task: name, commit: await tree.head() })
-      this.#receipt(live)
+      // Before it is said to be merged: what is merged has a receipt that says so.
+      this.#receipt(live, merged)
+      record({ type: 'task:merged', task: name, commit: merged })
       ticked(name)
       writeProgress(state, this.#loop.folder)
       // The commits are on the loop's branch, so nothing of it is lost.
       await host.worktrees.remove(task.worktreeId)
       return 'over'
     })
+  }
+
+  async #mergeOnto(branch: LoopBranch, commit: string) {
+    const { state, record } = this.#loop
+    const { stage, task } = this.#task
+    // Made by a process that was killed, and commits of a person are on top of it.
+    const merge = stage.at === 'merging' ? await branch.tree.mergeOf(commit, stage.onto) : undefined
+    if (stage.at === 'merging' && merge !== undefined)
+      return { merged: true, merge, onto: stage.onto } as const
+    const onto = await branch.tree.head()
+    record({ type: 'merge:start', task: task.id, onto })
+    const message = `${task.title}\n\nTask ${task.id} of ${path.basename(state.list)}`
+    return { ...(await branch.merge(commit, message, onto)), onto }
   }
 
   async #checkMerge(folder: string): Promise<string | undefined> {
@@ -373,18 +360,21 @@ export class TaskRun {
   }
 
   #park(kind: ParkKind, why: string): TaskOutcome {
-    this.#loop.record({
-      type: 'task:parked',
-      task: this.#task.task.id,
-      kind,
-      why: why.slice(0, MAX_JOURNAL_TEXT),
-    })
+    this.#loop.record(this.#parked(kind, why))
     return 'over'
   }
 
+  #parked(kind: ParkKind, why: string): JournalEntry {
+    return { type: 'task:parked', task: this.#task.task.id, kind, why: why.slice(0, MAX_JOURNAL_TEXT) }
+  }
+
   #fail(why: string): TaskOutcome {
-    this.#loop.record({ type: 'task:failed', task: this.#task.task.id, why: why.slice(0, MAX_JOURNAL_TEXT) })
+    this.#loop.record(this.#failed(why))
     return 'over'
+  }
+
+  #failed(why: string): JournalEntry {
+    return { type: 'task:failed', task: this.#task.task.id, why: why.slice(0, MAX_JOURNAL_TEXT) }
   }
 
   #file(kind: 'prompts' | 'outputs', n: number): string {
@@ -394,6 +384,7 @@ export class TaskRun {
   }
 }
 
+const SAME_TWICE = 'Two attempts ended with the same files and the same failure.'
 const MINUTE_MS = 60_000
 /** The host ends a turn at its limit; this is for a turn that only the loop watches. */
 const LATE_MS = 10_000

@@ -1,7 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { hasCode } from '@chirality/core'
-import { findRepository, type GitRepository, git } from '@chirality/workspaces'
+import { findByMarker, MARKER_VARIABLE } from '@chirality/runner'
+import type { SessionHost } from '@chirality/sessions'
+import { findRepository, type GitRepository, git, type Worktree } from '@chirality/workspaces'
 import type { DiffStat } from './journal.ts'
 import { loopError } from './loop-error.ts'
+import type { LoopState, TaskState } from './loop-state.ts'
 
 /** Git in a worktree of a loop. No hook of the repository runs, and nothing is fetched or pushed. */
 export class TaskTree {
@@ -13,10 +17,17 @@ export class TaskTree {
     this.#repository = repository
   }
 
-  static async open(folder: string): Promise<TaskTree> {
+  /** `worktreeId`: so that a git that outlives its process is found by the next one. */
+  static async open(folder: string, worktreeId?: string): Promise<TaskTree> {
     const repository = await findRepository(folder)
     if (repository === undefined) throw loopError('loop-refused', `${folder} is not in a git repository.`)
-    return new TaskTree(folder, repository)
+    const env = worktreeId === undefined ? {} : { env: { [MARKER_VARIABLE]: gitMarker(worktreeId) } }
+    return new TaskTree(folder, { ...repository, ...env })
+  }
+
+  /** A git that outlived its process still writes: it is waited for, because killing it would leave its lock files. */
+  static async gitHasEnded(worktreeId: string): Promise<void> {
+    while ((await findByMarker(gitMarker(worktreeId))).length > 0) await sleep(50)
   }
 
   /** The project below the top of the worktree, with `/`. */
@@ -121,10 +132,46 @@ export class TaskTree {
       if (!hasCode(error, 'git-failed')) throw error
       const unmerged = await this.#run(['diff', '--name-only', '--diff-filter=U', '-z'])
       const files = unmerged.toString('utf8').split('\0').filter(Boolean)
-      await this.#run(['merge', '--abort'], { okCodes: [0, 128] })
+      await this.abortMerge()
       if (files.length === 0) throw error
       return { merged: false, files }
     }
+  }
+
+  /** The merge of a commit that the branch got after `onto`. */
+  async mergeOf(commit: string, onto: string): Promise<string | undefined> {
+    const lines = await this.#text([
+      'rev-list',
+      '--first-parent',
+      '--merges',
+      '--parents',
+      'HEAD',
+      `^${onto}`,
+    ])
+    return lines
+      .split('\n')
+      .map(line => line.split(' '))
+      .find(([, , second]) => second === commit)?.[0]
+  }
+
+  async abortMerge(): Promise<void> {
+    await this.#run(['merge', '--abort'], { okCodes: [0, 128] })
+  }
+
+  /** The commit after `onto` that takes a merge back. */
+  async revertOf(merge: string, onto: string): Promise<string | undefined> {
+    const words = `This reverts commit ${merge}`
+    const found = ['log', '--first-parent', '--format=%H', '--fixed-strings', `--grep=${words}`, 'HEAD']
+    return (await this.#text([...found, `^${onto}`])).split('\n').find(Boolean)
+  }
+
+  async abortRevert(): Promise<void> {
+    await this.#run(['revert', '--abort'], { okCodes: [0, 128] })
+  }
+
+  /** Whether files that git knows are not as in the last commit. */
+  async isChanged(): Promise<boolean> {
+    return (await this.#run(['status', '--porcelain', '--untracked-files=no'], BIG)).length > 0
   }
 
   /** Makes a commit that takes a merge back. The files that stand in the way otherwise, and nothing is changed. */
@@ -138,7 +185,7 @@ export class TaskTree {
       if (!hasCode(error, 'git-failed')) throw error
       const unmerged = await this.#run(['diff', '--name-only', '--diff-filter=U', '-z'])
       const files = unmerged.toString('utf8').split('\0').filter(Boolean)
-      await this.#run(['revert', '--abort'], { okCodes: [0, 128] })
+      await this.abortRevert()
       if (files.length === 0) throw error
       return { reverted: false, files }
     }
@@ -146,6 +193,11 @@ export class TaskTree {
 
   async isAncestor(commit: string, of: string): Promise<boolean> {
     return (await this.#text(['rev-list', '--count', commit, `^${of}`])) === '0'
+  }
+
+  /** False if there is no such branch, too. */
+  async isIn(commit: string, branch: string): Promise<boolean> {
+    return (await this.hasCommit(branch)) && (await this.isAncestor(commit, branch))
   }
 
   async resetTo(commit: string): Promise<void> {
@@ -175,6 +227,23 @@ export class TaskTree {
   #run(args: string[], options: Parameters<typeof git>[2] = {}): Promise<Buffer> {
     return git(this.#repository, args, options)
   }
+}
+
+/** The worktree of a task, made if it is not there. */
+export async function worktreeOf(
+  { worktrees }: Pick<SessionHost, 'worktrees'>,
+  { projectRoot }: LoopState,
+  { worktreeId: id, base, task: { title } }: TaskState,
+): Promise<Worktree> {
+  const found = await worktrees.find(id)
+  if (found === undefined) return (await worktrees.make({ projectRoot, title, base, id })).worktree
+  if (found.state !== 'ready') return worktrees.restore(id)
+  await worktrees.require(id)
+  return found
+}
+
+function gitMarker(worktreeId: string): string {
+  return `loop-git-${worktreeId}`
 }
 
 const SLOW_MS = 120_000

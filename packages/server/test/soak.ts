@@ -1,4 +1,5 @@
-// What is too long for every run: 100,000 broken handshakes and frames each, and 1 GB of events against paused sockets.
+// What is too long for every run: 100,000 broken handshakes and frames each, 1 GB of events against paused sockets, and
+// 1,000 kills of a server in its loops.
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,15 +10,18 @@ import { startServer } from '../src/index.ts'
 import { EventReader } from './support/event-reader.ts'
 import { startFloodedServer } from './support/flooded-server.ts'
 import { sendJunk } from './support/junk.ts'
+import { KillWorld, killAtRandom } from './support/loop-kills.ts'
 import { seeded } from './support/random.ts'
 
 const JUNK = 100_000
 const FLOOD_BYTES = 1024 ** 3
 const READERS = 8
+const KILLS = 1_000
 const MAX_GROWTH_BYTES = 96 * 1024 ** 2
 
 await junk()
 await flood()
+await kills()
 
 async function junk(): Promise<void> {
   const faults: unknown[] = []
@@ -58,4 +62,18 @@ async function flood(): Promise<void> {
   console.log(
     `1 GB of events against ${READERS} paused sockets: ${Math.round(growth / 1024 ** 2)} MB more memory`,
   )
+}
+
+async function kills(): Promise<void> {
+  const world = await KillWorld.open()
+  const seed = Date.now() % 1e9
+  try {
+    const options = { kills: KILLS, random: seeded(seed), parallel: 2 }
+    const reports = await killAtRandom(world, { proved: 16, asking: 2, idle: 2 }, options)
+    const problems = reports.flatMap(report => report.problems)
+    if (problems.length > 0) throw new Error(`seed ${seed}: ${problems.join('; ')}`)
+    console.log(`${KILLS} kills in ${reports.length} loops: every task ended once (seed ${seed})`)
+  } finally {
+    await world.close()
+  }
 }

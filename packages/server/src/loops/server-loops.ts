@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type Loop,
   LoopBook,
-  type LoopSettings,
   type LoopState,
   loopError,
   readJournal,
@@ -14,7 +13,6 @@ import type { z } from 'zod'
 import type {
   acceptance,
   goOn,
-  LoopLimits,
   LoopSummary,
   LoopTaskDetails,
   newLoop,
@@ -22,7 +20,7 @@ import type {
 } from '../contract/loop-calls.ts'
 import { confine } from '../files/confine.ts'
 import type { ProjectRegistry } from '../projects/project-registry.ts'
-import { type Shown, shownLoop, summaryOf, taskDetails } from './shown-loop.ts'
+import { type Shown, shownLoop, summaryOf, taskDetails, withLimits } from './shown-loop.ts'
 
 export interface ServerLoopsOptions {
   host: SessionHost
@@ -116,7 +114,7 @@ export class ServerLoops {
       const book = this.#requireBook(root)
       const opened = await book.start(this.#options.host, file, {
         ...{
-          settings: changed({}, limits),
+          settings: withLimits({}, limits),
           by: 'server',
           onEntry: entry => this.#changed(opened.state.loopId, entry),
         },
@@ -136,7 +134,7 @@ export class ServerLoops {
       if (running === undefined) {
         const { state, book } = await this.#find(loopId)
         const opened = await book.resume(this.#options.host, loopId, {
-          ...{ settings: changed(state.settings, limits ?? {}), by: 'server' },
+          ...{ settings: withLimits(state.settings, limits ?? {}), by: 'server' },
           ...(again === undefined ? {} : { again }),
           onEntry: entry => this.#changed(loopId, entry),
         })
@@ -145,7 +143,7 @@ export class ServerLoops {
       }
       const { loop } = running
       if (again !== undefined) requireAgain(loop.state, again.task)
-      if (limits !== undefined) loop.change(changed(loop.state.settings, limits))
+      if (limits !== undefined) loop.change(withLimits(loop.state.settings, limits))
       if (again !== undefined) loop.again(again.task, again.note)
     })
     return this.summary(loopId)
@@ -248,9 +246,21 @@ export class ServerLoops {
   async #continueAll(): Promise<void> {
     for (const { root } of await this.#options.projects.list()) {
       const states = this.#book(root)?.list() ?? []
-      for (const { loopId } of states.filter(({ by, end }) => by === 'server' && end === undefined))
-        await this.#inTurn(root, () => this.#continue(root, loopId)).catch(this.#options.onFault)
+      for (const { loopId, by, end } of states) {
+        const goesOn = by === 'server' && end === undefined
+        const work = () => (goesOn ? this.#continue(root, loopId) : this.#settle(root, loopId))
+        await this.#inTurn(root, work).catch(this.#options.onFault)
+      }
     }
+  }
+
+  /** A revert that the server before made, and was killed before it said so. */
+  async #settle(root: string, loopId: string): Promise<void> {
+    const book = this.#requireBook(root)
+    const state = book.find(loopId)
+    if (this.#isClosed || this.#running.has(loopId) || state === undefined) return
+    if (!book.isOwn(this.#options.host, loopId)) return
+    if (await book.settle(this.#options.host, state)) this.#changed(loopId)
   }
 
   async #continue(root: string, loopId: string): Promise<void> {
@@ -381,19 +391,6 @@ export class ServerLoops {
     )
     return next
   }
-}
-
-/** Those that a person may set, in the place of what they were. */
-function changed<S extends Partial<LoopSettings>>(settings: S, limits: LoopLimits): S {
-  const all = {
-    ...{ budget_usd: limits.budgetUsd, budget_tokens: limits.budgetTokens, parallel: limits.parallel },
-    ...{ max_iterations: limits.maxIterations, max_minutes: limits.maxMinutes },
-    answer_minutes: limits.answerMinutes,
-  }
-  const next: Record<string, unknown> = { ...settings }
-  // Undefined, and not left out: it takes the place of a limit that there was.
-  for (const [key, value] of Object.entries(all)) if (value !== undefined) next[key] = value ?? undefined
-  return next as S
 }
 
 const MAX_IDLE_RUNS = 3

@@ -5,6 +5,7 @@ import { hasCode } from '@chirality/core'
 import {
   isOver,
   type LoopBook,
+  type LoopSettings,
   type LoopState,
   parseTaskList,
   type Receipt,
@@ -14,7 +15,14 @@ import {
   type Task,
   type TaskState,
 } from '@chirality/loops'
-import type { LoopSummary, LoopTaskDetails, ShownLoop, ShownTask, TaskFile } from '../contract/loop-calls.ts'
+import type {
+  LoopLimits,
+  LoopSummary,
+  LoopTaskDetails,
+  ShownLoop,
+  ShownTask,
+  TaskFile,
+} from '../contract/loop-calls.ts'
 import { listFiles } from '../files/find-files.ts'
 
 export interface Shown {
@@ -119,7 +127,7 @@ function resultOf(done: ReadonlyMap<string, number | null>, command: string): { 
 
 function stageOf({ stage, isSetUp }: TaskState): ShownTask['stage'] {
   if (!isSetUp) return 'set-up'
-  if (stage.at === 'ended') return 'checks'
+  if (stage.at === 'ended' || stage.at === 'passed') return 'checks'
   return stage.at === 'proved' ? 'merging' : stage.at
 }
 
@@ -175,4 +183,17 @@ function counted(text: string, name: string): Omit<TaskFile, 'path'> {
   } catch (error) {
     return { open: 0, done: 0, problem: error instanceof Error ? error.message : String(error) }
   }
+}
+
+/** Those that a person may set, in the place of what they were. */
+export function withLimits<S extends Partial<LoopSettings>>(settings: S, limits: LoopLimits): S {
+  const all = {
+    ...{ budget_usd: limits.budgetUsd, budget_tokens: limits.budgetTokens, parallel: limits.parallel },
+    ...{ max_iterations: limits.maxIterations, max_minutes: limits.maxMinutes },
+    answer_minutes: limits.answerMinutes,
+  }
+  const next: Record<string, unknown> = { ...settings }
+  // Undefined, and not left out: it takes the place of a limit that there was.
+  for (const [key, value] of Object.entries(all)) if (value !== undefined) next[key] = value ?? undefined
+  return next as S
 }

@@ -1,0 +1,106 @@
+import path from 'node:path'
+import type { SessionHost } from '@chirality/sessions'
+import { readIfThere, replaceUserFile } from './files.ts'
+import type { JournalEntry } from './journal.ts'
+import { loopError } from './loop-error.ts'
+import type { LoopState, TaskState } from './loop-state.ts'
+import { untickTask } from './task-list.ts'
+import { TaskTree } from './task-tree.ts'
+
+type Add = (entry: JournalEntry) => void
+
+/**
+ * The loop's branch, in the worktree where proved tasks are merged. A person may commit on it, too: no step here takes a
+ * commit away that the loop did not make.
+ */
+export class LoopBranch {
+  readonly tree: TaskTree
+  readonly #state: LoopState
+
+  private constructor(tree: TaskTree, state: LoopState) {
+    this.tree = tree
+    this.#state = state
+  }
+
+  static async open({ worktrees }: Pick<SessionHost, 'worktrees'>, state: LoopState): Promise<LoopBranch> {
+    await worktrees.require(state.worktreeId)
+    const { folder, prefix } = await worktrees.get(state.worktreeId)
+    return new LoopBranch(await TaskTree.open(path.join(folder, prefix), state.worktreeId), state)
+  }
+
+  /** Undoes a merge that a killed process began, so that its task makes it again, and notes a revert that it made. */
+  async settle(add: Add): Promise<void> {
+    await TaskTree.gitHasEnded(this.#state.worktreeId)
+    for (const task of this.#state.tasks.values()) {
+      if (task.stage.at === 'merging') await this.#undoCutOff(task.stage)
+      if (isReverting(task)) await this.#noteRevert(task, add)
+    }
+  }
+
+  async #undoCutOff({ commit, onto }: { commit: string; onto: string }): Promise<void> {
+    const merge = await this.tree.mergeOf(commit, onto)
+    const head = await this.tree.head()
+    if (head === (merge ?? onto)) await this.tree.resetTo(onto)
+    else if (merge === undefined) await this.tree.abortMerge()
+  }
+
+  async #noteRevert(task: TaskState, add: Add): Promise<void> {
+    const { reverting: onto = '', merged = '' } = task
+    if ((await this.tree.head()) === onto) return this.tree.abortRevert()
+    const commit = await this.tree.revertOf(merged, onto)
+    if (commit !== undefined) this.#reverted(task, commit, add)
+  }
+
+  /** Merges a commit. The merge itself, or the files in conflict, with nothing changed. */
+  async merge(
+    commit: string,
+    message: string,
+    onto: string,
+  ): Promise<{ merged: true; merge: string } | { merged: false; files: string[] }> {
+    const result = await this.tree.merge(commit, message)
+    if (!result.merged) return result
+    return { merged: true, merge: (await this.tree.mergeOf(commit, onto)) ?? (await this.tree.head()) }
+  }
+
+  /** Takes a merge back that was not accepted: as if it had not been, or by a commit if others are on top of it. */
+  async undo(merge: string, onto: string): Promise<void> {
+    if ((await this.tree.head()) === merge) return this.tree.resetTo(onto)
+    const result = await this.tree.revert(merge)
+    if (!result.reverted)
+      throw loopError(
+        'loop-refused',
+        `Commits were added to the loop's branch in ${this.tree.folder} while the checks of the merge ran, and they change ${result.files.join(', ')}, too. Take the merge back there: git revert -m 1 ${merge.slice(0, 10)}`,
+      )
+  }
+
+  /** Takes the change of a proved task back, and its tick from the list. */
+  async revert(task: TaskState, add: Add): Promise<void> {
+    if (await this.tree.isChanged())
+      throw loopError(
+        'loop-refused',
+        `Files in ${this.tree.folder} are changed and not committed. Commit or discard them there, then revert.`,
+      )
+    const { merged = '' } = task
+    add({ type: 'revert:start', task: task.task.id, onto: await this.tree.head() })
+    const result = await this.tree.revert(merged)
+    if (!result.reverted)
+      throw loopError(
+        'loop-refused',
+        `Later commits changed ${result.files.join(', ')}, too. Revert those first. Nothing was changed.`,
+      )
+    this.#reverted(task, await this.tree.head(), add)
+  }
+
+  #reverted({ task: { id } }: TaskState, commit: string, add: Add): void {
+    const { list, projectRoot, loopId } = this.#state
+    const text = readIfThere(list)
+    const folder = path.join(projectRoot, '.chirality', 'loops', loopId)
+    if (text !== undefined) replaceUserFile(list, untickTask(text, id, path.basename(list)), folder)
+    add({ type: 'task:reverted', task: id, commit })
+  }
+}
+
+/** A revert of it was begun, and nothing says that it was made. */
+export function isReverting({ status, reverting }: TaskState): boolean {
+  return status === 'merged' && reverting !== undefined
+}
