@@ -270,7 +270,11 @@ test('what is no message, no known session or no request is answered with what i
   })
   const unknown = { sessionId: 'nobody', cwd: world.project, mcpServers: [] }
   expect(await ask(9, 'session/load', unknown)).toMatchObject({ error: { code: -32_002 } })
-  const { result } = await ask(10, 'session/new', { cwd: world.project, mcpServers: [] })
+  const servers = [{ name: 'tools', command: 'true', args: [], env: [{ name: 'TOKEN', value: 'sk-editor' }] }]
+  const { result } = await ask(10, 'session/new', { cwd: world.project, mcpServers: servers })
+  expect(result).toMatchObject({ _meta: { chirality: { unusedMcpServers: ['tools'] } } })
+  await command.shows('does not use the tool servers of this editor (tools)')
+  expect(command.stdout).not.toContain('sk-editor')
   const { sessionId } = result as { sessionId: string }
   for (const [id, blocks] of [
     [11, []],

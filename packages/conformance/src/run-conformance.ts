@@ -51,7 +51,7 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
       signal.throwIfAborted()
       const answers = findings.length === 0 || findings[0]?.outcome === 'supported'
       const played = answers
-        ? await play(scene, stage, { cast, limitMs })
+        ? await play(scene, stage, { cast, limitMs, signal })
         : nothing(scene, 'Not tried: it does not answer.')
       signal.throwIfAborted()
       for (const finding of played) {
@@ -79,7 +79,7 @@ const LIMIT_MS = 45_000
 async function play(
   scene: Scene,
   stage: Stage,
-  { cast, limitMs }: { cast: Cast; limitMs: number },
+  { cast, limitMs, signal }: { cast: Cast; limitMs: number; signal: AbortSignal },
 ): Promise<Finding[]> {
   const over = new AbortController()
   // A turn that does not even end when it is stopped must not hold up the others. A scene has at most two turns.
@@ -87,12 +87,16 @@ async function play(
     () => nothing(scene, 'It took too long, and could not be stopped.'),
     () => [],
   )
+  // Whoever stops the run does not wait for the scene: clearing the stage ends what it started.
+  const stopped = new Promise<Finding[]>(resolve => {
+    signal.addEventListener('abort', () => resolve([]), { once: true, signal: over.signal })
+  })
   const playing = scene
     .play(stage, cast)
     .catch((error: unknown) =>
       nothing(scene, clip(stage.withoutPaths(error instanceof Error ? error.message : String(error)))),
     )
-  const findings = await Promise.race([playing, late])
+  const findings = await Promise.race([playing, late, stopped])
   over.abort()
   return findings
 }

@@ -147,6 +147,30 @@ describe('an agent of the Agent Client Protocol', () => {
   })
 })
 
+test('a stop does not wait for a turn that is stuck', async () => {
+  const { create, ...rest } = acp('-e', '')
+  const stop = new AbortController()
+  const running = run(
+    {
+      ...rest,
+      create: async options =>
+        new Proxy(await create(options), {
+          get: (harness, key) => {
+            if (key === 'startTurn') return stuck
+            const value: unknown = Reflect.get(harness, key)
+            return typeof value === 'function' ? value.bind(harness) : value
+          },
+        }),
+    },
+    { signal: stop.signal },
+  )
+  async function* stuck() {
+    stop.abort()
+    await new Promise(() => {})
+  }
+  await expect(running).rejects.toMatchObject({ name: 'AbortError' })
+})
+
 test('a program that is missing, and a release that is too old, are refused with what to do', async () => {
   const missing = await run(acpDescriptor({ name: 'x', command: '/nowhere/agent', args: [], env: [] }))
   expect(missing).toMatchObject({ refused: expect.stringContaining('no program'), findings: [] })

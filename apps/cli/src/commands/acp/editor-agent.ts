@@ -72,13 +72,13 @@ export class EditorAgent {
       const session = await this.#reopen(params)
       await session.live.replay()
       void this.#tellCommands(session)
-      return settingsOf(session)
+      return { ...settingsOf(session), ...this.#unused(session, params) }
     },
     'session/resume': async params => {
       const session = await this.#reopen(params)
       await session.live.resume()
       void this.#tellCommands(session)
-      return settingsOf(session)
+      return { ...settingsOf(session), ...this.#unused(session, params) }
     },
     'session/list': params => this.#list(params),
     'session/close': async params => {
@@ -127,10 +127,6 @@ export class EditorAgent {
 
   async #new(params: JsonObject): Promise<JsonObject> {
     const { project, server } = await this.#place(params)
-    if (Array.isArray(params.mcpServers) && params.mcpServers.length > 0)
-      this.#options.tell(
-        'chirality: MCP servers of the editor are not passed on. Add them in Chirality: settings, tool servers.\n',
-      )
     const stored = await callProcedure<StoredSession>(server, 'sessions.create', {
       ...{ project, mode: 'direct', permissionMode: 'default' },
       ...this.#options.newSession,
@@ -139,7 +135,7 @@ export class EditorAgent {
     session.live.follow()
     // After the answer: an editor knows the session only then.
     setImmediate(() => void this.#tellCommands(session))
-    return { sessionId: stored.id, ...settingsOf(session) }
+    return { sessionId: stored.id, ...settingsOf(session), ...this.#unused(session, params) }
   }
 
   async #reopen(params: JsonObject): Promise<OpenSession> {
@@ -233,6 +229,20 @@ export class EditorAgent {
     const currentModeId = modeOf(stored)
     await live.send({ sessionUpdate: 'current_mode_update', currentModeId })
     await live.send({ sessionUpdate: 'config_option_update', configOptions: configOptions(session) })
+  }
+
+  /** Which programs an agent may run is set in Chirality. The answer and a message of the session say what is not used. */
+  #unused({ live }: OpenSession, { mcpServers }: JsonObject): JsonObject {
+    const servers: unknown[] = Array.isArray(mcpServers) ? mcpServers : []
+    const names = servers.map(server =>
+      String((server as { name?: unknown } | null)?.name ?? '?').slice(0, 80),
+    )
+    if (names.length === 0) return {}
+    const text = `Chirality does not use the tool servers of this editor (${names.slice(0, 20).join(', ')}). Add them in Chirality: settings, tool servers.`
+    this.#options.tell(`chirality: ${text}\n`)
+    const notice = { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } }
+    setImmediate(() => void live.send(notice).catch(() => {}))
+    return { _meta: { chirality: { unusedMcpServers: names } } }
   }
 
   async #tellCommands({ live, stored, harness }: OpenSession): Promise<void> {
