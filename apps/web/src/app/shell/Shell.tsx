@@ -50,7 +50,6 @@ export function Shell() {
     if (next !== undefined) void navigate({ to: '/s/$sessionId', params: { sessionId: next } })
   }
   const early = useEarlyKeys(dialog, close)
-  useTitle()
 
   // Who presses Ctrl K goes on typing at once.
   useEffect(() => void setTimeout(preloadDialogs, PREFETCH_MS), [])
@@ -84,6 +83,7 @@ export function Shell() {
   return (
     <ShellContext value={{ dialog, open: setDialog, close }}>
       <div className="shell">
+        <PageTitle />
         <SkipLink />
         <OfflineBanner />
         <div className="shell__side">
@@ -135,8 +135,8 @@ function SkipLink() {
   )
 }
 
-/** The tab says how many wait, so that it can be seen from another one. */
-function useTitle(): void {
+/** The tab says how many wait, so that it can be seen from another one. Apart: it follows every session, the shell none. */
+function PageTitle() {
   const { sessionId } = useParams({ strict: false })
   const status = useStatus(sessionId ?? '')
   const waiting = useFleet().reduce((sum, { pending }) => sum + pending.length, 0)
@@ -144,4 +144,5 @@ function useTitle(): void {
   useEffect(() => {
     document.title = title
   }, [title])
+  return null
 }

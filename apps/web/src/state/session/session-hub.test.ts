@@ -52,7 +52,7 @@ test('a page before the end is sent when it is asked for, once, and as large as 
   answer()?.resolve([envelope(4399), envelope(4400)])
   await soon()
   expect(calls.slice(2)).toEqual(['tail 4401 600 375000'])
-  expect(store.firstSeq).toBe(4399)
+  await expect.poll(() => store.firstSeq).toBe(4399)
   expect(store.get()).toMatchObject({ whole: false, state: { seq: 5000 } })
 })
 

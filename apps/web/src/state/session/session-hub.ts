@@ -67,7 +67,7 @@ export class SessionHub {
     const maxBytes = Math.min(Math.round((TAIL_BYTES * limit) / TAIL_EVENTS), MAX_PAGE_BYTES)
     try {
       const page = await this.#api.readLogBefore(sessionId, store.firstSeq, limit, maxBytes)
-      if (entry.loading === 'page') store.prepend(page)
+      if (entry.loading === 'page') await store.prepend(page)
     } catch (error) {
       this.#onError(error instanceof Error ? error.message : String(error))
     } finally {

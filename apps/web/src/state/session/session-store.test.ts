@@ -87,19 +87,33 @@ test('of a long log the end is shown, and what happens then is added to it', () 
   expect(store.get()).toMatchObject({ whole: false, state: { seq: 6 } })
 })
 
-test('pages before the end are folded in before it, and the first makes it whole', () => {
+test('pages before the end are folded in before it, and the first makes it whole', async () => {
   const store = new SessionStore('s', run => run())
   store.startAtEnd(EVENTS.slice(4))
-  store.prepend(EVENTS.slice(2, 4))
+  await store.prepend(EVENTS.slice(2, 4))
   expect(store.get()).toMatchObject({ whole: false, state: { seq: 6 } })
   expect(store.firstSeq).toBe(3)
-  store.prepend(EVENTS.slice(0, 2))
+  await store.prepend(EVENTS.slice(0, 2))
   const all = new SessionStore('s', run => run())
   all.push(EVENTS)
   expect(store.get()).toEqual(all.get())
   // It goes on as any other from there.
   store.push(log([{ type: 'turn:start', message: 'again' }]).map(envelope => ({ ...envelope, seq: 7 })))
   expect(store.get()).toMatchObject({ whole: true, state: { seq: 7 } })
+})
+
+test('a page before a long end is folded in without holding up the page, with what happens meanwhile', async () => {
+  const piece: Loose = { type: 'chat:delta', messageId: 'm', text: 'x' }
+  const events = log([{ type: 'turn:start', message: 'go' }, ...Array.from({ length: 60_000 }, () => piece)])
+  const store = new SessionStore('s', run => run())
+  store.startAtEnd(events.slice(100, -1))
+  const folding = store.prepend(events.slice(50, 100))
+  expect(store.firstSeq).toBe(101)
+  store.push(events.slice(-1))
+  await folding
+  expect(store.firstSeq).toBe(51)
+  expect(store.get()).toMatchObject({ whole: false, state: { seq: 60_001 } })
+  expect(store.get().state.live.m).toHaveLength(events.length - 50)
 })
 
 test('the end of a log that is loaded whole is shown until the whole has caught up', () => {

@@ -72,12 +72,34 @@ export class SessionStore {
     this.#foldEnd([...envelopes])
   }
 
-  /** A page of what comes before the end. None means that there is nothing before it. */
-  prepend(page: readonly Envelope[]): void {
+  /**
+   * A page of what comes before the end. None means that there is nothing before it. All that is known is folded again with
+   * it; what takes longer than a part of a frame goes on after a pause, so that scrolling and typing do not wait.
+   */
+  async prepend(page: readonly Envelope[]): Promise<void> {
     if (this.#end === null) return
     this.flush()
     const before = page.filter(({ seq }) => seq < this.firstSeq)
-    this.#foldEnd([...before, ...this.#end], before.length === 0)
+    let state = initialSessionState(this.sessionId)
+    let extras = NO_EXTRAS
+    let started = performance.now()
+    for (let folded = 0; folded < before.length + this.#end.length; folded += FOLDED_AT_ONCE) {
+      if (performance.now() - started > MAX_FOLDING_MS) {
+        await pause()
+        // All of the log is being loaded instead, or somebody else came first.
+        if (this.#end === null || (before[0]?.seq ?? 0) >= this.firstSeq) return
+        started = performance.now()
+      }
+      // With what happened meanwhile: it is at the end of what is known.
+      const batch = piece(before, this.#end, folded, FOLDED_AT_ONCE)
+      state = reduceSession(state, batch)
+      extras = foldExtras(extras, batch)
+    }
+    const whole = before.length === 0 || before[0]?.seq === 1
+    this.#end = whole ? null : [...before, ...this.#end]
+    this.#snapshot = { state, extras, loaded: true, whole }
+    this.#shown = this.#snapshot
+    this.#tell()
   }
 
   /** All of the log is to come, from its beginning. What is shown stays until it has caught up. */
@@ -113,8 +135,8 @@ export class SessionStore {
     if (this.#waiting.length > 0) this.#wake()
   }
 
-  #foldEnd(envelopes: Envelope[], isAll = false): void {
-    const whole = isAll || envelopes[0]?.seq === 1
+  #foldEnd(envelopes: Envelope[]): void {
+    const whole = envelopes[0]?.seq === 1
     this.#end = whole ? null : envelopes
     const state = reduceSession(initialSessionState(this.sessionId), envelopes)
     this.#snapshot = { state, extras: foldExtras(NO_EXTRAS, envelopes), loaded: true, whole }
@@ -135,6 +157,26 @@ export class SessionStore {
     this.#scheduled = true
     this.#schedule(() => this.#scheduled && this.flush(MAX_FOLDED))
   }
+}
+
+/** A part of a frame: the rest of it is for drawing. */
+const MAX_FOLDING_MS = 5
+const FOLDED_AT_ONCE = 512
+
+function piece(
+  before: readonly Envelope[],
+  end: readonly Envelope[],
+  from: number,
+  count: number,
+): Envelope[] {
+  const past = Math.max(0, from - before.length)
+  const first = before.slice(from, from + count)
+  return [...first, ...end.slice(past, past + count - first.length)]
+}
+
+/** Until what else the page has to do was done. */
+function pause(): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, 0))
 }
 
 /** How often a page that nobody sees is brought up to date: the browser gives it no frames. */
