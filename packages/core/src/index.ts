@@ -105,7 +105,13 @@ export {
   type HarnessMeta,
   loginWords,
 } from './harness/harness-meta.ts'
-export type { ImportedSession, ListNativeSessionsOptions, NativeSession } from './harness/native-session.ts'
+export type {
+  ConversationFile,
+  ConversationPlace,
+  ImportedSession,
+  ListNativeSessionsOptions,
+  NativeSession,
+} from './harness/native-session.ts'
 export type { TurnProcess, TurnTrace } from './harness/turn-trace.ts'
 export {
   compareVersions,

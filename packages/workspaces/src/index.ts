@@ -67,6 +67,14 @@ export {
   type TurnTreePair,
 } from './undo/back-to.ts'
 export type { WorkspaceErrorCode } from './workspace-error.ts'
+export {
+  type CarriedWork,
+  type PackWork,
+  packWork,
+  type ReceivedWork,
+  type RepositoryMark,
+  repositoryMark,
+} from './worktrees/carried-work.ts'
 export { type Base, checkBase, listBranches } from './worktrees/check-base.ts'
 export { diskUse } from './worktrees/disk-use.ts'
 export type { KeptWork, SetupRecord, Worktree } from './worktrees/worktree-records.ts'

@@ -4,7 +4,13 @@ import type { PermissionRequestEvent, UIEvent } from '../events/ui-event.ts'
 import type { HarnessId, Session, TurnOpts } from '../session/session.ts'
 import type { Guard, GuardRule, PermissionDecision } from './decision.ts'
 import type { HarnessMeta } from './harness-meta.ts'
-import type { ImportedSession, ListNativeSessionsOptions, NativeSession } from './native-session.ts'
+import type {
+  ConversationFile,
+  ConversationPlace,
+  ImportedSession,
+  ListNativeSessionsOptions,
+  NativeSession,
+} from './native-session.ts'
 import type { TurnProcess, TurnTrace } from './turn-trace.ts'
 import type { VersionSupport } from './versions.ts'
 
@@ -97,6 +103,15 @@ export interface SessionHarness<M = unknown> extends Harness<M> {
 
   /** Imports one of them as a session, with its history. `cwd` is searched first. Changes nothing. */
   importSession?(nativeSessionId: string, cwd?: string): Promise<ImportedSession>
+
+  /** The agent's own files of a conversation. Empty if it has none any more. Changes nothing. */
+  conversationFiles?(place: ConversationPlace): Promise<ConversationFile[]>
+
+  /**
+   * Puts such files of another machine where the agent of this one looks for them. A file that is there and says
+   * something else is kept under another name.
+   */
+  placeConversation?(place: ConversationPlace, files: readonly ConversationFile[]): Promise<void>
 }
 
 /** The events of a turn, one at a time. A plain async generator is one. */

@@ -29,3 +29,17 @@ export interface ImportedSession {
   /** With the times and turns of the original. A `log:gap` marks a part that could not be read. */
   envelopes: Envelope[]
 }
+
+/** A conversation, and where its agent works. */
+export interface ConversationPlace {
+  nativeSessionId: string
+  cwd: string
+  projectRoot: string
+}
+
+/** A file in which an agent keeps a conversation, to carry it to another machine. */
+export interface ConversationFile {
+  /** Relative to the agent's own folder, with `/`. */
+  name: string
+  content: Uint8Array
+}

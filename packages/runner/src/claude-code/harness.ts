@@ -17,6 +17,7 @@ import { claudeInstallStatus } from './install/install-status.ts'
 import { claudeProjectFiles } from './install/project-files.ts'
 import { discoverClaudeCommands, withSkills } from './install/slash-commands.ts'
 import { ALL_TOOLS } from './launch/args.ts'
+import { claudeConversations } from './native-sessions/carry.ts'
 import { importClaudeSession } from './native-sessions/import.ts'
 import { listClaudeSessions } from './native-sessions/list.ts'
 import { queryClaude } from './run/query.ts'
@@ -68,6 +69,7 @@ function claudeAgent(context: ClaudeContext): HarnessAgent<ClaudeEvent> {
     slashCommands: async (cwd, signal, { trustProject = false } = {}) =>
       withSkills(await discoverClaudeCommands(cwd, context, { signal, trustProject }), cwd, environment),
     projectFiles: cwd => claudeProjectFiles(cwd, environment),
+    conversations: claudeConversations(environment, CLAUDE_META.id),
     nativeSessions: {
       list: options => listClaudeSessions({ ...options, environment }),
       import: (nativeSessionId, cwd) => importClaudeSession(nativeSessionId, { environment, cwd }),

@@ -33,6 +33,7 @@ import { importCodexSession, listCodexSessions } from './native-sessions/native-
 import { checkThread, heldThreadAdvice, isLostThread, refuseUnsupported } from './options/check-query.ts'
 import { unheldRules } from './options/permissions.ts'
 import { type FindCodexOptions, findCodex } from './program/executable.ts'
+import { codexConversations } from './rollouts/rollout-threads.ts'
 import { codexPlan, prewarmCodex } from './turn.ts'
 
 /** Runs Codex: preferably through its app-server, which is kept between turns; otherwise one `exec` for each turn. */
@@ -81,6 +82,7 @@ function codexAgent(context: CodexContext): HarnessAgent<CodexEvent> {
       prewarmCodex(query, { session, context, pool, onProcess, signal }),
     contextUsage: async sessionId => pool.get(sessionId)?.contexts.get(threads.get(sessionId) ?? ''),
     unheldRules,
+    conversations: codexConversations(environment),
     nativeSessions: {
       list: options => listCodexSessions(options, context),
       import: nativeSessionId => importCodexSession(nativeSessionId, context),

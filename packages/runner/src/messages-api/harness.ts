@@ -2,6 +2,7 @@ import type { HarnessInstallStatus } from '@chirality/core'
 import { processEnv } from '../process/system/process-env.ts'
 import { AgentHarness, type HarnessAgent, type Offered } from '../turn/create-harness.ts'
 import type { MessagesApiContext, MessagesApiHarnessConfig } from './config.ts'
+import { transcripts } from './conversation/transcript.ts'
 import { KEY_INSTRUCTIONS, readEndpoint } from './credentials.ts'
 import { MESSAGES_API_CAPABILITIES, MESSAGES_API_META, MESSAGES_API_MODELS } from './descriptor.ts'
 import type { MessagesApiEvent } from './log/native-event.ts'
@@ -38,6 +39,7 @@ export function messagesApiAgent(config: MessagesApiHarnessConfig): HarnessAgent
       release: async sessionId => grants.forget(sessionId),
       close: async () => grants.clear(),
     },
+    conversations: transcripts,
     setMode: async (_sessionId, mode, connection) => {
       if (connection instanceof LoopConnection) connection.setPermissionMode(mode)
     },

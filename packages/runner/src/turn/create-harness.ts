@@ -22,6 +22,11 @@ import {
   type TurnTrace,
   type UIEvent,
 } from '@chirality/core'
+import {
+  type ConversationKeeper,
+  readConversation,
+  writeConversation,
+} from '../native-sessions/conversation-files.ts'
 import type { Connection, TurnPlan } from './connection.ts'
 import { emitted } from './emitted.ts'
 import { Turn } from './turn.ts'
@@ -34,7 +39,7 @@ import { turnQuery } from './turn-query.ts'
 //     installStatus(), query(query),           without a session
 //     plan({ session, turnId, query, opts }),  one turn: `prompt()` checks the message, `open()` gives a Connection
 //     adopt?({ session, trace, opts }),        one turn of an earlier Chirality
-//     kept?, prewarm?, setMode?, contextUsage?, nativeSessions?, slashCommands?, projectFiles?, unheldRules?
+//     kept?, prewarm?, setMode?, contextUsage?, nativeSessions?, conversations?, slashCommands?, projectFiles?, unheldRules?
 //   })
 //
 // An agent that runs one process for each turn writes no Connection: `processPlan({ program, ... })` makes the plan from a
@@ -66,6 +71,7 @@ export interface HarnessAgent<M = unknown> {
   readonly projectFiles?: SessionHarness['projectFiles']
   readonly unheldRules?: SessionHarness['unheldRules']
   readonly nativeSessions?: NativeSessions
+  readonly conversations?: ConversationKeeper
 }
 
 /** The input of `plan()`. */
@@ -119,6 +125,8 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
   readonly unheldRules?: Offered<'unheldRules'>
   readonly listNativeSessions?: Offered<'listNativeSessions'>
   readonly importSession?: Offered<'importSession'>
+  readonly conversationFiles?: Offered<'conversationFiles'>
+  readonly placeConversation?: Offered<'placeConversation'>
   readonly #agent: HarnessAgent<M>
   readonly #turns = new Map<string, Turn>()
   /** Agents that are started ahead of their session's turn. Stopping that turn also cancels the start. */
@@ -129,7 +137,8 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
   constructor(agent: HarnessAgent<M>) {
     this.#agent = agent
     this.id = agent.meta.id
-    const { adopt, prewarm, setMode, contextUsage, projectFiles, unheldRules, nativeSessions } = agent
+    const { adopt, prewarm, setMode, contextUsage, projectFiles, unheldRules } = agent
+    const { nativeSessions, conversations } = agent
     if (adopt) {
       this.adoptTurn = (session, trace, opts = {}) =>
         this.#events(session, () => {
@@ -146,6 +155,10 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
     if (contextUsage) this.contextUsage = sessionId => contextUsage.call(agent, sessionId)
     if (projectFiles) this.projectFiles = projectFiles
     if (unheldRules) this.unheldRules = unheldRules
+    if (conversations) {
+      this.conversationFiles = place => readConversation(conversations, place)
+      this.placeConversation = (place, files) => writeConversation(conversations, place, files)
+    }
     if (!nativeSessions) return
     this.listNativeSessions = (options = {}) => nativeSessions.list(options)
     this.importSession = (nativeSessionId, cwd) => nativeSessions.import(nativeSessionId, cwd)

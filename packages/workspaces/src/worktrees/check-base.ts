@@ -87,3 +87,20 @@ async function hasLfsPointers(repository: GitRepository, commit: string): Promis
   const smudge = await git(repository, ['config', '--get', 'filter.lfs.process'], { okCodes: [0, 1] })
   return smudge.toString('utf8').trim() === ''
 }
+
+/** A branch of Chirality's for this work that does not exist yet. */
+export async function freeBranch(repository: GitRepository, slug: string, id: string): Promise<string> {
+  const wanted = `chirality/${slug}`
+  const isTaken = (await resolveCommit(repository, `refs/heads/${wanted}`)) !== undefined
+  return isTaken ? `chirality/${id}` : wanted
+}
+
+export function slugOf(title: string): string {
+  const words = title
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 40)
+    .replace(/^-+|-+$/g, '')
+  return words === '' ? 'work' : words
+}

@@ -14,8 +14,8 @@ import type { KeptWork, Worktree } from './worktree-records.ts'
 export async function keepWork(worktree: Worktree, repository: GitRepository): Promise<KeptWork> {
   const head = await resolveCommit(repository, 'HEAD')
   if (head === undefined) throw notKept(worktree, 'its HEAD names no commit')
-  const { work, files } = await commitFiles(worktree, repository, head)
-  await setRefs(repository, worktree, { head, work })
+  const { work, files } = await commitOfFiles(worktree, repository, head)
+  await setKept(repository, worktree, { head, work })
   return {
     head,
     commits: await countOwnCommits(repository, worktree.branch, head),
@@ -25,6 +25,9 @@ export async function keepWork(worktree: Worktree, repository: GitRepository): P
   }
 }
 
+/** A work tree, in messages. */
+export type WorkPlaceNames = Pick<Worktree, 'folder' | 'branch'>
+
 /** For a worktree whose folder is gone: what its branch still has. */
 export async function keepBranch(
   worktree: Worktree,
@@ -32,7 +35,7 @@ export async function keepBranch(
 ): Promise<KeptWork | undefined> {
   const head = await resolveCommit(repository, `refs/heads/${worktree.branch}`)
   if (head === undefined) return undefined
-  await setRefs(repository, worktree, { head })
+  await setKept(repository, worktree, { head })
   const commits = await countOwnCommits(repository, worktree.branch, head)
   return { head, commits, files: 0, at: new Date().toISOString() }
 }
@@ -58,9 +61,9 @@ function workRef(id: string): string {
   return `refs/chirality/kept/${id}/work`
 }
 
-async function setRefs(
+export async function setKept(
   repository: GitRepository,
-  { id }: Worktree,
+  { id }: Pick<Worktree, 'id'>,
   { head, work }: { head: string; work?: string | undefined },
 ): Promise<void> {
   const lines = [
@@ -70,8 +73,9 @@ async function setRefs(
   await git(repository, ['update-ref', '--stdin'], { input: `${lines.join('\n')}\n` })
 }
 
-async function commitFiles(
-  worktree: Worktree,
+/** The changed and new files that are not ignored as a commit in the form of a stash. None if there are none. */
+export async function commitOfFiles(
+  worktree: WorkPlaceNames,
   repository: GitRepository,
   head: string,
 ): Promise<{ work?: string; files: number }> {
@@ -97,7 +101,7 @@ async function stagedTree(repository: GitRepository): Promise<string | undefined
 }
 
 /** With a copy of the index, so that unchanged files are not read again and the worktree's own index stays. */
-async function treeOfFiles(worktree: Worktree, repository: GitRepository): Promise<string> {
+async function treeOfFiles(worktree: WorkPlaceNames, repository: GitRepository): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), 'chirality-keep-'))
   try {
     const copy = path.join(folder, 'index')
@@ -116,7 +120,11 @@ async function treeOfFiles(worktree: Worktree, repository: GitRepository): Promi
 }
 
 /** A repository inside the worktree would be kept as the id of its commit alone, and its files would be lost. */
-async function refuseNested(worktree: Worktree, repository: GitRepository, tree: string): Promise<void> {
+async function refuseNested(
+  worktree: WorkPlaceNames,
+  repository: GitRepository,
+  tree: string,
+): Promise<void> {
   const listed = await git(repository, ['ls-tree', '-r', '-d', '-z', '--full-tree', tree], {
     maxBytes: MAX_LIST_BYTES,
   })
@@ -127,14 +135,18 @@ async function refuseNested(worktree: Worktree, repository: GitRepository, tree:
   if (nested.length > 0) throw notKept(worktree, `it contains another repository: ${nested.join(', ')}`)
 }
 
-function notKept({ folder }: Worktree, why: string) {
+function notKept({ folder }: WorkPlaceNames, why: string) {
   return workspaceError(
     'worktree-refused',
-    `The worktree ${folder} was not removed, because ${why}. Move what you need, then remove it again.`,
+    `The worktree ${folder} stays as it is, because ${why}. Move what you need, then try again.`,
   )
 }
 
-async function countOwnCommits(repository: GitRepository, branch: string, head: string): Promise<number> {
+export async function countOwnCommits(
+  repository: GitRepository,
+  branch: string,
+  head: string,
+): Promise<number> {
   const others = [`--exclude=${branch}`, '--branches', '--tags', '--remotes']
   return Number(text(await git(repository, ['rev-list', '--count', head, '--not', ...others])))
 }

@@ -6,7 +6,8 @@ import { endMarked, errnoOf, findByMarker, MARKER_VARIABLE } from '@chirality/ru
 import { findRepository } from '../git/find-repository.ts'
 import { type GitRepository, git } from '../git/git.ts'
 import { workspaceError } from '../workspace-error.ts'
-import { type Base, checkBase, resolveCommit } from './check-base.ts'
+import { type ReceivedWork, takeWork } from './carried-work.ts'
+import { type Base, checkBase, freeBranch, resolveCommit, slugOf } from './check-base.ts'
 import { CHECKOUT_TIMEOUT_MS, forgetKept, keepBranch, keepWork, restoreFiles } from './kept-work.ts'
 import {
   isAtWork,
@@ -129,6 +130,16 @@ export class Worktrees {
       const worktree = await this.get(id)
       return worktree.state === 'removed' ? worktree.kept : this.#remove(worktree)
     })
+  }
+
+  /**
+   * Makes a worktree of work that another machine packed. Called again with the same id after a crash, it goes on. The
+   * work is kept from the moment that its commits are here, whatever happens to the folder.
+   */
+  async receive(received: ReceivedWork): Promise<Worktree> {
+    if ((await this.find(received.id)) === undefined)
+      await this.#records.write(await takeWork(received, this.#records.folder))
+    return this.restore(received.id)
   }
 
   /** Makes a removed or missing worktree again, with its branch, its files and what was staged. */
@@ -341,26 +352,10 @@ async function isOrphaned({ repository }: Worktree): Promise<boolean> {
   return !(await exists(path.join(repository, '.git')))
 }
 
-async function freeBranch(repository: GitRepository, slug: string, id: string): Promise<string> {
-  const wanted = `chirality/${slug}`
-  const isTaken = (await resolveCommit(repository, `refs/heads/${wanted}`)) !== undefined
-  return isTaken ? `chirality/${id}` : wanted
-}
-
 /** Only while it is where it was left: a commit that somebody added since stays on its branch. */
 async function deleteBranch(repository: GitRepository, branch: string, commit: string): Promise<void> {
   if ((await resolveCommit(repository, `refs/heads/${branch}`)) !== commit) return
   await git(repository, ['update-ref', '-d', `refs/heads/${branch}`, commit])
-}
-
-function slugOf(title: string): string {
-  const words = title
-    .normalize('NFKD')
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, 40)
-    .replace(/^-+|-+$/g, '')
-  return words === '' ? 'work' : words
 }
 
 async function exists(file: string): Promise<boolean> {

@@ -2,8 +2,10 @@ import { readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 import type { NativeSession } from '@chirality/core'
 import { asNumber, asObject, asObjects, asText, type JsonObject } from '../../common/json.ts'
+import type { ConversationKeeper } from '../../native-sessions/conversation-files.ts'
 import { oneLine } from '../../native-sessions/listing.ts'
 import { readEnds, readLines } from '../../native-sessions/read-lines.ts'
+import { HARNESS_ID } from '../descriptor.ts'
 import { isAboutThread, rolloutTurns } from './rollout-turns.ts'
 import type { ThreadHistory } from './thread.ts'
 
@@ -44,6 +46,29 @@ export async function readRollout(
     updatedAt: new Date(own.modifiedMs).toISOString(),
     turns: rolloutTurns(lines),
     missing,
+  }
+}
+
+/** The files of a thread and of those that it was forked from, below the agent's own folder. */
+export function codexConversations(environment: Record<string, string>): ConversationKeeper {
+  return {
+    harnessId: HARNESS_ID,
+    find: async ({ nativeSessionId }) => {
+      const folder = codexHome(environment)
+      const files = new Map((await rolloutFiles(environment)).map(file => [file.threadId, file]))
+      const names: string[] = []
+      let file = files.get(nativeSessionId)
+      while (file !== undefined && names.length < MAX_FORKS) {
+        names.push(path.relative(folder, file.path))
+        files.delete(file.threadId)
+        const { head } = await readEnds(file.path, LOOK_BYTES).catch(() => ({ head: [] }))
+        const meta = asObject(head.find(line => line.type === 'session_meta')?.payload)
+        file = files.get(asText(asObject(meta.history_base).thread_id) ?? '')
+      }
+      return { folder, names }
+    },
+    folder: async () => codexHome(environment),
+    isName: name => /^sessions\/\d{4}\/\d\d\/\d\d\/[^/]+$/.test(name) && ROLLOUT.test(path.basename(name)),
   }
 }
 

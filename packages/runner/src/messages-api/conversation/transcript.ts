@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { closeSync, constants, openSync, writeFileSync } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { lstat, open } from 'node:fs/promises'
 import path from 'node:path'
 import { HarnessError, type HarnessQuery, NdjsonFramer } from '@chirality/core'
 import { errnoOf } from '../../common/errno.ts'
 import { asObject } from '../../common/json.ts'
+import type { ConversationKeeper } from '../../native-sessions/conversation-files.ts'
 import { ensurePrivateDirectory } from '../../process/spool/private-directory.ts'
 import type { Message } from '../api/messages.ts'
 import { HARNESS_ID } from '../descriptor.ts'
@@ -75,6 +76,19 @@ export async function readTranscript(
   )
   const end = upTo === undefined ? lines.length : 1 + lines.findIndex(line => asObject(line).uuid === upTo)
   return end === 0 && upTo !== undefined ? undefined : withResults(lines.slice(0, end).flatMap(messageOf))
+}
+
+/** For carrying a conversation to another machine. */
+export const transcripts: ConversationKeeper = {
+  harnessId: HARNESS_ID,
+  find: async ({ projectRoot, nativeSessionId }) => {
+    const file = fileOf(projectRoot, nativeSessionId)
+    const isThere = isSessionId(nativeSessionId) && (await lstat(file).catch(() => undefined))?.isFile()
+    return { folder: path.dirname(file), names: isThere ? [path.basename(file)] : [] }
+  },
+  folder: async ({ projectRoot, nativeSessionId }) =>
+    path.dirname(await safeFile(projectRoot, nativeSessionId)),
+  isName: (name, { nativeSessionId }) => isSessionId(nativeSessionId) && name === `${nativeSessionId}.ndjson`,
 }
 
 /** Refuses anything but a regular file: a reader of a named pipe, put there by an agent, would wait forever. */

@@ -1,0 +1,151 @@
+import path from 'node:path'
+import { findRepository } from '../git/find-repository.ts'
+import { type GitRepository, git } from '../git/git.ts'
+import { workspaceError } from '../workspace-error.ts'
+import { checkBase, freeBranch, resolveCommit, slugOf } from './check-base.ts'
+import { CHECKOUT_TIMEOUT_MS, commitOfFiles, countOwnCommits, setKept } from './kept-work.ts'
+import type { Worktree } from './worktree-records.ts'
+
+/** The work of a session, on its way to a clone of the repository on another machine. */
+export interface CarriedWork {
+  head: string
+  /** A commit with the files that were not committed, in the form of a stash. Absent if there were none. */
+  work?: string | undefined
+  files: number
+  branch: string
+  /** The commit that the work began at, and the branch that it goes to. */
+  base: string
+  baseBranch: string | null
+  /** Whether there is a bundle. None is needed if the other clone has all commits. */
+  hasBundle: boolean
+}
+
+export interface PackWork {
+  /** Where the session works. */
+  folder: string
+  base?: string
+  baseBranch?: string | null
+  /** Commits that the other clone has. */
+  haves: readonly string[]
+  /** Where the bundle is written to. */
+  bundle: string
+  /** Names the refs that keep the commits while they are packed. */
+  id: string
+}
+
+/** Packs what the other clone lacks: commits, and files that are not committed and not ignored. Changes no file. */
+export async function packWork({ folder, haves, bundle, id, ...from }: PackWork): Promise<CarriedWork> {
+  const repository = await findRepository(folder)
+  if (repository === undefined)
+    throw workspaceError(
+      'worktree-refused',
+      `${folder} is not in a git repository, so its files cannot be carried.`,
+    )
+  const head = await resolveCommit(repository, 'HEAD')
+  if (head === undefined)
+    throw workspaceError('worktree-refused', 'The repository has no commit yet. Commit something first.')
+  const named = text(await git(repository, ['rev-parse', '--abbrev-ref', 'HEAD']))
+  const branch = named === 'HEAD' ? 'work' : named
+  const { work, files } = await commitOfFiles({ folder, branch }, repository, head)
+  const known = await knownCommits(repository, haves)
+  const refs = [
+    { name: `refs/chirality/carried/${id}/head`, commit: head },
+    ...(work === undefined ? [] : [{ name: `refs/chirality/carried/${id}/work`, commit: work }]),
+  ]
+  const missing = ['rev-list', '--count', ...refs.map(({ commit }) => commit), '--not', ...known]
+  const hasBundle = text(await git(repository, missing)) !== '0'
+  if (hasBundle) {
+    const change = (line: (ref: { name: string; commit: string }) => string) =>
+      git(repository, ['update-ref', '--stdin'], { input: refs.map(line).join('') })
+    await change(({ name, commit }) => `update ${name} ${commit}\n`)
+    try {
+      const names = refs.map(({ name }) => name)
+      await git(repository, ['bundle', 'create', '--quiet', bundle, ...names, '--not', ...known], {
+        timeoutMs: CHECKOUT_TIMEOUT_MS,
+      })
+    } finally {
+      await change(({ name }) => `delete ${name}\n`)
+    }
+  }
+  return {
+    ...{ head, files, branch, hasBundle },
+    ...(work === undefined ? {} : { work }),
+    base: from.base ?? head,
+    baseBranch: from.baseBranch ?? (named === 'HEAD' ? null : named),
+  }
+}
+
+/** By which two clones of one repository know each other: its first commits. */
+export interface RepositoryMark {
+  roots: string[]
+  /** What it has, newest first, so that it need not be sent. */
+  commits: string[]
+}
+
+/** Undefined if a folder is in no repository, or in one without a commit. */
+export async function repositoryMark(folder: string): Promise<RepositoryMark | undefined> {
+  const repository = await findRepository(folder)
+  if (repository === undefined || (await resolveCommit(repository, 'HEAD')) === undefined) return undefined
+  const roots = text(await git(repository, ['rev-list', '--max-parents=0', 'HEAD'], { timeoutMs: 60_000 }))
+  const refs = ['for-each-ref', '--sort=-committerdate', `--count=${MAX_HAVES}`, '--format=%(objectname)']
+  const tips = text(await git(repository, [...refs, 'refs/heads', 'refs/remotes', 'refs/tags']))
+  return { roots: lines(roots).sort(), commits: [...new Set(lines(tips))] }
+}
+
+export interface ReceivedWork {
+  projectRoot: string
+  title: string
+  id: string
+  work: CarriedWork
+  /** The file, if the work has one. */
+  bundle: string
+}
+
+/** Takes the commits into the repository, where a ref keeps them, and gives the record of a worktree to restore. */
+export async function takeWork(received: ReceivedWork, folder: string): Promise<Worktree> {
+  const { projectRoot, title, id, work } = received
+  const { repository, commit, branch: current } = await checkBase(projectRoot)
+  if (work.hasBundle)
+    await git(repository, ['bundle', 'unbundle', path.resolve(received.bundle)], {
+      timeoutMs: CHECKOUT_TIMEOUT_MS,
+    })
+  for (const needed of [work.head, work.work])
+    if (needed !== undefined && (await resolveCommit(repository, needed)) !== needed)
+      throw workspaceError('worktree-refused', `The commit ${needed} of the session did not arrive.`)
+  await setKept(repository, { id }, work)
+  const knows = async (name: string) => (await resolveCommit(repository, name)) !== undefined
+  const isBranch = work.baseBranch !== null && (await knows(`refs/heads/${work.baseBranch}`))
+  const branch = await freeBranch(repository, slugOf(title), id)
+  const at = new Date().toISOString()
+  return {
+    ...{ id, repository: repository.top, prefix: repository.prefix, branch, createdAt: at },
+    folder: path.join(folder, id, path.basename(repository.top)),
+    base: (await knows(work.base)) ? work.base : commit,
+    baseBranch: isBranch ? work.baseBranch : current,
+    state: 'removed',
+    kept: {
+      ...{ head: work.head, files: work.files, at },
+      commits: await countOwnCommits(repository, branch, work.head),
+      ...(work.work === undefined ? {} : { work: work.work }),
+    },
+  }
+}
+
+async function knownCommits(repository: GitRepository, haves: readonly string[]): Promise<string[]> {
+  const asked = haves.filter(name => /^[0-9a-f]{40,64}$/.test(name)).slice(0, MAX_HAVES)
+  if (asked.length === 0) return []
+  const found = await git(repository, ['cat-file', '--batch-check=%(objectname) %(objecttype)'], {
+    input: `${asked.join('\n')}\n`,
+  })
+  return lines(found.toString('utf8')).flatMap(line => /^([0-9a-f]+) commit$/.exec(line)?.[1] ?? [])
+}
+
+function text(output: Buffer): string {
+  return output.toString('utf8').trim()
+}
+
+function lines(output: string): string[] {
+  return output.split('\n').filter(Boolean)
+}
+
+const MAX_HAVES = 500
