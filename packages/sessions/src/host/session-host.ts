@@ -10,6 +10,7 @@ import { PolicyBook } from '../decisions/policy/policy-book.ts'
 import { requireSessionId } from '../files/session-id.ts'
 import { StorageError } from '../files/storage-error.ts'
 import { userDataFolder } from '../files/user-data-folder.ts'
+import { startError } from '../session-errors.ts'
 import type { RawLogRule } from '../spools/raw-log-rule.ts'
 import { listRawLogs, logsToPrune, type RawLog, removeRawLogs } from '../spools/raw-logs.ts'
 import type { SessionStatus } from '../status/session-status.ts'
@@ -21,6 +22,13 @@ import { ProjectTrust } from '../trust/project-trust.ts'
 import { TrustStore } from '../trust/trust-store.ts'
 import type { HostContext, StartingTurn } from '../turns/host-context.ts'
 import { choosePersona } from '../turns/turn-options.ts'
+import {
+  LeavingSessions,
+  type PackOptions,
+  type Parcel,
+  packSession,
+  receiveSession,
+} from './carry-session.ts'
 import { keepable, type NewSession, type SessionHostOptions } from './host-options.ts'
 import type { HostedSession } from './hosted-session.ts'
 import type { LiveSession } from './live-session.ts'
@@ -78,6 +86,7 @@ export class SessionHost {
       guard: (context, mode) => this.decisions.guard(context, mode),
       beforeTurn: turn => this.#prepare(turn),
       allowedSetups: new TrustStore({ home }),
+      leaving: new LeavingSessions(home),
     }
     this.#projects = new OpenProjects(this.#context, {
       address: options.address,
@@ -174,6 +183,58 @@ export class SessionHost {
     const { project } = await this.#projects.get(projectOf(await this.worktrees.get(id)))
     await project.leaveWorktree(id)
     return this.worktrees.remove(id)
+  }
+
+  /**
+   * Ends the agents of an idle session and packs it for another machine. From then on no turn of it begins here, until
+   * `leaveSession` or `keepSession`. A session that was packed before is packed again for the same move.
+   */
+  async packSession(id: string, options: PackOptions): Promise<Parcel> {
+    const { leaving } = this.#context
+    const busy = () =>
+      startError('busy', 'A turn of this session runs. Stop it or wait for its end, then move it.')
+    const before = leaving.get(id)
+    if (before !== undefined && before.to !== options.move.to)
+      throw startError('busy', `This session is being moved to the machine ${before.to} already.`)
+    const session = await this.#hosted(id)
+    if (session.status.phase !== 'idle') throw busy()
+    const move = before ?? options.move
+    leaving.set(id, move)
+    try {
+      if (session.status.phase !== 'idle') throw busy()
+      await this.#stop(id)
+      return await packSession(this.#context, await this.store.resume(id), { ...options, move })
+    } catch (error) {
+      // Another machine may have got what was packed before.
+      if (before === undefined) leaving.clear(id)
+      throw error
+    }
+  }
+
+  /** Makes the session of a parcel in one of this machine's projects. The same parcel makes one session. */
+  async receiveSession(projectRoot: string, parcel: Parcel): Promise<StoredSession> {
+    const { project } = await this.#projects.get(projectRoot)
+    const session = await receiveSession(this.#context, project.projectRoot, parcel)
+    // A session that was moved away and comes back.
+    this.#context.leaving.clear(session.id)
+    await this.#hosted(session.id)
+    return session
+  }
+
+  /** Another machine has the session now. Nothing of it is deleted here: see `SessionStore.leave`. */
+  async leaveSession(id: string): Promise<void> {
+    const move = this.#context.leaving.get(id)
+    const session = await this.store.get(id)
+    if (move === undefined || session === undefined) return
+    await this.store.leave(id, `${id}-${move.id}`)
+    this.#context.leaving.clear(id)
+    if (session.worktree !== null && !(await this.#isUsed(session.worktree, session.projectRoot)))
+      await this.worktrees.remove(session.worktree)
+  }
+
+  /** The move is given up: its target has nothing. */
+  keepSession(id: string): void {
+    this.#context.leaving.clear(id)
   }
 
   /** The raw logs of some projects that a rule does not keep, and those that stay because they are in use. */

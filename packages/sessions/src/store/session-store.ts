@@ -1,23 +1,25 @@
 import { randomUUID } from 'node:crypto'
+import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HarnessId, ImportedSession, Session, SessionMode } from '@chirality/core'
-import { removeIfThere } from '../files/atomic-write.ts'
+import { writeFileAtomic } from '../files/atomic-write.ts'
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { KeyedQueue } from '../files/keyed-queue.ts'
-import { findProjectFolder, realProjectRoot } from '../files/project-folder.ts'
+import { CHIRALITY_FOLDER, ensureProjectFolder, realProjectRoot } from '../files/project-folder.ts'
 import { requireSessionId } from '../files/session-id.ts'
-import { StorageError, toStorageError, withStorageErrors } from '../files/storage-error.ts'
+import { StorageError, withStorageErrors } from '../files/storage-error.ts'
 import { userDataFolder } from '../files/user-data-folder.ts'
 import { removeSessionLog } from '../log/open-logs.ts'
 import { readSessionLog } from '../log/read-log.ts'
+import { EVENTS_FOLDER } from '../log/session-log.ts'
 import { SessionFold } from './fold-session.ts'
 import { FORK_NOTICES, historyOfFork, requireForkable } from './fork-history.ts'
 import { batchesOf, writeWholeLog } from './fork-log.ts'
 import { comparePlaces, type Place, ProjectSessions } from './project-sessions.ts'
 import { noteDeleted } from './project-state.ts'
 import { hasBudget, type SessionSettings } from './session-settings.ts'
-import { SpoolIndex } from './spool-index.ts'
-import { type ForkHistory, newSession, type StoredSession } from './stored-session.ts'
+import { removeTraces } from './session-traces.ts'
+import { type ForkHistory, formatSession, newSession, type StoredSession } from './stored-session.ts'
 import { UserIndex } from './user-index.ts'
 
 export interface SessionStoreOptions {
@@ -96,7 +98,7 @@ export class SessionStore {
     const createdAt = this.#now().toISOString()
     const id = requireSessionId(options.id ?? randomUUID())
     const session = newSession({ ...options, id, projectRoot: root, persona, mode, createdAt })
-    await this.#add(session)
+    await this.add(session)
     return session
   }
 
@@ -110,7 +112,7 @@ export class SessionStore {
     }
     const imported = await writeWholeLog(oneBatch(), { ops: this.#ops, session: empty })
     const kept = { ...imported, claudeSessionId: session.claudeSessionId, updatedAt: session.updatedAt }
-    await this.#add(kept)
+    await this.add(kept)
     return kept
   }
 
@@ -239,7 +241,7 @@ export class SessionStore {
       const forkedFrom = { ...origin, history }
       // Two conversations must not continue under one native id; the harness creates a new one from `forkedFrom`.
       const fork = { ...copied, claudeSessionId: null, updatedAt: createdAt, forkedFrom }
-      await this.#add(fork)
+      await this.add(fork)
       return fork
     } finally {
       log?.close()
@@ -290,13 +292,36 @@ export class SessionStore {
       // The log is deleted first: a session without a log can be deleted again, but a log without a session would
       // restore it.
       await removeSessionLog(projectRoot, sessionId, this.#ops)
-      await this.#removeTraces(projectRoot, sessionId)
+      await removeTraces({ projectRoot, sessionId, ops: this.#ops }, 'remove')
       await project.remove(sessionId)
       this.#userIndex.remove(sessionId)
     })
   }
 
-  #add(session: StoredSession): Promise<void> {
+  /**
+   * Takes a session that another machine has now out of the lists. Its log and its file stay in `.chirality/moved/`, its
+   * raw logs where they are.
+   */
+  async leave(sessionId: string, name: string): Promise<void> {
+    await this.#beforeDelete(sessionId)
+    await this.#inTurn(sessionId, async project => {
+      if (project === undefined) return
+      const { projectRoot } = project.files
+      const folder = await ensureProjectFolder(projectRoot, 'moved')
+      const session = await project.get(sessionId)
+      const log = join(projectRoot, CHIRALITY_FOLDER, EVENTS_FOLDER, `${sessionId}.ndjson`)
+      if (this.#ops.lstat(log)?.isFile()) copyFileSync(log, join(folder, `${name}.ndjson`))
+      if (session !== undefined)
+        await writeFileAtomic(join(folder, `${name}.json`), formatSession(session), { ops: this.#ops })
+      await removeSessionLog(projectRoot, sessionId, this.#ops)
+      await removeTraces({ projectRoot, sessionId, ops: this.#ops }, 'keep')
+      await project.remove(sessionId)
+      this.#userIndex.remove(sessionId)
+    })
+  }
+
+  /** A session that is whole already, with its log. */
+  add(session: StoredSession): Promise<void> {
     return withStorageErrors(session.projectRoot, async () => {
       await this.#project(session.projectRoot).write(session)
       await this.#userIndex.put(session)
@@ -319,33 +344,6 @@ export class SessionStore {
     return withStorageErrors(sessionId, () =>
       this.#queue.run(sessionId, async () => work(this.#projectOf(sessionId))),
     )
-  }
-
-  async #removeTraces(projectRoot: string, sessionId: string): Promise<void> {
-    const prompts = await findProjectFolder(projectRoot, 'prompts')
-    if (prompts !== undefined) this.#removeFiles(prompts, name => name === `${sessionId}-system.txt`)
-    for (const kind of ['queue', 'turns', 'notes']) {
-      const state = await findProjectFolder(projectRoot, 'state', kind)
-      if (state !== undefined) this.#removeFiles(state, name => name.startsWith(`${sessionId}.json`))
-    }
-    await new SpoolIndex(projectRoot, sessionId, this.#ops).remove()
-    const logs = await findProjectFolder(projectRoot, 'logs')
-    if (logs === undefined) return
-    for (const harness of this.#ops.readdir(logs)) {
-      const folder = this.#ops.lstat(join(logs, harness))?.isDirectory() ? join(logs, harness) : undefined
-      const spool = new RegExp(`^\\d{8}T\\d{9}Z-${sessionId}-`)
-      if (folder !== undefined) this.#removeFiles(folder, name => spool.test(name))
-    }
-  }
-
-  #removeFiles(folder: string, isOurs: (name: string) => boolean): void {
-    try {
-      for (const name of this.#ops.readdir(folder)) {
-        if (isOurs(name)) removeIfThere(this.#ops, join(folder, name))
-      }
-    } catch (error) {
-      throw toStorageError(error, folder)
-    }
   }
 
   #project(projectRoot: string): ProjectSessions {

@@ -6,6 +6,7 @@ import type { BudgetBook } from '../budget/budget-book.ts'
 import type { ProjectBudget } from '../budget/project-budget.ts'
 import type { AskContext, PolicyGuard } from '../decisions/ask-context.ts'
 import type { HarnessLog } from '../harness-log/harness-log.ts'
+import type { LeavingSessions } from '../host/carry-session.ts'
 import type { SessionStatus } from '../status/session-status.ts'
 import type { SessionStore } from '../store/session-store.ts'
 import type { ToolServerBook } from '../tool-servers/tool-server-book.ts'
@@ -38,6 +39,8 @@ export interface HostContext {
   /** The user's own tool servers. */
   toolServers: ToolServerBook
   worktrees: Worktrees
+  /** Those that go to another machine. */
+  leaving: LeavingSessions
   /** The set-up files that the user allowed. */
   allowedSetups: TrustStore
   /** Called before the agent of a turn is asked, which waits for it. Resolves with warnings; never rejects. */

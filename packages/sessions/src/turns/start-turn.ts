@@ -225,6 +225,7 @@ export async function prepareTurn(
 ): Promise<PreparedTurn> {
   const { personas, harnesses, consent } = project
   const { session, folders } = view
+  project.leaving.require(session.id)
   if (view.worktree) await project.worktrees.require(view.worktree.id)
   const chosen = await choosePersona(session, consent)
   const persona = chosen?.persona ?? null
