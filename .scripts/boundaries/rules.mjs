@@ -25,7 +25,7 @@ const DOWN = {
     'packages/workspaces',
     'packages/sessions',
   ],
-  'packages/fleet': ['packages/core', 'packages/runner', 'packages/sessions'],
+  'packages/fleet': ['packages/core', 'packages/runner', 'packages/sessions', 'packages/workspaces'],
   'packages/server': [
     'packages/core',
     'packages/runner',

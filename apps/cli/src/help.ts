@@ -34,6 +34,8 @@ export const HELP = `Usage: chirality <command> [options]
   fleet join CODE          Join a fleet with a key that this machine makes; --name NAME
   fleet status             The machines of the fleet
   fleet revoke MACHINE     Take the rights of a machine away
+  fleet move SESSION       Move a session to another machine; --to MACHINE
+  fleet drain MACHINE      Move all its sessions that are not at work; --to MACHINE
       --json                 All of them
   link                     A new link into a server that runs: signs one browser in, once, within 10 minutes
       --port N               Only into the server on this port

@@ -11,6 +11,8 @@ export type FleetErrorCode =
   | 'machine-away'
   /** The machine took the call, perhaps, and did not answer. It is not repeated. */
   | 'machine-silent'
+  /** A session was not moved, and the machine that had it still has it. The message says why. */
+  | 'move-failed'
 
 export function fleetError(
   code: FleetErrorCode,

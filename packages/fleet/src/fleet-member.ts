@@ -1,7 +1,6 @@
-import { availableParallelism, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ProjectLock, SessionHost, SessionLog } from '@chirality/sessions'
+import type { ProjectLock, SessionLog } from '@chirality/sessions'
 import { BEAT_MS } from './claim/presence.ts'
 import { answerJoins, notSetUp, type RunningBroker, startBroker } from './engine/broker.ts'
 import {
@@ -17,8 +16,10 @@ import type { Follower } from './engine/follower.ts'
 import { Link } from './engine/link.ts'
 import { findNatsServer } from './engine/nats-binary.ts'
 import { fleetError } from './fleet-error.ts'
-import { type Beat, type Machine, Machines } from './machines.ts'
+import { type Beat, beatOf, type LocalMachine, type Machine, Machines } from './machines.ts'
 import { Mirror } from './mirror/mirror.ts'
+import { MoveDesk } from './move/move-desk.ts'
+import { type Moved, Moves } from './move/moves.ts'
 import { type RemoteSession, RemoteSessions } from './remote-sessions.ts'
 import { answerCalls, callMachine, fetchBytes, pingMachine, type RemoteCall } from './rpc/calls.ts'
 import { bytesOf, Shipper } from './ship/shipper.ts'
@@ -37,16 +38,6 @@ export interface FleetMemberOptions {
   onNews?: (text: string) => void
 }
 
-/** What a machine brings into the fleet. */
-export interface LocalMachine {
-  host: SessionHost
-  version: string
-  agents: () => Promise<Beat['agents']>
-  /** Answers a call of a hub as this machine's own server would. */
-  answer: (call: RemoteCall) => Promise<unknown>
-  onRemoved: (listener: (sessionId: string) => void) => () => void
-}
-
 /** This machine in its fleet. The broker may be away at any time: agents, logs and the own dashboard go on. */
 export class FleetMember {
   readonly machine: string
@@ -57,6 +48,7 @@ export class FleetMember {
   readonly #machines: Machines
   readonly #remote: RemoteSessions
   readonly #mirror: Mirror
+  readonly #moves: Moves
   readonly #stop = new AbortController()
   readonly #cleanups: (() => unknown)[] = []
   readonly #dirty = new Set<string>()
@@ -89,6 +81,11 @@ export class FleetMember {
     const fetch = (machine: string, session: string, from: number) =>
       fetchBytes(this.#link, machine, { session, from })
     this.#mirror = new Mirror({ folder, fetch })
+    this.#moves = new Moves({
+      folder: join(fleetFolder(options.home), 'moves'),
+      link: () => this.#link,
+      machines: () => this.#machines.list(),
+    })
   }
 
   /** Reads what `fleet init` or `fleet join` wrote, and starts the broker if it is this machine's. */
@@ -163,6 +160,13 @@ export class FleetMember {
     return callMachine(this.#link, this.#require(sessionId), call)
   }
 
+  /** Moves a session, of this machine or another, to a machine that has a clone of its repository. */
+  async move(sessionId: string, to: string): Promise<Moved> {
+    if (this.role !== 'hub') throw fleetError('fleet-refused', 'Sessions are moved by a hub: ask there.')
+    const owner = (await this.#has(sessionId)) ? this.machine : this.#require(sessionId)
+    return this.#moves.move(sessionId, owner, to)
+  }
+
   /** Ships what is left if the broker is there. What it does not get now is shipped at the next start. */
   async close(): Promise<void> {
     const { signal } = this.#stop
@@ -216,11 +220,24 @@ export class FleetMember {
       open: () => local.host.statuses(),
     })
     this.#shipper = shipper
+    const desk = new MoveDesk({
+      ...{
+        host: local.host,
+        machine: this.machine,
+        folder: join(fleetFolder(this.#options.home), 'parcels'),
+      },
+      onLeft: local.left,
+      tell: async session => {
+        this.#dirty.add(session)
+        await this.#tellSessions(link, local)
+      },
+    })
     this.#cleanups.push(
       () => shipper.close(),
       answerCalls(link, this.machine, {
         call: call => local.answer(call),
         bytes: (session, from) => bytesOf(this.#allRoots(local), session, from),
+        moves: desk,
       }),
     )
     this.#options.onNews?.(`This is the ${this.role} ${this.machine} of the fleet at ${this.#member.url}.`)
@@ -233,9 +250,11 @@ export class FleetMember {
       try {
         if (performance.now() - beatAt >= BEAT_MS) {
           beatAt = performance.now()
-          await link.publish(subjects.presence(this.machine), Buffer.from(JSON.stringify(this.#beat(local))))
+          const beat = beatOf(local, { ...this.#options, role: this.role, agents: this.#agents })
+          await link.publish(subjects.presence(this.machine), Buffer.from(JSON.stringify(beat)))
         }
         await this.#tellSessions(link, local)
+        if (this.role === 'hub') await this.#moves.finish()
       } catch (error) {
         if (link.connected && !signal.aborted) this.#options.onFault?.(error)
       }
@@ -311,7 +330,9 @@ export class FleetMember {
     if (session !== undefined) {
       // A copied project has the ids of its sessions: this machine's own are answered here.
       const isOurs = machine === this.machine || (await this.#has(session))
-      if (!isOurs) this.#remote.take(machine, session, Buffer.from(message.body).toString())
+      // The end of a session elsewhere is told also of one that came here.
+      if (!isOurs || message.body.length === 0)
+        this.#remote.take(machine, session, Buffer.from(message.body).toString())
       return
     }
     const isLive = performance.now() > firstLive
@@ -326,20 +347,6 @@ export class FleetMember {
 
   async #has(session: string): Promise<boolean> {
     return (await this.#local?.host.store.get(session).catch(() => undefined)) !== undefined
-  }
-
-  #beat(local: LocalMachine): Beat {
-    const statuses = local.host.statuses()
-    return {
-      role: this.role,
-      version: local.version,
-      labels: [...(this.#options.labels ?? [])],
-      slots: this.#options.slots ?? availableParallelism(),
-      busy: statuses.filter(({ phase }) => phase !== 'idle').length,
-      load: (loadavg()[0] ?? 0) / availableParallelism(),
-      agents: this.#agents,
-      projects: local.host.projects(),
-    }
   }
 
   async #markAll({ host }: LocalMachine): Promise<void> {

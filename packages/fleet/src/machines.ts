@@ -1,5 +1,8 @@
+import { availableParallelism, loadavg } from 'node:os'
+import type { SessionHost } from '@chirality/sessions'
 import { z } from 'zod'
 import { type MachineState, stateOf } from './claim/presence.ts'
+import type { RemoteCall } from './rpc/calls.ts'
 import { isMachineName } from './subjects.ts'
 
 /** What a machine says of itself with each beat. */
@@ -31,6 +34,32 @@ export interface Machine extends Beat {
   state: MachineState
   /** Whether it is the machine that answers. */
   isThis: boolean
+}
+
+/** What a machine brings into the fleet. */
+export interface LocalMachine {
+  host: SessionHost
+  version: string
+  agents: () => Promise<Beat['agents']>
+  /** Answers a call of a hub as this machine's own server would. */
+  answer: (call: RemoteCall) => Promise<unknown>
+  onRemoved: (listener: (sessionId: string) => void) => () => void
+  /** A session went to another machine: the pages of this one hear it. */
+  left: (sessionId: string) => void
+}
+
+/** What this machine says of itself now. */
+export function beatOf(
+  { host, version }: LocalMachine,
+  said: Pick<Beat, 'role' | 'agents'> & { labels?: readonly string[]; slots?: number },
+): Beat {
+  return {
+    ...{ role: said.role, version, labels: [...(said.labels ?? [])], agents: said.agents },
+    slots: said.slots ?? availableParallelism(),
+    busy: host.statuses().filter(({ phase }) => phase !== 'idle').length,
+    load: (loadavg()[0] ?? 0) / availableParallelism(),
+    projects: host.projects(),
+  }
 }
 
 /** The machines of a fleet, as one of them sees them. */

@@ -255,6 +255,7 @@ function fleetLocal(services: AppServices): FleetLocal {
   return {
     ...{ host: own.host, version: own.facts.version, answer: answerWith(caller) },
     onRemoved: listener => own.removed.onRemoved(listener),
+    left: sessionId => own.removed.tell(sessionId),
     agents: async () => {
       const found = await own.harnesses.checkAllInstallStatus()
       return own.harnesses.getAll().map(harness => {

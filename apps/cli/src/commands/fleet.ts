@@ -11,10 +11,10 @@ import {
   revoke as revokeFrom,
 } from '@chirality/fleet'
 import { userDataFolder } from '@chirality/sessions'
-import { EXIT } from '../exit-code.ts'
+import { EXIT, UsageError } from '../exit-code.ts'
 import { chooseAction, noArgument, oneArgument, readOptions, wholeNumber } from '../options.ts'
 import { type Output, tell } from '../output.ts'
-import { callProcedure, runningServers } from '../running-server.ts'
+import { askProcedure, callProcedure, runningServers } from '../running-server.ts'
 
 /** Makes a fleet, lets machines join it and leave it, and shows it. */
 export async function fleet(args: string[], output: Output): Promise<number> {
@@ -23,13 +23,14 @@ export async function fleet(args: string[], output: Output): Promise<number> {
   return run(rest, values, output)
 }
 
-const ACTIONS = { init, invite, join, status, revoke }
+const ACTIONS = { init, invite, join, status, revoke, move, drain }
 
 const OPTIONS = {
   name: { type: 'string' },
   host: { type: 'string' },
   port: { type: 'string' },
   hub: { type: 'boolean' },
+  to: { type: 'string' },
   json: { type: 'boolean' },
 } as const
 
@@ -94,6 +95,72 @@ async function revoke(rest: string[], values: Values, output: Output): Promise<n
   return show(output, values, { revoked: machine }, `${machine} can no longer connect.\n`)
 }
 
+async function move(rest: string[], values: Values, output: Output): Promise<number> {
+  const session = oneArgument(rest, 'the id of the session')
+  const moved = await moveTo(session, targetOf(values))
+  const text = `The session is on ${moved.to} now, in a worktree of its own. ${moved.from} keeps its log in .chirality/moved.\n`
+  return show(output, values, moved, text)
+}
+
+/** Moves every session of a machine that is not at work. */
+async function drain(rest: string[], values: Values, output: Output): Promise<number> {
+  const machine = oneArgument(rest, 'the name of the machine')
+  const to = targetOf(values)
+  const moved: string[] = []
+  const left: { session: string; why: string }[] = []
+  for (const session of await sessionsOf(machine)) {
+    try {
+      await moveTo(session, to)
+      moved.push(session)
+    } catch (error) {
+      left.push({ session, why: error instanceof Error ? error.message : String(error) })
+    }
+  }
+  const lines = left.map(({ session, why }) => `${session} stays: ${why}\n`)
+  const text = `${moved.length} of ${moved.length + left.length} sessions of ${machine} are on ${to} now.\n${lines.join('')}`
+  await show(output, values, { moved, left }, text)
+  return left.length === 0 ? EXIT.done : EXIT.failed
+}
+
+function targetOf({ to }: Values): string {
+  if (to === undefined) throw new UsageError('Name the machine that gets it: --to MACHINE.')
+  return to
+}
+
+async function moveTo(sessionId: string, to: string): Promise<{ from: string; to: string }> {
+  const { server } = await hubServer()
+  return callProcedure(server, 'fleet.move', { sessionId, to })
+}
+
+async function sessionsOf(machine: string): Promise<string[]> {
+  const { server, machines } = await hubServer()
+  const found = machines.find(one => one.machine === machine)
+  if (found === undefined) throw new UsageError(`No machine of the fleet is called ${machine}.`)
+  const ids: string[] = []
+  for (let cursor: string | undefined, isMore = true; isMore; ) {
+    const page = await askProcedure<SessionPage>(server, 'sessions.list', { limit: 100, cursor })
+    ids.push(
+      ...page.sessions.flatMap(one =>
+        (one.machine?.name ?? null) === (found.isThis ? null : machine) ? [one.id] : [],
+      ),
+    )
+    cursor = page.nextCursor
+    isMore = cursor !== undefined
+  }
+  return ids
+}
+
+interface SessionPage {
+  sessions: { id: string; machine?: { name: string } }[]
+  nextCursor?: string
+}
+
+async function hubServer() {
+  const found = await memberServer(userDataFolder())
+  if (found !== undefined) return found
+  throw new UsageError('No server of this machine is in a fleet. Start one: chirality serve --fleet URL')
+}
+
 async function status(rest: string[], values: Values, output: Output): Promise<number> {
   noArgument(rest)
   const home = userDataFolder()
@@ -104,7 +171,7 @@ async function status(rest: string[], values: Values, output: Output): Promise<n
     )
     return EXIT.failed
   }
-  const machines = await machinesOf(home)
+  const machines = (await memberServer(home))?.machines
   const lines = machines?.map(
     ({ machine, state, role, busy, slots, load, isThis }) =>
       `${machine.padEnd(20)} ${state.padEnd(8)} ${role.padEnd(7)} ${busy}/${slots} busy, load ${load.toFixed(2)}${isThis ? ', this machine' : ''}\n`,
@@ -124,11 +191,11 @@ interface ListedMachine {
   isThis: boolean
 }
 
-/** As a running server of this machine sees them. */
-async function machinesOf(home: string): Promise<ListedMachine[] | undefined> {
+/** The server of this machine that is in the fleet, and the machines as it sees them. */
+async function memberServer(home: string) {
   for (const server of await runningServers(home)) {
     const machines = await callProcedure<ListedMachine[]>(server, 'fleet.machines')
-    if (machines.length > 0) return machines
+    if (machines.length > 0) return { server, machines }
   }
   return undefined
 }

@@ -1,6 +1,7 @@
 import { CodedError, isCodedError } from '@chirality/core'
 import type { Link } from '../engine/link.ts'
 import { fleetError } from '../fleet-error.ts'
+import type { MoveDesk, MoveStep } from '../move/move-desk.ts'
 import { subjects } from '../subjects.ts'
 
 /** A call of a hub to the machine that has the session. */
@@ -13,6 +14,8 @@ type Request =
   | ({ kind: 'call'; id: string } & RemoteCall)
   | { kind: 'ping' }
   | { kind: 'bytes'; session: string; from: number }
+  | ({ kind: 'move' } & MoveStep)
+  | { kind: 'parcel'; move: string; from: number }
 
 /**
  * Calls another machine, once. `machine-away` means that nothing was done. `machine-silent` means that it is not known:
@@ -23,7 +26,13 @@ export async function callMachine(
   machine: string,
   call: RemoteCall,
 ): Promise<unknown> {
-  const answer = await ask(link, machine, { kind: 'call', id: crypto.randomUUID(), ...call }, CALL_MS)
+  return answerOf(
+    machine,
+    await ask(link, machine, { kind: 'call', id: crypto.randomUUID(), ...call }, CALL_MS),
+  )
+}
+
+function answerOf(machine: string, answer: Uint8Array | 'silent' | undefined): unknown {
   if (answer === undefined)
     throw fleetError('machine-away', `The machine ${machine} cannot be reached now. Nothing was done.`)
   if (answer === 'silent')
@@ -38,6 +47,21 @@ export async function callMachine(
 }
 
 type CallAnswer = { ok: true; data?: unknown } | { ok: false; code: string; message: string }
+
+/** Asks a machine for a step of a move. */
+export async function askMove(link: Link | undefined, machine: string, step: MoveStep): Promise<unknown> {
+  return answerOf(machine, await ask(link, machine, { kind: 'move', ...step }, MOVE_MS))
+}
+
+/** A piece of a session that is on its way. Empty if the machine has none. */
+export async function fetchParcel(
+  link: Link | undefined,
+  machine: string,
+  { move, from }: { move: string; from: number },
+): Promise<Uint8Array> {
+  const answer = await ask(link, machine, { kind: 'parcel', move, from }, CALL_MS)
+  return isBytes(answer) ? answer : new Uint8Array()
+}
 
 export async function pingMachine(link: Link, machine: string): Promise<boolean> {
   return isBytes(await ask(link, machine, { kind: 'ping' }, PING_MS))
@@ -56,6 +80,7 @@ export async function fetchBytes(
 export interface Answers {
   call: (call: RemoteCall) => Promise<unknown>
   bytes: (session: string, from: number) => Buffer
+  moves: Pick<MoveDesk, 'answer' | 'bytes'>
 }
 
 /** Answers the hubs. The same call, delivered twice, is done once. */
@@ -69,18 +94,24 @@ export function answerCalls(link: Link, machine: string, answers: Answers): () =
       if (!Number.isSafeInteger(from) || from < 0) throw new RangeError('A log has no such place.')
       return answers.bytes(String(request.session), from)
     }
+    if (request.kind === 'parcel') return answers.moves.bytes(String(request.move), Number(request.from))
+    if (request.kind === 'move') {
+      const { kind: _, ...step } = request
+      return Buffer.from(JSON.stringify(await answered(answers.moves.answer(step))))
+    }
     const { id, path, input } = request
     let answer = done.get(id)
     if (answer === undefined) {
-      answer = answers.call({ path, input }).then(
-        (data): CallAnswer => ({ ok: true, data }),
-        (error: unknown): CallAnswer => refusal(error),
-      )
+      answer = answered(answers.call({ path, input }))
       done.set(id, answer)
       if (done.size > MAX_REMEMBERED) done.delete(done.keys().next().value ?? '')
     }
     return Buffer.from(JSON.stringify(await answer))
   })
+}
+
+function answered(work: Promise<unknown>): Promise<CallAnswer> {
+  return work.then((data): CallAnswer => ({ ok: true, data }), refusal)
 }
 
 function refusal(error: unknown): CallAnswer {
@@ -107,4 +138,6 @@ function isBytes(answer: Uint8Array | 'silent' | undefined): answer is Uint8Arra
 /** Starting an agent takes its time. */
 const CALL_MS = 60_000
 const PING_MS = 10_000
+/** Packing and checking out a large repository. The broker lets a machine answer for two minutes. */
+const MOVE_MS = 110_000
 const MAX_REMEMBERED = 1_000

@@ -84,6 +84,12 @@ export const machine = z
   })
   .meta({ id: 'Machine' })
 
+export const movedSession = z.strictObject({
+  session: z.string(),
+  from: z.string().describe('The machine that had it.'),
+  to: z.string(),
+})
+
 export const slashCommand = z.strictObject({
   name: z.string(),
   type: z.enum(['skill', 'slash_command']),

@@ -359,6 +359,10 @@ const session = {
 const fleet = {
   events: { yields: answers.fleetEvent },
   machines: { output: z.array(agents.machine) },
+  move: {
+    input: z.strictObject({ sessionId, to: z.string().min(1).max(100).describe('The name of a machine.') }),
+    output: agents.movedSession,
+  },
 }
 
 export const CALLS = {

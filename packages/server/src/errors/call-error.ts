@@ -30,6 +30,8 @@ type ServerErrorCode =
   | 'outside-project'
   | 'machine-away'
   | 'machine-silent'
+  | 'move-failed'
+  | 'fleet-refused'
 
 /** The status of each code. A code that is not here stays in the server: its caller hears `internal`. */
 export const CALL_STATUS: Record<CallErrorCode, TRPC_ERROR_CODE_KEY> = {
@@ -121,6 +123,8 @@ export const CALL_STATUS: Record<CallErrorCode, TRPC_ERROR_CODE_KEY> = {
 
   'machine-away': 'SERVICE_UNAVAILABLE',
   'machine-silent': 'GATEWAY_TIMEOUT',
+  'move-failed': 'CONFLICT',
+  'fleet-refused': 'FORBIDDEN',
 }
 
 /** A call that cannot be done, in words for the one who called. */

@@ -2,7 +2,7 @@ import { CodedError } from '@chirality/core'
 import type { SessionHost, SessionLog, SessionStatus, StoredSession } from '@chirality/sessions'
 import { TRPCError } from '@trpc/server'
 import type { z } from 'zod'
-import type { machine } from '../contract/agent-answers.ts'
+import type { machine, movedSession } from '../contract/agent-answers.ts'
 import { callError } from '../errors/call-error.ts'
 import { toCallError } from '../errors/to-call-error.ts'
 
@@ -29,6 +29,8 @@ export interface FleetLocal {
   agents: () => Promise<Machine['agents']>
   answer: (call: RemoteCall) => Promise<unknown>
   onRemoved: (listener: (sessionId: string) => void) => () => void
+  /** A session went to another machine. */
+  left: (sessionId: string) => void
 }
 
 /** The fleet as the server sees it: `FleetMember` of `@chirality/fleet`, which only a caller that wants it loads. */
@@ -42,6 +44,7 @@ export interface FleetService {
   /** The mirrored log of a session. Close it. */
   log(sessionId: string): Promise<SessionLog>
   call(sessionId: string, call: RemoteCall): Promise<unknown>
+  move(sessionId: string, to: string): Promise<z.infer<typeof movedSession>>
   close(): Promise<void>
 }
 
@@ -61,6 +64,8 @@ const FROM_MIRROR: ReadonlySet<string> = new Set([
   'sessions.history',
   'sessions.export',
   'sessions.markRead',
+  // A hub asks both machines.
+  'fleet.move',
 ])
 
 /** What a hub may ask of another machine. */

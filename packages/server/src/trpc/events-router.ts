@@ -3,12 +3,13 @@ import type { SessionStatus } from '@chirality/sessions'
 import { tracked } from '@trpc/server'
 import type { z } from 'zod'
 import { CALLS } from '../contract/calls.ts'
+import { callError } from '../errors/call-error.ts'
 import { type FleetService, labelled } from '../fleet/fleet-service.ts'
 import type { AppServices } from './context.ts'
 import { JsonEvents } from './encoder.ts'
 import { EventTexts, eventBatches } from './event-batches.ts'
 import { openLog } from './live-session.ts'
-import { ask, procedure, router, toTrpcError } from './trpc.ts'
+import { ask, call, procedure, router, toTrpcError } from './trpc.ts'
 
 export const sessionRouter = router({
   /**
@@ -81,6 +82,13 @@ export const fleetRouter = router({
 
   /** The machines of the fleet, this one included. None without a fleet. */
   machines: ask(CALLS.fleet.machines).query(({ ctx }) => ctx.fleet?.machines() ?? []),
+
+  /** Moves a session to a machine that has a clone of its repository. Only a hub can. */
+  move: call(CALLS.fleet.move).mutation(({ ctx, input }) => {
+    if (ctx.fleet === undefined)
+      throw callError('unsupported', 'This server is in no fleet. Start it with --fleet.')
+    return ctx.fleet.move(input.sessionId, input.to)
+  }),
 })
 
 function remoteStatuses(fleet: FleetService | undefined): SessionStatus[] {

@@ -233,8 +233,8 @@ export class SessionHost {
   }
 
   /** The move is given up: its target has nothing. */
-  keepSession(id: string): void {
-    this.#context.leaving.clear(id)
+  keepSession(id: string, move: string): void {
+    if (this.#context.leaving.get(id)?.id === move) this.#context.leaving.clear(id)
   }
 
   /** The raw logs of some projects that a rule does not keep, and those that stay because they are in use. */

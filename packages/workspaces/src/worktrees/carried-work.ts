@@ -78,6 +78,8 @@ export async function packWork({ folder, haves, bundle, id, ...from }: PackWork)
 /** By which two clones of one repository know each other: its first commits. */
 export interface RepositoryMark {
   roots: string[]
+  /** The folder below the top of the repository, with `/`. */
+  prefix: string
   /** What it has, newest first, so that it need not be sent. */
   commits: string[]
 }
@@ -89,7 +91,7 @@ export async function repositoryMark(folder: string): Promise<RepositoryMark | u
   const roots = text(await git(repository, ['rev-list', '--max-parents=0', 'HEAD'], { timeoutMs: 60_000 }))
   const refs = ['for-each-ref', '--sort=-committerdate', `--count=${MAX_HAVES}`, '--format=%(objectname)']
   const tips = text(await git(repository, [...refs, 'refs/heads', 'refs/remotes', 'refs/tags']))
-  return { roots: lines(roots).sort(), commits: [...new Set(lines(tips))] }
+  return { roots: lines(roots).sort(), prefix: repository.prefix, commits: [...new Set(lines(tips))] }
 }
 
 export interface ReceivedWork {

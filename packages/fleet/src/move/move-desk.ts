@@ -1,0 +1,207 @@
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import type { SessionHost } from '@chirality/sessions'
+import { repositoryMark } from '@chirality/workspaces'
+import { fleetError } from '../fleet-error.ts'
+import { hashOf, readParcel, writeParcel } from './parcel-file.ts'
+
+/** What a hub asks two machines for, one after the other, to move a session. Each step may be asked again. */
+export type MoveStep =
+  /** Of the machine that has the session. */
+  | { step: 'about'; session: string }
+  | { step: 'pack'; session: string; move: string; from: string; to: string; haves: string[] }
+  | { step: 'leave'; session: string }
+  | { step: 'keep'; session: string; move: string }
+  /** Of the machine that gets it. */
+  | { step: 'place'; roots: string[]; prefix: string; path: string }
+  | { step: 'put'; move: string; from: number; content: string }
+  | { step: 'open'; session: string; move: string; sha256: string; project: string }
+  | { step: 'cancel'; move: string; session: string }
+  /** Of both: the hubs hear what is true now. */
+  | { step: 'tell'; session: string }
+
+export interface AboutSession {
+  title: string | null
+  harness: string | null
+  projectRoot: string
+  roots: string[]
+  prefix: string
+}
+
+export interface MoveDeskOptions {
+  host: SessionHost
+  /** For parcels: a folder of its own. */
+  folder: string
+  machine: string
+  /** Tells the hubs of a session, and resolves when the broker has it. */
+  tell: (sessionId: string) => Promise<void>
+  onLeft: (sessionId: string) => void
+}
+
+/** Answers the steps of moves on one machine. */
+export class MoveDesk {
+  readonly #options: MoveDeskOptions
+  /** Opening a parcel and giving its move up exclude each other. */
+  readonly #queues = new Map<string, Promise<unknown>>()
+
+  constructor(options: MoveDeskOptions) {
+    this.#options = options
+  }
+
+  async answer(request: MoveStep): Promise<unknown> {
+    const { host } = this.#options
+    switch (request.step) {
+      case 'about':
+        return this.#about(request.session)
+      case 'pack':
+        return this.#pack(request)
+      case 'leave':
+        await host.leaveSession(request.session)
+        this.#options.onLeft(request.session)
+        return this.#options.tell(request.session)
+      case 'keep':
+        return host.keepSession(request.session, request.move)
+      case 'place':
+        return this.#place(request)
+      case 'put':
+        return this.#put(request)
+      case 'open':
+        return this.#inTurn(request.session, () => this.#open(request))
+      case 'cancel':
+        return this.#inTurn(request.session, () => this.#cancel(request))
+      case 'tell':
+        return this.#options.tell(request.session)
+      default:
+        throw fleetError('move-failed', 'This machine runs another version of Chirality. Update both.')
+    }
+  }
+
+  /** A piece of a parcel that was packed here. */
+  bytes(move: string, from: number): Buffer {
+    const fd = openSync(this.#file(move), 'r')
+    try {
+      const piece = Buffer.allocUnsafe(PIECE_BYTES)
+      return piece.subarray(0, readSync(fd, piece, 0, piece.length, from))
+    } finally {
+      closeSync(fd)
+    }
+  }
+
+  async #about(sessionId: string): Promise<AboutSession> {
+    const session = await this.#options.host.store.resume(sessionId)
+    const { title, harness, projectRoot } = session
+    const mark = await repositoryMark(projectRoot)
+    if (mark === undefined)
+      throw fleetError(
+        'move-failed',
+        `${projectRoot} is in no git repository with a commit, so the files of the session cannot be carried.`,
+      )
+    return { title, harness, projectRoot, roots: mark.roots, prefix: mark.prefix }
+  }
+
+  async #pack({ session, move, from, to, haves }: MoveStep & { step: 'pack' }): Promise<unknown> {
+    const folder = this.#folder(move)
+    const parcel = await this.#options.host.packSession(session, {
+      move: { id: move, from, to },
+      haves,
+      folder,
+    })
+    // A session that was packed before keeps the id of that move.
+    const id = parcel.move.id
+    this.#folder(id)
+    return { move: id, ...writeParcel(this.#file(id), parcel) }
+  }
+
+  async #place({ roots, prefix, path }: MoveStep & { step: 'place' }): Promise<unknown> {
+    const { host, machine } = this.#options
+    const found: { project: string; commits: string[] }[] = []
+    for (const project of host.projects()) {
+      const mark = await repositoryMark(project).catch(() => undefined)
+      if (mark?.prefix === prefix && mark.roots.some(root => roots.includes(root)))
+        found.push({ project, commits: mark.commits })
+    }
+    const place = found.find(({ project }) => project === path) ?? found[0]
+    if (place === undefined)
+      throw fleetError(
+        'move-failed',
+        `${machine} has no clone of this repository open. Clone it there and start its worker with --project.`,
+      )
+    return place
+  }
+
+  #put({ move, from, content }: MoveStep & { step: 'put' }): unknown {
+    this.#folder(move)
+    const file = this.#file(move)
+    const bytes = Buffer.from(content, 'base64')
+    const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0
+    if (!Number.isSafeInteger(from) || from < 0 || from > size || from + bytes.length > MAX_PARCEL)
+      throw fleetError('move-failed', 'A piece of the session is missing. Move it again.')
+    const fd = openSync(file, existsSync(file) ? 'r+' : 'w', 0o600)
+    try {
+      for (let done = 0; done < bytes.length; )
+        done += writeSync(fd, bytes, done, bytes.length - done, from + done)
+    } finally {
+      closeSync(fd)
+    }
+    return { size: from + bytes.length }
+  }
+
+  async #open({ move, sha256, project }: MoveStep & { step: 'open' }): Promise<unknown> {
+    const folder = this.#folder(move)
+    if (existsSync(join(folder, CANCELLED)))
+      throw fleetError('move-failed', 'This move was given up. Move the session again.')
+    if (hashOf(this.#file(move)) !== sha256)
+      throw fleetError(
+        'move-failed',
+        'What arrived of the session is damaged. Nothing was changed: move it again.',
+      )
+    const parcel = readParcel(this.#file(move), folder)
+    const { id, worktree } = await this.#options.host.receiveSession(project, parcel)
+    rmSync(this.#file(move), { force: true })
+    return { session: id, worktree }
+  }
+
+  /** Whether the session is here. If not, the move is over: what is still on its way is refused. */
+  async #cancel({ move, session }: MoveStep & { step: 'cancel' }): Promise<unknown> {
+    if ((await this.#options.host.store.get(session)) !== undefined) return { isHere: true }
+    const folder = this.#folder(move)
+    writeFileSync(join(folder, CANCELLED), '', { mode: 0o600 })
+    rmSync(this.#file(move), { force: true })
+    return { isHere: false }
+  }
+
+  #inTurn<T>(session: string, work: () => Promise<T>): Promise<T> {
+    const result = (this.#queues.get(session) ?? Promise.resolve()).then(work, work)
+    this.#queues.set(
+      session,
+      result.catch(() => {}),
+    )
+    return result
+  }
+
+  #folder(move: string): string {
+    if (!/^[a-z0-9][a-z0-9-]{0,63}$/.test(move)) throw fleetError('move-failed', 'That is no move.')
+    const folder = join(this.#options.folder, move)
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    return folder
+  }
+
+  #file(move: string): string {
+    return join(this.#folder(move), 'parcel')
+  }
+}
+
+/** Base64 of it, in one message of the broker. */
+const PIECE_BYTES = 512 * 1024
+const MAX_PARCEL = 16 * 1024 * 1024 * 1024
+const CANCELLED = 'cancelled'

@@ -1,0 +1,167 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { isCodedError } from '@chirality/core'
+import { z } from 'zod'
+import { write } from '../engine/fleet-files.ts'
+import type { Link } from '../engine/link.ts'
+import { fleetError } from '../fleet-error.ts'
+import type { Machine } from '../machines.ts'
+import { askMove, fetchParcel } from '../rpc/calls.ts'
+import type { AboutSession, MoveStep } from './move-desk.ts'
+
+export interface MovesOptions {
+  /** Where the moves are noted that this hub has begun. */
+  folder: string
+  link: () => Link | undefined
+  machines: () => Machine[]
+}
+
+const note = z.object({ move: z.string(), session: z.string(), from: z.string(), to: z.string() })
+type Note = z.infer<typeof note>
+
+export interface Moved {
+  session: string
+  from: string
+  to: string
+}
+
+/**
+ * Moves sessions between machines. A hub does it, since it may call both. The machine that has the session stops it
+ * first and begins nothing more; it gives the session up only when the other one has it. A hub that is killed in between
+ * finishes or takes back what it began.
+ */
+export class Moves {
+  readonly #options: MovesOptions
+  readonly #running = new Set<string>()
+
+  constructor(options: MovesOptions) {
+    this.#options = options
+  }
+
+  async move(session: string, from: string, to: string): Promise<Moved> {
+    if (from === to) throw fleetError('move-failed', `The session is on ${to} already.`)
+    if (this.#running.has(session)) throw fleetError('move-failed', 'This session is being moved already.')
+    this.#running.add(session)
+    try {
+      return await this.#move(session, from, to)
+    } finally {
+      this.#running.delete(session)
+    }
+  }
+
+  /** What a hub that was killed began. A machine that is away now is asked again with the next call. */
+  async finish(): Promise<void> {
+    for (const begun of this.#notes()) {
+      if (this.#running.has(begun.session)) continue
+      this.#running.add(begun.session)
+      try {
+        await this.#settle(begun)
+      } catch (error) {
+        if (!isCodedError(error)) throw error
+      } finally {
+        this.#running.delete(begun.session)
+      }
+    }
+  }
+
+  async #move(session: string, from: string, to: string): Promise<Moved> {
+    const about = (await this.#ask(from, { step: 'about', session })) as AboutSession
+    this.#requireReady(to, about.harness)
+    const { roots, prefix, projectRoot: path } = about
+    const place = (await this.#ask(to, { step: 'place', roots, prefix, path })) as {
+      project: string
+      commits: string[]
+    }
+    const wanted = `move-${randomBytes(6).toString('hex')}`
+    const begun: Note = { move: wanted, session, from, to }
+    await this.#remember(begun)
+    try {
+      const haves = place.commits
+      const packed = (await this.#ask(from, { step: 'pack', session, move: wanted, from, to, haves })) as {
+        move: string
+        size: number
+        sha256: string
+      }
+      begun.move = packed.move
+      await this.#remember(begun)
+      await this.#carry(begun, packed.size)
+      const { move, sha256 } = packed
+      await this.#ask(to, { step: 'open', session, move, sha256, project: place.project })
+      await this.#handOver(begun)
+      return { session, from, to }
+    } catch (error) {
+      // Whatever happened, one machine has it in the end: the new one if it got as far, else the old one.
+      const isThere = await this.#settle(begun).catch(() => undefined)
+      if (isThere) return { session, from, to }
+      throw error
+    }
+  }
+
+  /** Once: each step says what is so if it is asked again. */
+  #ask(machine: string, step: MoveStep): Promise<unknown> {
+    return askMove(this.#options.link(), machine, step)
+  }
+
+  #requireReady(to: string, harness: string | null): void {
+    const machine = this.#options.machines().find(one => one.machine === to)
+    if (machine === undefined) throw fleetError('move-failed', `No machine of the fleet is called ${to}.`)
+    if (machine.state !== 'here')
+      throw fleetError('machine-away', `The machine ${to} cannot be reached now. Nothing was done.`)
+    const agent = machine.agents.find(({ id }) => id === harness)
+    if (harness !== null && agent?.installed !== true)
+      throw fleetError('move-failed', `The agent ${harness} is not installed on ${to}.`)
+  }
+
+  async #carry({ move, from, to }: Note, size: number): Promise<void> {
+    for (let at = 0; at < size; ) {
+      const piece = Buffer.from(await fetchParcel(this.#options.link(), from, { move, from: at }))
+      if (piece.length === 0)
+        throw fleetError('move-failed', `${from} does not send the session. Move it again.`)
+      await this.#ask(to, { step: 'put', move, from: at, content: piece.toString('base64') })
+      at += piece.length
+    }
+  }
+
+  async #handOver(begun: Note): Promise<void> {
+    const { session, from, to } = begun
+    await this.#ask(from, { step: 'leave', session })
+    // After the other machine said that it has it no more: hubs show the first that names it.
+    await this.#ask(to, { step: 'tell', session })
+    rmSync(this.#file(session), { force: true })
+  }
+
+  /** Brings a move that was cut short to an end. True if the session is on the new machine. */
+  async #settle(begun: Note): Promise<boolean> {
+    const { session, from, to, move } = begun
+    const { isHere } = (await this.#ask(to, { step: 'cancel', move, session })) as { isHere: boolean }
+    if (isHere) {
+      await this.#handOver(begun)
+      return true
+    }
+    await this.#ask(from, { step: 'keep', session, move })
+    rmSync(this.#file(session), { force: true })
+    return false
+  }
+
+  async #remember(begun: Note): Promise<void> {
+    mkdirSync(this.#options.folder, { recursive: true, mode: 0o700 })
+    await write(this.#file(begun.session), JSON.stringify(begun))
+  }
+
+  #notes(): Note[] {
+    try {
+      const names = readdirSync(this.#options.folder).filter(name => name.endsWith('.json'))
+      return names.flatMap(name => {
+        const parsed = note.safeParse(JSON.parse(readFileSync(join(this.#options.folder, name), 'utf8')))
+        return parsed.success ? [parsed.data] : []
+      })
+    } catch {
+      return []
+    }
+  }
+
+  #file(session: string): string {
+    return join(this.#options.folder, `${session}.json`)
+  }
+}
