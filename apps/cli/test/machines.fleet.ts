@@ -1,57 +1,16 @@
 import { mkdirSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import path from 'node:path'
 import type { Envelope } from '@chirality/core'
-import { findNatsServer } from '@chirality/fleet'
 import { expect, test } from 'vitest'
-import type { RunningCommand } from './support/running-command.ts'
+import { call, change, freePort, natsServer, started } from './support/fleet.ts'
 import { createWorld } from './support/world.ts'
-
-const CACHE = path.join(import.meta.dirname, '..', '..', '..', 'packages', 'fleet', 'node_modules', '.cache')
-
-interface Server {
-  command: RunningCommand
-  url: string
-  token: string
-}
-
-async function started(command: RunningCommand): Promise<Server> {
-  await command.shows('\n')
-  return { command, ...(JSON.parse(command.stdout.split('\n')[0] ?? '') as { url: string; token: string }) }
-}
-
-async function call<T>({ url, token }: Server, name: string, input?: unknown, method = 'GET'): Promise<T> {
-  const query =
-    method === 'GET' && input !== undefined ? `?input=${encodeURIComponent(JSON.stringify(input))}` : ''
-  const response = await fetch(`${url}/trpc/${name}${query}`, {
-    method,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    ...(method === 'POST' ? { body: JSON.stringify(input) } : {}),
-  })
-  const { result, error } = (await response.json()) as {
-    result?: { data: T }
-    error?: { message: string; data: { reason: string } }
-  }
-  if (error !== undefined) throw new Error(`${error.data.reason}: ${error.message}`)
-  return result?.data as T
-}
-
-const change = <T>(server: Server, name: string, input: unknown) => call<T>(server, name, input, 'POST')
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise(resolve => server.close(resolve))
-  return port
-}
 
 test('a session on one machine is seen, answered and stopped on another, and read there when its machine is gone', async () => {
   const world = await createWorld({
     answers: ['Hello from the worker.', 'And again.', { text: 'This takes its time.', stallAfter: 1 }],
     otherwise: 'ok',
   })
-  const { path: nats } = await findNatsServer({ home: CACHE, fetch: true })
+  const nats = await natsServer()
   const folders = ['hub-home', 'worker-home', 'hub-project'].map(name => path.join(world.home, name))
   for (const folder of folders) mkdirSync(folder)
   const [hubHome = '', workerHome = '', hubProject = ''] = folders

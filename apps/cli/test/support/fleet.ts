@@ -1,0 +1,110 @@
+import { mkdirSync } from 'node:fs'
+import { createServer } from 'node:net'
+import path from 'node:path'
+import { findNatsServer } from '@chirality/fleet'
+import type { RunningCommand } from './running-command.ts'
+import type { World } from './world.ts'
+
+const CACHE = path.join(
+  import.meta.dirname,
+  '..',
+  '..',
+  '..',
+  '..',
+  'packages',
+  'fleet',
+  'node_modules',
+  '.cache',
+)
+
+export interface Server {
+  command: RunningCommand
+  url: string
+  token: string
+}
+
+export async function started(command: RunningCommand): Promise<Server> {
+  await command.shows('\n')
+  return { command, ...(JSON.parse(command.stdout.split('\n')[0] ?? '') as { url: string; token: string }) }
+}
+
+export async function call<T>(
+  { url, token }: Server,
+  name: string,
+  input?: unknown,
+  method = 'GET',
+): Promise<T> {
+  const query =
+    method === 'GET' && input !== undefined ? `?input=${encodeURIComponent(JSON.stringify(input))}` : ''
+  const response = await fetch(`${url}/trpc/${name}${query}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    ...(method === 'POST' ? { body: JSON.stringify(input) } : {}),
+  })
+  const { result, error } = (await response.json()) as {
+    result?: { data: T }
+    error?: { message: string; data: { reason: string } }
+  }
+  if (error !== undefined) throw new Error(`${error.data.reason}: ${error.message}`)
+  return result?.data as T
+}
+
+export const change = <T>(server: Server, name: string, input: unknown) =>
+  call<T>(server, name, input, 'POST')
+
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise(resolve => server.close(resolve))
+  return port
+}
+
+export async function natsServer(): Promise<string> {
+  return (await findNatsServer({ home: CACHE, fetch: true })).path
+}
+
+export interface Machine extends Server {
+  home: string
+  /** For commands on this machine. */
+  options: { env: Record<string, string> }
+}
+
+/** A hub with its broker. */
+export async function startHub(world: World, projects: string[]): Promise<Machine & { fleetUrl: string }> {
+  const home = path.join(world.home, 'hub-home')
+  mkdirSync(home)
+  const options = { env: { CHIRALITY_HOME: home, CHIRALITY_NATS_BIN: await natsServer() } }
+  const init = ['fleet', 'init', '--name', 'hub', '--port', String(await freePort()), '--json']
+  const { stdout } = await world.start(init, options).result()
+  const { url: fleetUrl } = JSON.parse(stdout) as { url: string }
+  const serve = ['serve', '--json', '--port', '0', '--no-open', '--fleet', fleetUrl]
+  const command = world.start([...serve, ...projects.flatMap(project => ['--project', project])], options)
+  return { ...(await started(command)), home, options, fleetUrl }
+}
+
+/** A machine that joined the fleet of a hub, once the hub sees it. */
+export async function startWorker(
+  world: World,
+  hub: Machine & { fleetUrl: string },
+  { name, projects }: { name: string; projects: string[] },
+): Promise<Machine> {
+  const home = path.join(world.home, `${name}-home`)
+  mkdirSync(home)
+  const options = { env: { CHIRALITY_HOME: home } }
+  const { stdout } = await world.start(['fleet', 'invite', '--json'], hub.options).result()
+  const { code } = JSON.parse(stdout) as { code: string }
+  await world.start(['fleet', 'join', code, '--name', name], options).result()
+  const work = ['worker', '--json', '--fleet', hub.fleetUrl]
+  const command = world.start([...work, ...projects.flatMap(project => ['--project', project])], options)
+  const server = await started(command)
+  for (let isSeen = false; !isSeen; ) {
+    const machines = await call<{ machine: string; state: string; agents: unknown[] }[]>(
+      hub,
+      'fleet.machines',
+    )
+    isSeen = machines.some(one => one.machine === name && one.state === 'here' && one.agents.length > 0)
+    if (!isSeen) await new Promise(resolve => setTimeout(resolve, 100))
+  }
+  return { ...server, home, options }
+}
