@@ -1,0 +1,132 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { SessionHarness } from '@chirality/core'
+import { HarnessRegistry } from '@chirality/runner'
+import { SessionHost } from '@chirality/sessions'
+import { expect, test } from 'vitest'
+import type { Link } from '../src/engine/link.ts'
+import type { Machine } from '../src/machines.ts'
+import { MoveDesk } from '../src/move/move-desk.ts'
+import { Moves } from '../src/move/moves.ts'
+import { answerCalls } from '../src/rpc/calls.ts'
+import { folder, later } from './support/fleet.ts'
+
+const git = (cwd: string, ...args: string[]) =>
+  execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@x', ...args], { cwd, encoding: 'utf8' })
+
+type Fault = 'before' | 'after' | undefined
+
+/** Two machines with clones of one repository, and a wire between them that can be cut at a chosen message. */
+async function twoMachines() {
+  const root = folder()
+  const source = join(root, 'one', 'shop')
+  mkdirSync(source, { recursive: true })
+  git(source, 'init', '-q', '-b', 'main')
+  writeFileSync(join(source, '.gitignore'), '.chirality\n')
+  git(source, 'add', '.')
+  git(source, 'commit', '-qm', 'first')
+  const clone = join(root, 'two', 'shop')
+  git(root, 'clone', '-q', source, clone)
+  const handlers = new Map<string, (body: Uint8Array) => Promise<Uint8Array>>()
+  let sent = 0
+  let fault: (count: number) => Fault = () => undefined
+  const wire = {
+    connected: true,
+    serve: (subject: string, handler: (body: Uint8Array) => Promise<Uint8Array>) => {
+      handlers.set(subject, handler)
+      return () => {}
+    },
+    request: async (subject: string, body: Uint8Array) => {
+      sent += 1
+      const cut = fault(sent)
+      if (cut === 'before') throw new Error('the hub was killed')
+      const answer = await handlers.get(subject)?.(body)
+      if (cut === 'after') throw new Error('the hub was killed')
+      return answer === undefined ? { kind: 'absent' } : { kind: 'answer', body: answer }
+    },
+  } as unknown as Link
+  const machine = async (name: string, project: string) => {
+    const home = join(root, `${name}-home`)
+    const harnesses = new HarnessRegistry<SessionHarness>()
+    const host = new SessionHost({ harnesses, address: '', home })
+    later(() => host.close())
+    await host.openProject(project)
+    const desk = new MoveDesk({
+      ...{ host, machine: name, folder: join(home, 'parcels') },
+      ...{ tell: async () => {}, onLeft: () => {} },
+    })
+    answerCalls(wire, name, { call: async () => undefined, bytes: () => Buffer.alloc(0), moves: desk })
+    return { host, project }
+  }
+  const one = await machine('one', source)
+  const two = await machine('two', clone)
+  const here = { state: 'here', agents: [] as Machine['agents'] }
+  const machines = () => ['one', 'two'].map(name => ({ ...here, machine: name }) as unknown as Machine)
+  const hub = () => new Moves({ folder: join(root, 'moves'), link: () => wire, machines })
+  return {
+    ...{ one, two, hub, sent: () => sent },
+    cut: (next: typeof fault) => {
+      sent = 0
+      fault = next
+    },
+  }
+}
+
+test('a move that its hub did not finish is finished or taken back: one machine has the session, with its files', async () => {
+  const { one, two, hub, cut, sent } = await twoMachines()
+  const file = join(one.project, 'bird.txt')
+  const owners = async (id: string) => {
+    const found = await Promise.all([one, two].map(({ host }) => host.store.get(id)))
+    return found.map(session => session !== undefined)
+  }
+  writeFileSync(file, 'heron\n')
+  const first = await one.host.createSession(one.project, { title: 'first' })
+  cut(() => undefined)
+  await hub().move(first.id, 'one', 'two')
+  expect(await owners(first.id)).toEqual([false, true])
+  const steps = sent()
+  expect(steps).toBeGreaterThan(6)
+
+  for (let step = 1; step <= steps; step += 1) {
+    for (const when of ['before', 'after'] as const) {
+      const { id } = await one.host.createSession(one.project, { title: `cut ${when} ${step}` })
+      // From this message on, the hub is dead.
+      cut(count => (count === step ? when : count > step ? 'before' : undefined))
+      const moved = await hub()
+        .move(id, 'one', 'two')
+        .then(
+          () => true,
+          () => false,
+        )
+      expect(moved).toBe(false)
+      cut(() => undefined)
+      await hub().finish()
+      const [isHere, isThere] = await owners(id)
+      expect([step, when, isHere !== isThere]).toEqual([step, when, true])
+      if (isThere) {
+        const { worktree } = await two.host.store.resume(id)
+        const made = await two.host.worktrees.get(worktree ?? '')
+        expect(readFileSync(join(made.folder, 'bird.txt'), 'utf8')).toBe('heron\n')
+      } else {
+        // It can be moved again, and nothing of the first attempt is in the way.
+        await hub().move(id, 'one', 'two')
+        expect(await owners(id)).toEqual([false, true])
+      }
+    }
+  }
+  expect(readFileSync(file, 'utf8')).toBe('heron\n')
+})
+
+test('a session in no repository, and one whose repository the other machine lacks, stay where they are', async () => {
+  const { one, two, hub } = await twoMachines()
+  const plain = folder()
+  const { id } = await one.host.createSession(plain, {})
+  await expect(hub().move(id, 'one', 'two')).rejects.toMatchObject({ code: 'move-failed' })
+  const { id: second } = await one.host.createSession(one.project, {})
+  await two.host.closeProject(two.project)
+  await expect(hub().move(second, 'one', 'two')).rejects.toThrow(/no clone of this repository/)
+  await expect(hub().move(second, 'one', 'one')).rejects.toThrow(/already/)
+  await expect(hub().move(second, 'one', 'three')).rejects.toThrow(/called three/)
+  expect(await one.host.store.get(second)).toBeDefined()
+})
