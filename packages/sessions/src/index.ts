@@ -58,7 +58,7 @@ export {
   searchSessions,
 } from './history/search/search-sessions.ts'
 export type { HitKind } from './history/search/searchable-text.ts'
-export type { Move, PackOptions, Parcel } from './host/carry-session.ts'
+export type { PackOptions, Parcel } from './host/carry-session.ts'
 export type { NewSession, SessionHostOptions } from './host/host-options.ts'
 export type {
   AgentNote,
@@ -142,6 +142,7 @@ export {
 export { ProjectTrust, type ProjectTrustState } from './trust/project-trust.ts'
 export { fingerprintOf, TrustStore, type TrustStoreOptions } from './trust/trust-store.ts'
 export type { StartingTurn } from './turns/host-context.ts'
+export type { Move } from './turns/leaving-sessions.ts'
 export { RunBudgets, type RunBudgetsOptions } from './turns/run-budgets.ts'
 export { allowWorkspaceSetup } from './turns/set-up-worktree.ts'
 export {

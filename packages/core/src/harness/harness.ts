@@ -4,13 +4,7 @@ import type { PermissionRequestEvent, UIEvent } from '../events/ui-event.ts'
 import type { HarnessId, Session, TurnOpts } from '../session/session.ts'
 import type { Guard, GuardRule, PermissionDecision } from './decision.ts'
 import type { HarnessMeta } from './harness-meta.ts'
-import type {
-  ConversationFile,
-  ConversationPlace,
-  ImportedSession,
-  ListNativeSessionsOptions,
-  NativeSession,
-} from './native-session.ts'
+import type { NativeSessions } from './native-session.ts'
 import type { TurnProcess, TurnTrace } from './turn-trace.ts'
 import type { VersionSupport } from './versions.ts'
 
@@ -48,7 +42,7 @@ export interface Harness<M = unknown> {
 }
 
 /** A harness that also runs the turns of sessions and shows them as UI events. */
-export interface SessionHarness<M = unknown> extends Harness<M> {
+export interface SessionHarness<M = unknown> extends Harness<M>, NativeSessions {
   /**
    * One turn. Starts when the first event is requested, and rejects then if the session has a running turn or the turn
    * cannot start. After `turn:start` every outcome is an event; leaving the loop early stops the agent.
@@ -97,21 +91,6 @@ export interface SessionHarness<M = unknown> extends Harness<M> {
 
   /** Ends every process that the harness keeps between turns. */
   close(): Promise<void>
-
-  /** The conversations that the agent stores, newest first, also those that were started without Chirality. */
-  listNativeSessions?(options?: ListNativeSessionsOptions): Promise<NativeSession[]>
-
-  /** Imports one of them as a session, with its history. `cwd` is searched first. Changes nothing. */
-  importSession?(nativeSessionId: string, cwd?: string): Promise<ImportedSession>
-
-  /** The agent's own files of a conversation. Empty if it has none any more. Changes nothing. */
-  conversationFiles?(place: ConversationPlace): Promise<ConversationFile[]>
-
-  /**
-   * Puts such files of another machine where the agent of this one looks for them. A file that is there and says
-   * something else is kept under another name.
-   */
-  placeConversation?(place: ConversationPlace, files: readonly ConversationFile[]): Promise<void>
 }
 
 /** The events of a turn, one at a time. A plain async generator is one. */

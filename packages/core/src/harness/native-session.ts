@@ -1,6 +1,24 @@
 import type { Envelope } from '../events/ui-event.ts'
 import type { HarnessId, Session } from '../session/session.ts'
 
+/** The part of a harness whose agent stores conversations. */
+export interface NativeSessions {
+  /** The conversations that the agent stores, newest first, also those that were started without Chirality. */
+  listNativeSessions?(options?: ListNativeSessionsOptions): Promise<NativeSession[]>
+
+  /** Imports one of them as a session, with its history. `cwd` is searched first. Changes nothing. */
+  importSession?(nativeSessionId: string, cwd?: string): Promise<ImportedSession>
+
+  /** The agent's own files of a conversation. Empty if it has none any more. Changes nothing. */
+  conversationFiles?(place: ConversationPlace): Promise<ConversationFile[]>
+
+  /**
+   * Puts such files of another machine where the agent of this one looks for them. A file that is there and says
+   * something else is kept under another name.
+   */
+  placeConversation?(place: ConversationPlace, files: readonly ConversationFile[]): Promise<void>
+}
+
 /** A conversation as the agent itself stores it, whichever program started it. */
 export interface NativeSession {
   harness: HarnessId

@@ -1,9 +1,8 @@
-import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ConversationFile } from '@chirality/core'
 import { type CarriedWork, packWork } from '@chirality/workspaces'
-import { temporaryName, writeFileNow } from '../files/atomic-write.ts'
-import { realFileOps } from '../files/file-ops.ts'
+import { temporaryName } from '../files/atomic-write.ts'
 import { ensureProjectFolder } from '../files/project-folder.ts'
 import { requireSessionId } from '../files/session-id.ts'
 import { StorageError } from '../files/storage-error.ts'
@@ -12,16 +11,9 @@ import { EVENTS_FOLDER } from '../log/session-log.ts'
 import { told } from '../log/turn-events.ts'
 import { AgentNotes } from '../queue/agent-notes.ts'
 import { QueueFile, type QueueState } from '../queue/queue-file.ts'
-import { startError } from '../session-errors.ts'
 import { formatSession, parseSession, type StoredSession } from '../store/stored-session.ts'
 import type { HostContext } from '../turns/host-context.ts'
-
-/** A move of a session from one machine to another. Its id also names the worktree that it gets there. */
-export interface Move {
-  id: string
-  from: string
-  to: string
-}
+import type { Move } from '../turns/leaving-sessions.ts'
 
 /** A session on its way to another machine. The log and the bundle are files. */
 export interface Parcel {
@@ -41,49 +33,6 @@ export interface PackOptions {
   haves: readonly string[]
   /** An existing folder for the bundle. */
   folder: string
-}
-
-/**
- * The sessions that are on their way to another machine, in the user's data folder: no turn of them begins here, also
- * after a restart, until the move is over or given up.
- */
-export class LeavingSessions {
-  readonly #folder: string
-
-  constructor(home: string) {
-    this.#folder = join(home, 'leaving')
-  }
-
-  get(sessionId: string): Move | undefined {
-    try {
-      const { id, from, to } = JSON.parse(readFileSync(this.#file(sessionId), 'utf8')) as Partial<Move>
-      return typeof id === 'string' && typeof from === 'string' && typeof to === 'string'
-        ? { id, from, to }
-        : undefined
-    } catch {
-      return undefined
-    }
-  }
-
-  set(sessionId: string, move: Move): void {
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
-    writeFileNow(realFileOps, this.#file(sessionId), JSON.stringify(move))
-  }
-
-  clear(sessionId: string): void {
-    rmSync(this.#file(sessionId), { force: true })
-  }
-
-  /** Throws if no turn may begin. */
-  require(sessionId: string): void {
-    const move = this.get(sessionId)
-    if (move !== undefined)
-      throw startError('busy', `This session is being moved to the machine ${move.to}. Go on there.`)
-  }
-
-  #file(sessionId: string): string {
-    return join(this.#folder, `${requireSessionId(sessionId)}.json`)
-  }
 }
 
 /** Packs a session whose agents have ended. */

@@ -21,14 +21,9 @@ import { PersonaConsent } from '../trust/persona-consent.ts'
 import { ProjectTrust } from '../trust/project-trust.ts'
 import { TrustStore } from '../trust/trust-store.ts'
 import type { HostContext, StartingTurn } from '../turns/host-context.ts'
+import { LeavingSessions } from '../turns/leaving-sessions.ts'
 import { choosePersona } from '../turns/turn-options.ts'
-import {
-  LeavingSessions,
-  type PackOptions,
-  type Parcel,
-  packSession,
-  receiveSession,
-} from './carry-session.ts'
+import { type PackOptions, type Parcel, packSession, receiveSession } from './carry-session.ts'
 import { keepable, type NewSession, type SessionHostOptions } from './host-options.ts'
 import type { HostedSession } from './hosted-session.ts'
 import type { LiveSession } from './live-session.ts'

@@ -6,13 +6,13 @@ import type { BudgetBook } from '../budget/budget-book.ts'
 import type { ProjectBudget } from '../budget/project-budget.ts'
 import type { AskContext, PolicyGuard } from '../decisions/ask-context.ts'
 import type { HarnessLog } from '../harness-log/harness-log.ts'
-import type { LeavingSessions } from '../host/carry-session.ts'
 import type { SessionStatus } from '../status/session-status.ts'
 import type { SessionStore } from '../store/session-store.ts'
 import type { ToolServerBook } from '../tool-servers/tool-server-book.ts'
 import type { PersonaConsent } from '../trust/persona-consent.ts'
 import type { ProjectTrust } from '../trust/project-trust.ts'
 import type { TrustStore } from '../trust/trust-store.ts'
+import type { LeavingSessions } from './leaving-sessions.ts'
 
 /** A turn whose agent has not got its message yet. */
 export interface StartingTurn {
