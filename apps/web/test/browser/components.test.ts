@@ -26,6 +26,9 @@ const COLOUR = 24
 const SHARE = process.platform === 'linux' ? 0.03 : 0.5
 const LEAST = 8
 
+/** Only ends what hangs: a build, and the packaged browser that may have to be unpacked, on a machine that does much else. */
+const LONG_MS = 300_000
+
 const VIEWS = {
   light: { viewport: { width: 1080, height: 800 }, colorScheme: 'light' },
   dark: { viewport: { width: 1080, height: 800 }, colorScheme: 'dark' },
@@ -44,29 +47,36 @@ let browser: Browser
 let server: { url: string; close(): void }
 beforeAll(async () => {
   server = await serveBuiltPage(FOLDER)
+}, LONG_MS)
+beforeAll(async () => {
   browser = await launchBrowser({ samePixels: true })
-})
+}, LONG_MS)
 afterAll(async () => {
   await browser?.close()
   server?.close()
 })
 
-test.each(Object.keys(VIEWS) as (keyof typeof VIEWS)[])('components look as they did, %s', async view => {
-  const context = await browser.newContext({ ...VIEWS[view], reducedMotion: 'reduce' })
-  const page = await context.newPage()
-  await page.goto(server.url)
-  await page.locator('[data-specimen]').first().waitFor()
-  await page.evaluate(() => Promise.all([...document.fonts].map(font => font.load())))
-  expect(await axeViolations(page)).toEqual([])
+test.each(Object.keys(VIEWS) as (keyof typeof VIEWS)[])(
+  'components look as they did, %s',
+  async view => {
+    const context = await browser.newContext({ ...VIEWS[view], reducedMotion: 'reduce' })
+    context.setDefaultTimeout(LONG_MS)
+    const page = await context.newPage()
+    await page.goto(server.url)
+    await page.locator('[data-specimen]').first().waitFor()
+    await page.evaluate(() => Promise.all([...document.fonts].map(font => font.load())))
+    expect(await axeViolations(page)).toEqual([])
 
-  const found = await overTheTopDifferences(page, view)
-  // As high as what it shows, so that all of it is in one picture.
-  const height = await page.evaluate(() => document.querySelector('.components')?.scrollHeight ?? 0)
-  await page.setViewportSize({ width: VIEWS[view].viewport.width, height })
-  found.push(...(await differences(page, view, await page.screenshot(), await specimens(page))))
-  expect(found).toEqual([])
-  await context.close()
-})
+    const found = await overTheTopDifferences(page, view)
+    // As high as what it shows, so that all of it is in one picture.
+    const height = await page.evaluate(() => document.querySelector('.components')?.scrollHeight ?? 0)
+    await page.setViewportSize({ width: VIEWS[view].viewport.width, height })
+    found.push(...(await differences(page, view, await page.screenshot(), await specimens(page))))
+    expect(found).toEqual([])
+    await context.close()
+  },
+  LONG_MS,
+)
 
 test('every component with a look is on the page of all components', () => {
   const shown = ['src/dev/ComponentsPage.tsx', 'test/components/main.tsx']
