@@ -28,6 +28,8 @@ const LEAST = 8
 
 /** Only ends what hangs: a build, and the packaged browser that may have to be unpacked, on a machine that does much else. */
 const LONG_MS = 300_000
+/** The same for one step, so that what hangs is named. */
+const STEP_MS = 120_000
 
 const VIEWS = {
   light: { viewport: { width: 1080, height: 800 }, colorScheme: 'light' },
@@ -59,21 +61,39 @@ afterAll(async () => {
 test.each(Object.keys(VIEWS) as (keyof typeof VIEWS)[])(
   'components look as they did, %s',
   async view => {
-    const context = await browser.newContext({ ...VIEWS[view], reducedMotion: 'reduce' })
-    context.setDefaultTimeout(LONG_MS)
-    const page = await context.newPage()
-    await page.goto(server.url)
-    await page.locator('[data-specimen]').first().waitFor()
-    await page.evaluate(() => Promise.all([...document.fonts].map(font => font.load())))
-    expect(await axeViolations(page)).toEqual([])
-
-    const found = await overTheTopDifferences(page, view)
-    // As high as what it shows, so that all of it is in one picture.
-    const height = await page.evaluate(() => document.querySelector('.components')?.scrollHeight ?? 0)
-    await page.setViewportSize({ width: VIEWS[view].viewport.width, height })
-    found.push(...(await differences(page, view, await page.screenshot(), await specimens(page))))
+    const pictures = await picturesOf(view)
+    const found: string[] = []
+    const page = await browser.newPage()
+    for (const picture of pictures) found.push(...(await differences(page, picture)))
+    await page.close()
     expect(found).toEqual([])
-    await context.close()
+  },
+  LONG_MS,
+)
+
+test(
+  'a menu that closes has no animation whose end is waited for',
+  async () => {
+    const page = await browser.newPage({ reducedMotion: 'reduce' })
+    page.setDefaultTimeout(STEP_MS)
+    await page.goto(server.url)
+    for (const name of ['Menu', 'Long menu']) {
+      await page.getByRole('button', { name, exact: true }).click()
+      const menu = page.locator('.menu')
+      await menu.waitFor()
+      const animations = await menu.evaluate(element => {
+        const closing = element.cloneNode(true) as HTMLElement
+        closing.dataset.state = 'closed'
+        element.after(closing)
+        const names = [element, closing].map(one => getComputedStyle(one).animationName)
+        closing.remove()
+        return names
+      })
+      expect(animations).toEqual(['menu-in', 'none'])
+      await page.keyboard.press('Escape')
+      await menu.waitFor({ state: 'detached' })
+    }
+    await page.close()
   },
   LONG_MS,
 )
@@ -91,34 +111,47 @@ test('every component with a look is on the page of all components', () => {
   expect(components.filter(name => !new RegExp(`<${name}\\b`).test(shown))).toEqual([])
 })
 
-/** What lies over the page: each is opened, pictured and closed again. */
-async function overTheTopDifferences(page: Page, view: string): Promise<string[]> {
-  const found: string[] = []
-  const compare = async (name: string, selector: string) => {
-    const part = page.locator(selector)
-    await part.waitFor()
-    found.push(...(await differences(page, `${view}-${name}`, await part.screenshot())))
+interface Picture {
+  name: string
+  png: Buffer
+  boxes?: Box[]
+}
+
+/** What lies over the page is opened, pictured and closed again; then the page itself. */
+async function picturesOf(view: keyof typeof VIEWS): Promise<Picture[]> {
+  const pictures: Picture[] = []
+  const context = await browser.newContext({ ...VIEWS[view], reducedMotion: 'reduce' })
+  context.setDefaultTimeout(STEP_MS)
+  const page = await context.newPage()
+  await page.goto(server.url)
+  await page.locator('[data-specimen]').first().waitFor()
+  await page.evaluate(() => Promise.all([...document.fonts].map(font => font.load())))
+  expect(await axeViolations(page)).toEqual([])
+  for (const { name, button, part } of OVER_THE_PAGE) {
+    await page.getByRole('button', { name: button }).click()
+    const opened = page.locator(part)
+    await opened.waitFor()
+    pictures.push({ name: `${view}-${name}`, png: await opened.screenshot() })
+    await page.keyboard.press('Escape')
+    if (name === 'message') await page.getByRole('button', { name: 'Close message' }).click()
+    await opened.waitFor({ state: 'detached' })
   }
-  await page.getByRole('button', { name: 'Scope: Ask before changes' }).click()
-  await compare('menu', '.menu')
-  await page.keyboard.press('Escape')
-  await page.locator('.menu').waitFor({ state: 'detached' })
-  await page.getByRole('button', { name: 'Long menu' }).click()
-  await compare('long-menu', '.menu--long')
-  await page.keyboard.press('Escape')
-  await page.locator('.menu').waitFor({ state: 'detached' })
-  await page.getByRole('button', { name: 'Open a dialog' }).click()
-  await compare('dialog', 'dialog[open] .dialog__body')
-  await page.keyboard.press('Escape')
-  await page.locator('dialog[open]').waitFor({ state: 'detached' })
-  await page.getByRole('button', { name: 'Show a message' }).click()
-  await compare('message', '.toast')
-  await page.getByRole('button', { name: 'Close message' }).click()
-  await page.locator('.toast').waitFor({ state: 'detached' })
   await page.mouse.move(0, 0)
   await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur())
-  return found
+  // As high as what it shows, so that all of it is in one picture.
+  const height = await page.evaluate(() => document.querySelector('.components')?.scrollHeight ?? 0)
+  await page.setViewportSize({ width: VIEWS[view].viewport.width, height })
+  pictures.push({ name: view, png: await page.screenshot(), boxes: await specimens(page) })
+  await context.close()
+  return pictures
 }
+
+const OVER_THE_PAGE = [
+  { name: 'menu', button: 'Scope: Ask before changes', part: '.menu' },
+  { name: 'long-menu', button: 'Long menu', part: '.menu--long' },
+  { name: 'dialog', button: 'Open a dialog', part: 'dialog[open] .dialog__body' },
+  { name: 'message', button: 'Show a message', part: '.toast' },
+]
 
 function specimens(page: Page): Promise<Box[]> {
   return page.evaluate(() =>
@@ -137,20 +170,18 @@ function specimens(page: Page): Promise<Box[]> {
 }
 
 /** In words, with where to look. Without boxes the picture is judged as a whole. */
-async function differences(page: Page, name: string, picture: Buffer, boxes?: Box[]): Promise<string[]> {
+async function differences(page: Page, { name, png, boxes }: Picture): Promise<string[]> {
   const file = path.join(STORED, `${name}.png`)
   if (RENEW) {
     mkdirSync(STORED, { recursive: true })
-    writeFileSync(file, picture)
+    writeFileSync(file, png)
   }
   if (!existsSync(file)) return [`${name}: no picture is stored. \`npm run looks\` in apps/web stores one.`]
-  const blank = await page.context().newPage()
   const stored = readFileSync(file).toString('base64')
-  const { sizes, shares, difference } = await blank.evaluate(compared, {
-    ...{ stored, now: picture.toString('base64'), limit: COLOUR, name },
+  const { sizes, shares, difference } = await page.evaluate(compared, {
+    ...{ stored, now: png.toString('base64'), limit: COLOUR, name },
     ...(boxes ? { boxes } : {}),
   })
-  await blank.close()
   const words = shares
     .filter(({ differing, drawn }) => differing > Math.max(LEAST, drawn * SHARE))
     .map(one => `${one.name} differs in ${one.differing} of ${one.drawn} drawn pixels`)
@@ -158,7 +189,7 @@ async function differences(page: Page, name: string, picture: Buffer, boxes?: Bo
   if (words.length === 0) return []
   mkdirSync(DIFFERENT, { recursive: true })
   const [now, marked] = [`${name}.png`, `${name}-difference.png`].map(one => path.join(DIFFERENT, one))
-  writeFileSync(now as string, picture)
+  writeFileSync(now as string, png)
   writeFileSync(marked as string, Buffer.from(difference, 'base64'))
   const where = `See ${now}, with what differs in red in ${marked}. Is it meant so? \`npm run looks\` in apps/web stores it.`
   return words.map(word => `${name}: ${word}. ${where}`)

@@ -1,6 +1,7 @@
 import type { PermissionRequestEvent } from '@chirality/core'
 import { expect, test } from 'vitest'
 import { axeViolations, axeViolationsInBothSchemes } from '../support/axe.ts'
+import { aHarness } from '../support/harnesses.ts'
 import { cardWithKeys } from '../support/keys.ts'
 import { useDashboard } from '../support/page.ts'
 import { aBusyDay, TESTS_PASS } from '../support/scenes.ts'
@@ -368,6 +369,45 @@ test('the bar counts who needs you as the list does, and only what is through is
   expect(await titlesIn('Stopped')).toEqual(
     ['budget', 'crashed', 'failed', 'max_turns', 'timeout'].map(end => `Ended by ${end}`),
   )
+  await close()
+})
+
+test('the status bar says that a version was never tested, and leads to a trial of it; one that was tried is not marked', async () => {
+  const { page, complaints, close } = await dashboard.open({
+    path: '/s/new',
+    scene: canned => {
+      canned.harnesses = [aHarness({ versions: { tested: ['2.1.300'], oldest: '2.1.9' } })]
+      for (const [sessionId, version] of [
+        ['new', '2.1.400'],
+        ['tried', '2.1.325'],
+      ] as const) {
+        canned.add({ sessionId, title: `Session ${sessionId}`, lastTurn: 'completed' })
+        canned.push(sessionId, [
+          { type: 'turn:start', message: 'go' },
+          {
+            ...{ type: 'session:init', claudeSessionId: 'n', model: 'opus', tools: [] },
+            ...{ harness: 'claude-code', version, permissionMode: 'default' },
+          },
+          { type: 'turn:end', reason: 'completed' },
+        ])
+      }
+    },
+  })
+  const bar = page.getByRole('contentinfo')
+  const mark = bar.getByRole('link', { name: 'never tested: try it' })
+  await bar.getByText('Claude Code 2.1.400').waitFor()
+  await mark.waitFor()
+  expect(await mark.getAttribute('title')).toBe(
+    'Claude Code 2.1.400 is newer than the tested versions (2.1.300). A trial takes no account and no tokens.',
+  )
+  expect(await axeViolations(page)).toEqual([])
+  await page.getByRole('link', { name: /Session tried/ }).click()
+  await bar.getByText('Claude Code 2.1.325').waitFor()
+  expect(await mark.count()).toBe(0)
+  await page.getByRole('link', { name: /Session new/ }).click()
+  await mark.press('Enter')
+  await page.getByRole('region', { name: 'Trials' }).waitFor()
+  expect(complaints).toEqual([])
   await close()
 })
 

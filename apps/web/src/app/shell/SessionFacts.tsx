@@ -1,8 +1,9 @@
-import { MODE_WORDS, permissionLabel } from '@chirality/core'
+import { MODE_WORDS, permissionLabel, versionNote, versionSupport } from '@chirality/core'
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useFleetStore, useStatus } from '../../state/fleet/use-fleet.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import { useApi, useHarness } from '../../state/server/use-api.ts'
 import { useSessionHub, useStorePart } from '../../state/session/use-session.ts'
 import { usePermissionMode } from '../../state/session/use-settings.ts'
 import { Meter } from '../../ui/marks/Meter.tsx'
@@ -21,13 +22,15 @@ export function SessionFacts({ sessionId }: { sessionId: string }) {
   const driftCount = useStorePart(store, ({ state }) => state.driftCount)
   const status = useStatus(sessionId)
   const permissionMode = usePermissionMode(sessionId)
-  const label = useHarnessLabel(agent.harness ?? status?.harness ?? null)
+  const harness = agent.harness ?? status?.harness ?? null
+  const label = useHarnessLabel(harness)
   return (
     <>
       <span className="truncate">{agent.model ?? status?.model ?? 'default model'}</span>
       <span className="status-bar__item">
         {label}
         {agent.version ? ` ${agent.version}` : ''}
+        {agent.version ? <NeverTested harness={harness} version={agent.version} /> : null}
         {driftCount > 0 ? (
           <span className="status-bar__drift" title="Events that this version does not know; see Raw">
             {`drift ${driftCount}`}
@@ -40,6 +43,32 @@ export function SessionFacts({ sessionId }: { sessionId: string }) {
       <span className="spacer" />
       <Spent sessionId={sessionId} />
     </>
+  )
+}
+
+/** Of a release that neither the tests nor a trial on this machine have run, with the way to a trial. */
+function NeverTested({ harness, version }: { harness: string | null; version: string }) {
+  const api = useApi()
+  const info = useHarness(harness)
+  const support = versionSupport(version, info?.versions)
+  const isUnknown = support === 'newer' || support === 'untested'
+  const { data, isPending } = useQuery({
+    queryKey: ['agent-trials'],
+    queryFn: () => api.agentTrials(),
+    enabled: isUnknown,
+    retry: false,
+  })
+  if (!isUnknown || isPending || !info?.versions) return null
+  if (data?.reports.some(report => report.harness === harness && report.version === version)) return null
+  return (
+    <Link
+      className="status-bar__untested"
+      to="/settings/$section"
+      params={{ section: 'agents' }}
+      title={`${info.name} ${version} is ${versionNote(support, info.versions)}. A trial takes no account and no tokens.`}
+    >
+      never tested: try it
+    </Link>
   )
 }
 
