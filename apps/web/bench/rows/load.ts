@@ -82,7 +82,8 @@ async function load(browser: Browser, url: string, profile: typeof SLOW | null):
   const usable = Number((await told).text().slice(USABLE.length))
   const paint = await page.evaluate(firstPaint)
   await context.close()
-  return { paint, usable }
+  // What is not painted cannot be used.
+  return { paint, usable: Math.max(usable, paint) }
 }
 
 const USABLE = 'usable after '
