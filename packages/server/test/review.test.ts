@@ -13,7 +13,10 @@ import { SessionWatch } from './support/watch-session.ts'
 const LINES = Array.from({ length: 30 }, (_, i) => `line ${i + 1}`)
 const text = (lines: readonly string[]) => `${lines.join('\n')}\n`
 
-test('a session is reviewed: a hunk taken back and told, a commit, a merge, and back to before a turn', async () => {
+// It goes through all of a review, with three turns and a second server: the limit only ends what hangs.
+test('a session is reviewed: a hunk taken back and told, a commit, a merge, and back to before a turn', {
+  timeout: 400_000,
+}, async () => {
   const edit = "sed -i 's/^line 2$/AGENT 2/; s/^line 29$/AGENT 29/' a.txt; echo made > made.txt"
   const world = await createWorld({
     answers: [
@@ -173,7 +176,7 @@ test('a session is reviewed: a hunk taken back and told, a commit, a merge, and 
   const third = client.turns.start.mutate({ sessionId, message: 'Talk.' })
   await expect.poll(() => phaseOf(sessionId)).toBe('running')
   // Long enough for a turn that does not wait.
-  for (let round = 0; round < 8; round += 1) await state()
+  for (let round = 0; round < 4; round += 1) await state()
   writeFileSync(goOn, '')
   const made = await committing
   const { turnId: talk } = await third
