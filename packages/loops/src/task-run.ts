@@ -242,8 +242,8 @@ export class TaskRun {
     const staged = await tree.stage(task.base, this.#listFiles(tree))
     const diff = await tree.diffStat(task.base, staged)
     const failures: string[] = []
-    if (reason !== 'completed' && reason !== 'max_turns')
-      failures.push(`The agent did not finish: ${reason}.`)
+    const hasFinished = reason === 'completed' || reason === 'max_turns'
+    if (!hasFinished) failures.push(`The agent did not finish: ${reason}.`)
     if (task.task.expect === 'diff' && diff.files === 0)
       failures.push('No file was changed, and the task needs a change.')
     if (task.task.expect === 'none' && diff.files > 0)
@@ -267,7 +267,8 @@ export class TaskRun {
     if (failure === '') return record(ended)
     const question = diff.files === 0 ? questionIn(lastText(live, 0)) : undefined
     if (question !== undefined) record(ended, this.#parked('question', question))
-    else if (task.tree === staged && task.failure === failure)
+    // An agent that was cut off, by a crash of the server too, has not had its chance.
+    else if (hasFinished && task.tree === staged && task.failure === failure)
       record(ended, this.#failed(`${SAME_TWICE} ${firstLine(failure)}`))
     else record(ended)
   }

@@ -158,6 +158,8 @@ export class KillWorld {
     for (const { id, title } of book.tasks(state) ?? []) {
       const task = state.tasks.get(id)
       say(ends.has(id) && task?.status !== 'working', `${id} has no end`)
+      const wantedEnd = { Make: 'merged', Ask: 'parked', Say: 'failed' }[title.split(' ')[0] ?? '']
+      say(task?.status === wantedEnd, `${id} is ${task?.status}: ${task?.why}`)
       if (task?.status !== 'merged') continue
       const file = `${title.split(' ')[1]}.txt`
       const wanted = `${file.slice(-6, -4)}\n`

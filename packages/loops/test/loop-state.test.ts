@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import type { JournalEntry, Stamped } from '../src/journal.ts'
+import { foldJournal } from '../src/loop-state.ts'
+import { parseTaskList } from '../src/task-list.ts'
+
+const { tasks, settings } = parseTaskList('- [ ] One\n- [ ] Two\n', 'TASKS.md')
+const [one] = tasks
+const START: JournalEntry = {
+  ...{ type: 'loop:start', loopId: 'tasks-1', list: '/p/TASKS.md', projectRoot: '/p', base: 'b' },
+  ...{ baseBranch: 'main', worktreeId: 'w', settings, by: 'server' },
+}
+const run: JournalEntry = { type: 'run:start', run: 'r', pid: 1, by: 'server' }
+
+function after(...entries: [minute: number, entry: JournalEntry][]) {
+  const stamped = entries.map(([minute, entry]) => ({
+    ...entry,
+    at: new Date(Date.UTC(2030, 0, 1, 0, minute)).toISOString(),
+  }))
+  const state = foldJournal([{ ...START, at: '2030-01-01T00:00:00.000Z' }, ...stamped] as Stamped[])
+  if (state === undefined) throw new Error('no state')
+  return state
+}
+
+test('a run counts as idle only if it was over at once: a long turn writes nothing, too', () => {
+  expect(after([0, run], [10, run], [20, run], [30, run]).idleRuns).toBe(1)
+  expect(after([0, run], [0, run], [0, run]).idleRuns).toBe(3)
+  expect(after([0, run], [0, run], [0, { type: 'run:left' }], [0, run]).idleRuns).toBe(1)
+})
+
+test('checks that passed are a stage of their own, and a task that is put back is not compared with before', () => {
+  if (one === undefined) throw new Error('no task')
+  const names = { sessionId: 's', worktreeId: 't', base: 'b' }
+  const checked: JournalEntry = {
+    ...{ type: 'checks:end', task: 'one', n: 1, tree: 'tree', results: [] },
+    diff: { files: 1, insertions: 1, deletions: 0 },
+  }
+  const begun: [number, JournalEntry][] = [
+    [0, run],
+    [0, { type: 'task:start', task: one, ...names }],
+  ]
+  expect(after(...begun, [1, checked]).tasks.get('one')?.stage).toEqual({ at: 'passed', tree: 'tree' })
+  const failed: [number, JournalEntry] = [1, { ...checked, failure: 'It fails.' }]
+  expect(after(...begun, failed).tasks.get('one')).toMatchObject({ stage: { at: 'rest' }, tree: 'tree' })
+  const again: JournalEntry = { type: 'task:again', task: 'one', note: 'Once more.' }
+  const back = after(...begun, failed, [2, { type: 'task:failed', task: 'one', why: '' }], [3, again])
+  expect(back.tasks.get('one')).toMatchObject({ status: 'working', attempts: 0, notes: ['Once more.'] })
+  expect(back.tasks.get('one')?.tree).toBeUndefined()
+})
+
+test('a wait for a limit of the plan is known after a crash', () => {
+  const until = '2030-01-01T05:00:00.000Z'
+  const waiting = after([0, run], [1, { type: 'loop:wait', until, why: 'The limit.' }], [2, run])
+  expect(waiting).toMatchObject({ waits: 1, waitUntil: until })
+  expect(waiting.end).toBeUndefined()
+})
