@@ -102,6 +102,48 @@ test('side by side and without white space, by keys; what was taken back has its
   await close()
 })
 
+test('a changed image is shown as it was and as it became, and a change has more lines around it on demand', async () => {
+  const { page, api, complaints, close } = await dashboard.open({
+    path: '/s/s1',
+    scene: api => {
+      inReview(api)
+      api.patch += 'diff --git a/logo.png b/logo.png\nBinary files a/logo.png and b/logo.png differ\n'
+      api.changed = [{ path: 'logo.png', kind: 'changed', added: null, removed: null }]
+      const text = Array.from({ length: 60 }, (_, i) => `const line${i + 1} = 0`)
+      text.splice(9, 3, 'const a = 1', '  if (a) {', '}')
+      api.reviewed = (path, side) =>
+        path === 'logo.png'
+          ? { kind: 'image', mediaType: 'image/png', base64: side === 'old' ? RED : BLUE }
+          : { kind: 'text', text: `${text.join('\n')}\n` }
+    },
+  })
+  const file = page.getByRole('region', { name: 'src/a.ts' })
+  await file.getByText('lines 10–12').waitFor()
+  expect(await file.getByText('const line13 = 0').count()).toBe(0)
+  await file.getByRole('button', { name: 'More lines' }).last().click()
+  await file.getByText('const line13 = 0').waitFor()
+  expect(await file.getByText('const line60 = 0').count()).toBe(0)
+
+  const images = page.getByRole('region', { name: 'logo.png' }).locator('img')
+  await images.nth(1).waitFor()
+  const drawn = () =>
+    images.evaluateAll(all =>
+      all.map(one => [(one as HTMLImageElement).alt, (one as HTMLImageElement).naturalWidth]),
+    )
+  await expect.poll(drawn).toEqual([
+    ['Before', 1],
+    ['After', 1],
+  ])
+  expect(api.called('review.file')).toContainEqual(expect.objectContaining({ path: 'logo.png', side: 'old' }))
+  expect(complaints).toEqual([])
+  await close()
+})
+
+/** Images of one pixel. */
+const RED = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
+const BLUE =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
+
 test('a diff on a phone wraps and has nothing that axe finds, light and dark', async () => {
   const { page, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay, ...PHONE })
   const edit = page.getByRole('article', { name: /^Edited/ })

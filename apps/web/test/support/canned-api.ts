@@ -2,7 +2,7 @@ import type { Envelope, HarnessInstallStatus, UIEvent } from '@chirality/core'
 import type { CallOutputs } from '@chirality/server'
 import type { Page, WebSocketRoute } from 'playwright-core'
 import type { ShownLoop } from '../../src/state/server/loops-api.ts'
-import type { ReviewState } from '../../src/state/server/review-api.ts'
+import type { FileOfTree, ReviewState } from '../../src/state/server/review-api.ts'
 import type {
   HarnessInfo,
   NativeLine,
@@ -69,6 +69,8 @@ export class CannedApi {
   hits: { sessionId: string; turnId: string; seq: number; title: string | null; snippet: string }[] = []
   /** What stands in files, by path. */
   texts: Record<string, string> = {}
+  /** A changed file as it was or became. */
+  reviewed: (path: string, side: 'old' | 'new') => FileOfTree = () => null
   /** What the server says of each changed file, besides the patch. */
   changed: TreeDiff['files'] = []
   /** Cost and tokens over time, by how many days are asked for. */
@@ -525,6 +527,7 @@ export class CannedApi {
       return null
     },
     'review.state': () => this.review,
+    'review.file': ({ path, side }: { path: string; side: 'old' | 'new' }) => this.reviewed(path, side),
     'files.diff': () => ({ patch: this.patch, files: this.changed, truncated: false }),
     'files.turnDiff': () => ({ patch: this.patch, files: this.changed, truncated: false, source: 'git' }),
     'files.tree': ({ path }: { path: string }) => ({
