@@ -2,14 +2,14 @@
 // docs/conformance.md. They are installed once, in a cache outside of the repository: CHIRALITY_CACHE, or ~/.cache/chirality.
 // A result is kept beside the release; `--fresh` runs all again.
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { root, run, say, setup } from './setup.mjs'
+import { CACHE, install, PUBLISHED } from './published-agents.mjs'
+import { root, say, setup } from './setup.mjs'
 
 const NATIVE = `${process.platform}-${process.arch}`
-const CACHE = process.env.CHIRALITY_CACHE ?? path.join(os.homedir(), '.cache', 'chirality')
 const PAGE = path.join(root, 'docs', 'conformance.md')
 
 /** Spread over the last year: what is refused, the oldest that is not, and the newest. */
@@ -31,10 +31,10 @@ const AGENTS = {
     program: modules => codexIn(modules),
     args: program => ['codex', '--program', program],
   },
-  opencode: acp('opencode-ai', '1.18.33', ['acp'], modules => `${modules}/opencode-${NATIVE}/bin/opencode`),
-  copilot: acp('@github/copilot', '1.0.102', ['--acp'], modules => `${modules}/.bin/copilot`),
+  opencode: published('opencode', ['acp']),
+  copilot: published('copilot', ['--acp']),
   // The newest that runs on Node 20.
-  qwen: acp('@qwen-code/qwen-code', '0.15.10', ['--acp'], modules => `${modules}/.bin/qwen`),
+  qwen: published('qwen', ['--acp']),
   gemini: acp('@google/gemini-cli', '0.61.0', ['--acp'], modules => `${modules}/.bin/gemini`),
   'claude-agent-acp': acp(
     '@agentclientprotocol/claude-agent-acp',
@@ -47,6 +47,11 @@ const AGENTS = {
 
 function acp(name, versions, args, program) {
   return { package: name, versions, program, args: file => ['--', file, ...args] }
+}
+
+function published(name, args) {
+  const { package: spec, version, program } = PUBLISHED[name]
+  return acp(spec, version, args, modules => path.join(modules, program.replace('{platform}', NATIVE)))
 }
 
 const INTRODUCTION = `# Conformance
@@ -110,21 +115,6 @@ async function conform(entry) {
   const [line] = stdout.trim().split('\n')
   if (!line) throw new Error(`${entry} gave no report.`)
   writeFileSync(path.join(folder, 'report.json'), line)
-}
-
-async function install(entry, spec) {
-  const folder = path.join(CACHE, entry.replace('@', '-'))
-  const marker = path.join(folder, '.installed')
-  if (existsSync(marker)) return folder
-  say(`Installing ${entry}`)
-  rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(path.join(folder, 'package.json'), '{"private":true}\n')
-  const args = ['install', '--no-audit', '--no-fund', '--ignore-scripts', spec]
-  const code = await run('npm', args, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
-  if (code !== 0) throw new Error(`${entry} could not be installed (npm ended with ${code}).`)
-  writeFileSync(marker, '')
-  return folder
 }
 
 function resultOf(entry) {

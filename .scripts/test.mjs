@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs, stripVTControlCharacters } from 'node:util'
+import { installPublished } from './published-agents.mjs'
 import { packagesWith, root, run, say, setup, turbo } from './setup.mjs'
 
 const started = performance.now()
@@ -12,6 +13,7 @@ const filters = args.filter.map(filter => `--filter=${filter}`)
 const totals = { passed: 0, failed: 1 }
 process.on('exit', () => process.stdout.write(`${totals.passed} passed, ${totals.failed} failed\n`))
 await setup()
+if (process.env.CHIRALITY_TEST_ALL) await installPublished()
 
 const results = testedFolders().map(folder => path.join(folder, '.test-results.json'))
 for (const file of results) rmSync(file, { force: true })

@@ -102,6 +102,8 @@ export const KNOWN_AGENTS: readonly AcpAgentSpec[] = [
     vendor: 'GitHub',
     website: 'https://github.com/features/copilot',
     install: 'npm install -g @github/copilot',
+    // It asks before each call of a tool server, in words that do not name the server.
+    capabilities: { supportsClientTools: false },
   },
   {
     name: 'gemini',
@@ -125,7 +127,8 @@ export const KNOWN_AGENTS: readonly AcpAgentSpec[] = [
     website: 'https://github.com/QwenLM/qwen-code',
     install: 'npm install -g @qwen-code/qwen-code',
     modes: { default: 'default', plan: 'plan' },
-    capabilities: { supportsReadOnly: true },
+    // The model has to search for tools of servers before it can call them.
+    capabilities: { supportsReadOnly: true, supportsClientTools: false },
   },
   {
     name: 'goose',

@@ -1,9 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { acpAdapter, claudeBinary } from '@chirality/fixtures'
+import { acpAdapter, claudeBinary, publishedAgent } from '@chirality/fixtures'
 import { claudeEnv } from '@chirality/scripted-model'
 import { type AcpAgentSpec, acpDescriptor, KNOWN_AGENTS } from '../../src/acp/agent-spec.ts'
 import { acpHarness } from '../../src/acp/harness.ts'
+import { acpTrial } from '../../src/acp/trials.ts'
 import { MARKER_VARIABLE } from '../../src/process/system/leftovers.ts'
 import { TOOL_SERVER_NAME as SERVER } from '../../src/tool-server/index.ts'
 import type { Asking, Contestant, ModelAddress } from '../cross-harness/contestant.ts'
@@ -14,7 +15,8 @@ import type { Asking, Contestant, ModelAddress } from '../cross-harness/contesta
  */
 export function acpForms(): Contestant[] {
   // What they ask about they decide themselves, so the suite of decisions is not theirs.
-  return process.env.CHIRALITY_TEST_ALL ? acpAgents().map(agent => ({ ...agent, asking: null })) : []
+  if (!process.env.CHIRALITY_TEST_ALL) return []
+  return [...acpAgents(), ...PUBLISHED.map(published)].map(agent => ({ ...agent, asking: null }))
 }
 
 export function acpAgents(): Contestant[] {
@@ -26,11 +28,14 @@ export function acpAgentHarness(
   name: string,
   command: string,
   environment: Record<string, string>,
+  more: string[] = [],
 ): ReturnType<typeof acpHarness> {
   const known = KNOWN_AGENTS.find(agent => agent.name === name)
-  const spec: AcpAgentSpec = { ...(known ?? { name, args: [], env: [] }), command }
+  const given = known ?? { name, args: [], env: [] }
+  const spec: AcpAgentSpec = { ...given, command, env: [...given.env, ...more] }
   const { meta, capabilities } = acpDescriptor(spec)
-  return acpHarness({ spec, meta, capabilities, options: { environment } })
+  // On a busy machine an agent takes minutes to start: the limit is tested with one that never answers.
+  return acpHarness({ spec, meta, capabilities, options: { environment, handshakeMs: 600_000 } })
 }
 
 const PATH = `${path.dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`
@@ -57,7 +62,21 @@ function claude(): Contestant {
     clientTool: (name, input) => ({ tool: `mcp__${SERVER}__${name}`, input }),
     free: { permissionMode: 'bypassPermissions' },
     unknownLine: '{"jsonrpc":"2.0","method":"from/the/future","params":{"value":1}}',
-    asking: { ...PLAIN, command },
+    asking: {
+      ...PLAIN,
+      command,
+      question: (question, choices) => ({
+        tool: 'AskUserQuestion',
+        input: {
+          questions: [
+            {
+              ...{ question, header: 'Choose', multiSelect: false },
+              options: choices.map(label => ({ label, description: label })),
+            },
+          ],
+        },
+      }),
+    },
   }
 }
 
@@ -71,7 +90,10 @@ function codex(): Contestant {
     endsWithHost: true,
     answersWithErrors: true,
     denialEndsTurn: true,
-    lacksClientTools: true,
+    // It asks for a title with all of its tools, when it likes.
+    routes: [
+      { when: { lastUserContains: 'generate a very short title' }, answers: [], otherwise: 'A title' },
+    ],
     binary,
     create: (model, { home, marker }, other = binary) => {
       configureCodex(model, home)
@@ -91,6 +113,62 @@ function codex(): Contestant {
         input: { cmd, sandbox_permissions: 'require_escalated', justification: 'x' },
       }),
     },
+  }
+}
+
+interface Published {
+  name: 'opencode' | 'copilot' | 'qwen'
+  command: Contestant['command']
+  clientTool: Contestant['clientTool']
+  answersWithErrors?: boolean
+  denialEndsTurn?: boolean
+}
+
+/** Agents that are too large for `npm test`: `npm run test:all` installs them. They are set up as `chirality conformance` does it. */
+const PUBLISHED: readonly Published[] = [
+  {
+    name: 'opencode',
+    command: command => ({ tool: 'bash', input: { command, description: 'x' } }),
+    clientTool: (name, input) => ({ tool: `${SERVER}_${name}`, input }),
+    denialEndsTurn: true,
+  },
+  {
+    name: 'copilot',
+    command: command => ({ tool: 'bash', input: { command, description: 'x' } }),
+    clientTool: (name, input) => ({ tool: `${SERVER}-${name}`, input }),
+    answersWithErrors: true,
+    denialEndsTurn: true,
+  },
+  {
+    name: 'qwen',
+    command: command => ({
+      tool: 'run_shell_command',
+      input: { command, is_background: false, description: 'x' },
+    }),
+    clientTool: (name, input) => ({ tool: `mcp__${SERVER}__${name}`, input }),
+  },
+]
+
+function published({ name, ...facts }: Published): Contestant {
+  const binary = publishedAgent(name)
+  return {
+    name: `acp ${name}`,
+    harness: `acp-${name}`,
+    isOlder: false,
+    processPerTurn: false,
+    endsWithHost: true,
+    binary,
+    create: async ({ url, openaiUrl }, { home, marker }, other = binary) => {
+      const variables = await acpTrial(name).prepare({ url, openaiUrl, home, project: home })
+      const place = { PATH, HOME: home, TMPDIR: `${home}/tmp`, [MARKER_VARIABLE]: marker }
+      return acpAgentHarness(name, other, { ...place, ...variables }, Object.keys(variables))
+    },
+    free: { permissionMode: 'bypassPermissions' },
+    unknownLine: '{"jsonrpc":"2.0","method":"from/the/future","params":{"value":1}}',
+    asking: null,
+    // Titles and routing are asked for without tools.
+    routes: [{ when: { withoutTools: true }, answers: [], otherwise: '{"title":"A test"}' }],
+    ...facts,
   }
 }
 

@@ -42,14 +42,15 @@ export class Arena {
   }
 
   async open(agent: Contestant, script: Script, binary?: string): Promise<void> {
-    this.#model = await startScriptedModel(script)
-    this.#harness = agent.create(this.model, this.place, binary)
+    const routes = [...(agent.routes ?? []), ...(script.routes ?? [])]
+    this.#model = await startScriptedModel(routes.length > 0 ? { ...script, routes } : script)
+    this.#harness = await agent.create(this.model, this.place, binary)
   }
 
   /** A new harness, as after a restart. */
   async reopen(agent: Contestant): Promise<void> {
     await this.#harness?.close()
-    this.#harness = agent.create(this.model, this.place)
+    this.#harness = await agent.create(this.model, this.place)
   }
 
   session(fields: Partial<Session> = {}): Session {

@@ -1,5 +1,5 @@
 import type { HarnessId, SessionHarness } from '@chirality/core'
-import type { ScriptBlock, ScriptedModel } from '@chirality/scripted-model'
+import type { Script, ScriptBlock, ScriptedModel } from '@chirality/scripted-model'
 
 export interface Place {
   home: string
@@ -16,7 +16,7 @@ export interface Contestant {
   isOlder: boolean
   /** Runs each turn in a process of its own, so its turns end with `process:exit`. */
   processPerTurn: boolean
-  create(model: ModelAddress, place: Place, binary?: string): SessionHarness
+  create(model: ModelAddress, place: Place, binary?: string): SessionHarness | Promise<SessionHarness>
   /** Null where the agent is part of this process. */
   binary: string | null
   /** What the model has to say for the agent to run a shell command. */
@@ -31,10 +31,10 @@ export interface Contestant {
   asking: Asking | null
   /** Ends with the program that runs it, so there is no turn to read on. */
   endsWithHost?: boolean
+  /** What it asks the model beside the conversation. */
+  routes?: NonNullable<Script['routes']>
   /** Tells an error of the model as an answer, and calls the turn completed. */
   answersWithErrors?: boolean
-  /** Takes no client tools, as its capabilities say. */
-  lacksClientTools?: boolean
   /** Ends its turn when something is denied. */
   denialEndsTurn?: boolean
 }

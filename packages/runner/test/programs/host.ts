@@ -24,7 +24,7 @@ const all: HarnessTurnOpts = {
   onProcess: traced => print({ traced }),
   ...(decision ? { decide: () => (decision === 'never' ? forever() : Promise.resolve(decision)) } : {}),
 }
-const harness = agent.create(model, place)
+const harness = await agent.create(model, place)
 for await (const event of harness.startTurn(session, message, all)) {
   print({ event })
   if (event.type === holdAt) await forever()
