@@ -164,7 +164,8 @@ ${keptElsewhere()}
   blame FILE[:LINE]        Which turn of which agent wrote each line, for which prompt and money; no server is needed
       --project DIR  --json
       --notes                Instead of a file: write it for the last 100 commits as git notes, refs/notes/chirality
-  changes SESSION          Branch, files that are not committed, and what was taken back; needs a server that has the project
+  changes SESSION [FILE]   Branch, files that are not committed, and what was taken back; or the changes in a file, numbered
+      --turn ID              Of a file: what this turn changed. All of these commands need a server that has the project
   commit SESSION           Commit what it changed, by your name; nothing is signed
       --message M            Default: made of the conversation, without a model
       --hooks                Run the hooks of the repository
@@ -174,8 +175,18 @@ ${keptElsewhere()}
       --resolve              Merge the base into the branch, and let the agent resolve the conflicts
   discard SESSION FILE…    Take files back to the last commit, or what one turn did to them
       --turn ID              Only what this turn changed
+      --hunk N,N             Of one file: only these changes, by their numbers in "changes SESSION FILE"
       --undo ID              Bring back what was taken
       --json
+  push SESSION             Its branch by your own git push, never forced; what would be pushed is shown first
+      --dry-run  --yes       Only show it; or push without a question
+      --pr  --title T  --draft
+                             Open a pull request through your own gh; its text is made of the conversation
+      --remote NAME  --hooks  --json
+  back SESSION [TURN]      Files and conversation as before a turn, with what cannot be undone; without TURN: the turns
+      --overwrite            Also files that somebody else changed since
+      --undo                 Files and conversation as they were
+      --yes  --json
   translate [FILE|-]       An agent's raw NDJSON to UI events, one a line
       --harness ID           Which agent wrote it: ${agents(TRANSLATABLE_HARNESSES)}
   scripted-model           A model server on loopback that answers from a script

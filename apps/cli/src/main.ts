@@ -30,6 +30,8 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   commit: async () => (await import('./commands/review.ts')).commit,
   merge: async () => (await import('./commands/review.ts')).merge,
   discard: async () => (await import('./commands/review.ts')).discard,
+  push: async () => (await import('./commands/review.ts')).push,
+  back: async () => (await import('./commands/review.ts')).back,
   translate: async () => (await import('./commands/translate.ts')).translate,
   'scripted-model': async () => (await import('./commands/scripted-model.ts')).scriptedModel,
 }

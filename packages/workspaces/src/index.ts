@@ -51,6 +51,15 @@ export {
   takeConflicts,
   treeAtBase,
 } from './review/merge.ts'
+export {
+  type Forge,
+  forgeOf,
+  type OpenedPullRequest,
+  openPullRequest,
+  type PullRequest,
+  pullRequestCommand,
+} from './review/pull-request.ts'
+export { type Pushed, type PushPlan, planPush, pushBranch, remotesOf } from './review/push.ts'
 export { type Filled, fillVariables, fillWorktree } from './setup/fill-worktree.ts'
 export {
   readWorkspaceFile,

@@ -1,7 +1,9 @@
 import type { CallInputs, CallOutputs } from '@chirality/server'
+import { readSessionLog, type StoredSession } from '@chirality/sessions'
+import { confirmed } from '../confirm.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { noArgument, oneArgument, readOptions } from '../options.ts'
-import type { Output } from '../output.ts'
+import { type Output, tell } from '../output.ts'
 import { plain } from '../render/style.ts'
 import { askProcedure, callProcedure } from '../running-server.ts'
 import { serverOf } from './budget/set-limits.ts'
@@ -11,10 +13,20 @@ import { findSession } from './sessions/find-session.ts'
 
 type Review = CallOutputs['review']
 
-/** The branch, what is not committed, and what was taken back. */
+/** The branch, what is not committed, and what was taken back; or the changes of one file, numbered. */
 export async function changes(args: string[], output: Output): Promise<number> {
-  const { values, positionals } = readOptions(args, { json: { type: 'boolean' } })
-  const there = await openSession(oneArgument(positionals, 'the id of a session'))
+  const { values, positionals } = readOptions(args, { turn: { type: 'string' }, json: { type: 'boolean' } })
+  const [session, file, ...more] = positionals
+  const there = await openSession(oneArgument(session === undefined ? [] : [session], 'the id of a session'))
+  noArgument(more)
+  if (file !== undefined) {
+    const hunks = await hunksOf(there, file, values.turn)
+    const numbered = hunks.map(({ head, lines }, at) => `${at + 1}  ${head}\n${lines.map(row).join('')}`)
+    await output.write(values.json ? `${JSON.stringify(hunks)}\n` : numbered.join(''))
+    return EXIT.done
+  }
+  if (values.turn !== undefined)
+    throw new UsageError('--turn is for one file: chirality changes SESSION FILE')
   const state = await there.ask<Review['state']>('review.state', {})
   if (values.json) await output.write(`${JSON.stringify(state)}\n`)
   else await output.write(state === null ? 'There is no git repository here.\n' : stateText(state))
@@ -61,23 +73,29 @@ export async function merge(args: string[], output: Output): Promise<number> {
   return result.kind === 'conflicts' ? EXIT.failed : EXIT.done
 }
 
-/** Takes back files in the work folder of a session, or brings back what was taken. */
+/** Takes back files in the work folder of a session, or some of the changes in one, or brings back what was taken. */
 export async function discard(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, {
     ...{ turn: { type: 'string' }, undo: { type: 'string' }, json: { type: 'boolean' } },
+    hunk: { type: 'string' },
   })
   const [id, ...files] = positionals
   if (id === undefined) throw new UsageError('Say the id of a session.')
-  const there = await openSession(id)
   if (values.undo !== undefined) noArgument(files)
   else if (files.length === 0) throw new UsageError('Say which files, from the root of the project.')
-  const input: Omit<CallInputs['review']['discard'], 'sessionId'> = {
-    files: files.map(path => ({ path })),
+  if (values.hunk !== undefined && (files.length !== 1 || values.undo !== undefined))
+    throw new UsageError('--hunk is for one file: chirality discard SESSION FILE --hunk 1,3')
+  const there = await openSession(id)
+  const input = async (): Promise<Omit<CallInputs['review']['discard'], 'sessionId'>> => ({
+    files:
+      values.hunk === undefined
+        ? files.map(path => ({ path }))
+        : [{ path: files[0] ?? '', hunks: await chosenHunks(there, { ...values, file: files[0] ?? '' }) }],
     ...(values.turn === undefined ? {} : { turnId: values.turn }),
-  }
+  })
   const move =
     values.undo === undefined
-      ? await there.tell<Review['discard']>('review.discard', input)
+      ? await there.tell<Review['discard']>('review.discard', await input())
       : await there.tell<Review['undo']>('review.undo', { id: values.undo })
   const hint = move.state === 'done' ? `Undo: chirality discard ${there.id} --undo ${move.id}\n` : ''
   await output.write(
@@ -88,21 +106,231 @@ export async function discard(args: string[], output: Output): Promise<number> {
   return EXIT.done
 }
 
+interface Hunk {
+  /** `@@ -1,3 +1,4 @@` */
+  head: string
+  oldStart: number
+  newStart: number
+  lines: string[]
+}
+
+async function chosenHunks(
+  there: OpenSession,
+  { file, hunk, turn }: { file: string; hunk?: string; turn?: string },
+): Promise<Omit<Hunk, 'head'>[]> {
+  const all = await hunksOf(there, file, turn)
+  return [...new Set(hunk?.split(','))].map(word => {
+    const found = /^[1-9]\d{0,6}$/.test(word) ? all[Number(word) - 1] : undefined
+    if (found === undefined)
+      throw new UsageError(
+        `${plain(file)} has no change "${word}", but ${all.length}: chirality changes ${there.id} ${plain(file)}`,
+      )
+    const { head: _, ...chosen } = found
+    return chosen
+  })
+}
+
+/** In the order of the file, as `chirality changes` numbers them. */
+async function hunksOf(there: OpenSession, file: string, turnId: string | undefined): Promise<Hunk[]> {
+  const found =
+    turnId === undefined
+      ? await there.askProject<CallOutputs['files']['diff']>('files.diff')
+      : await there.ask<CallOutputs['files']['turnDiff']>('files.turnDiff', { turnId })
+  const sections = (found?.patch ?? '').split(/^(?=diff --git )/m)
+  const own = sections.find(
+    section => section.includes(`\n+++ b/${file}\n`) || section.includes(`\n--- a/${file}\n+++ /dev/null\n`),
+  )
+  if (own === undefined) throw new UsageError(`${plain(file)} has no change of text here.`)
+  return own
+    .split(/^(?=@@ )/m)
+    .slice(1)
+    .map(hunkIn)
+}
+
+function hunkIn(text: string): Hunk {
+  const [head = '', ...lines] = text.split('\n')
+  const [, oldStart, newStart] = /^@@ -(\d+)\S* \+(\d+)/.exec(head) ?? []
+  return {
+    ...{ head, oldStart: Number(oldStart), newStart: Number(newStart) },
+    lines: lines.filter((line, at) => !line.startsWith('\\') && !(line === '' && at === lines.length - 1)),
+  }
+}
+
+function row(line: string): string {
+  return `   ${plain(line)}\n`
+}
+
+/** Through the user's own git and gh. What it would do is said first. */
+export async function push(args: string[], output: Output): Promise<number> {
+  const { values, positionals } = readOptions(args, {
+    ...{ remote: { type: 'string' }, hooks: { type: 'boolean' }, 'dry-run': { type: 'boolean' } },
+    ...{ pr: { type: 'boolean' }, title: { type: 'string' }, draft: { type: 'boolean' } },
+    ...{ yes: { type: 'boolean' }, json: { type: 'boolean' } },
+  })
+  if (!values.pr && (values.title !== undefined || values.draft))
+    throw new UsageError('--title and --draft are of a pull request: say --pr, too.')
+  const there = await openSession(oneArgument(positionals, 'the id of a session'))
+  const remote = values.remote === undefined ? {} : { remote: values.remote }
+  const plan = await there.ask<Review['pushPlan']>('review.pushPlan', remote)
+  if (values.pr && !plan.pullRequest.can) throw new UsageError(plan.pullRequest.reason)
+  if (values['dry-run']) {
+    await output.write(values.json ? `${JSON.stringify(plan)}\n` : planText(plan, values.pr))
+    return EXIT.done
+  }
+  if (plan.kind === 'up-to-date' && !values.pr) {
+    await output.write(
+      values.json ? `${JSON.stringify(plan)}\n` : `Nothing to push: ${plain(plan.remote)} has it all.\n`,
+    )
+    return EXIT.done
+  }
+  if (!values.json) await output.write(planText(plan, values.pr))
+  if (!values.yes && !(await confirmed('Push this?', 'Say --yes to push it, or --dry-run to only see it.'))) {
+    await tell('chirality: Nothing was pushed.\n')
+    return EXIT.failed
+  }
+  const request = plan.pullRequest.can && values.pr ? plan.pullRequest : undefined
+  const pushed = await there.tell<Review['push']>('review.push', {
+    ...{ ...remote, commit: plan.commit, hooks: values.hooks ?? false },
+    ...(request && {
+      pullRequest: { title: values.title ?? request.title, body: request.body, draft: values.draft ?? false },
+    }),
+  })
+  await output.write(values.json ? `${JSON.stringify(pushed)}\n` : pushedText(pushed))
+  return pushed.pullRequest?.kind === 'failed' ? EXIT.failed : EXIT.done
+}
+
+function planText(plan: Review['pushPlan'], withRequest = false): string {
+  const { remote, url, branch, kind, commits, total, uncommitted, command, pullRequest } = plan
+  const news =
+    kind === 'new' ? 'a new branch there' : kind === 'forward' ? 'moves forward' : 'is there already'
+  const shown = commits.map(({ commit, subject }) => `  ${commit.slice(0, 9)} ${plain(subject)}\n`)
+  const more = total > commits.length ? `  and ${total - commits.length} more\n` : ''
+  const loose = uncommitted > 0 ? `Not committed, and not pushed: ${uncommitted} changed files\n` : ''
+  const request =
+    withRequest && pullRequest.can ? `${plain(pullRequest.command)}\n${plain(pullRequest.body)}\n` : ''
+  return `${plain(branch)} to ${plain(remote)} (${plain(url)}): ${news}\n${shown.join('')}${more}${loose}${plain(command)}\n${request}`
+}
+
+function pushedText({ branch, remote, kind, said, pullRequest }: Review['push']): string {
+  const what =
+    kind === 'up-to-date' ? `${plain(remote)} had it all.` : `Pushed ${plain(branch)} to ${plain(remote)}.`
+  const words = said === '' ? '' : `${said.split('\n').map(row).join('')}`
+  if (pullRequest === null) return `${what}\n${words}`
+  const request =
+    pullRequest.kind === 'opened' ? pullRequest.url : `No pull request: ${plain(pullRequest.reason)}`
+  return `${what}\n${words}${request}\n`
+}
+
+/** Files and conversation as they were before a turn; without a turn, which turns there are. */
+export async function back(args: string[], output: Output): Promise<number> {
+  const { values, positionals } = readOptions(args, {
+    ...{ overwrite: { type: 'boolean' }, yes: { type: 'boolean' }, undo: { type: 'boolean' } },
+    json: { type: 'boolean' },
+  })
+  const [session, given, ...more] = positionals
+  const there = await openSession(oneArgument(session === undefined ? [] : [session], 'the id of a session'))
+  noArgument(more)
+  if (values.undo) {
+    noArgument(given === undefined ? [] : [given])
+    return undoBack(there, output, values.json)
+  }
+  const turns = await turnsOf(there)
+  if (given === undefined) {
+    const rows = turns.map(({ turnId, prompt }) => `${turnId}  ${plain(prompt).slice(0, 80)}\n`)
+    await output.write(values.json ? `${JSON.stringify(turns)}\n` : rows.join(''))
+    return EXIT.done
+  }
+  const turn = turns.filter(({ turnId }) => turnId.startsWith(given))
+  const [only] = turn
+  if (only === undefined || turn.length > 1)
+    throw new UsageError(
+      `${turn.length === 0 ? 'No turn begins' : 'Several turns begin'} with "${given}": chirality back ${there.id}`,
+    )
+  const plan = await there.ask<Review['backPlan']>('review.backPlan', { turnId: only.turnId })
+  const { files, changedSince, cannotUndo } = plan
+  const since = values.overwrite ? 'is overwritten' : 'stays as it is; --overwrite restores it too'
+  if (!values.json)
+    await output.write(
+      [
+        `Back to before: ${plain(only.prompt).slice(0, 200)}\n`,
+        files.length === 0 ? 'No file changes.\n' : `Files as they were then:\n${list(files)}`,
+        changedSince.length === 0 ? '' : `Somebody else changed since (${since}):\n${list(changedSince)}`,
+        `Not undone:\n${list(cannotUndo)}`,
+      ].join(''),
+    )
+  if (!values.yes && !(await confirmed('Go back?', 'Say --yes to go back. It can be undone.'))) {
+    await tell('chirality: Nothing was changed.\n')
+    return EXIT.failed
+  }
+  const overwrite = values.overwrite ? changedSince : []
+  const gone = await there.tell<Review['back']>('review.back', { turnId: only.turnId, overwrite })
+  await output.write(
+    values.json
+      ? `${JSON.stringify(gone)}\n`
+      : `The conversation goes on in ${gone.session.id}. Undo: chirality back ${there.id} --undo\n`,
+  )
+  return EXIT.done
+}
+
+/** The newest going back that is not undone, in the session that it left or in the one that it made. */
+async function undoBack(there: OpenSession, output: Output, json = false): Promise<number> {
+  const before = there.session.forkedFrom?.sessionId
+  const places = [there, ...(before === undefined ? [] : [await openSession(before)])]
+  for (const place of places) {
+    const state = await place.ask<Review['state']>('review.state', {})
+    const move = state?.moves.find(
+      ({ cause, state: now }) =>
+        now === 'done' && cause.kind === 'back' && (place === there || cause.sessionId === there.id),
+    )
+    if (move === undefined) continue
+    const undone = await place.tell<Review['undo']>('review.undo', { id: move.id })
+    await output.write(
+      json
+        ? `${JSON.stringify(undone)}\n`
+        : `Files and conversation are as they were. It goes on in ${place.id}.\n${list(undone.files)}`,
+    )
+    return EXIT.done
+  }
+  throw new UsageError('Nothing here went back, or it is undone already.')
+}
+
+async function turnsOf({ session }: OpenSession): Promise<{ turnId: string; prompt: string }[]> {
+  const log = await readSessionLog(session.projectRoot, session.id)
+  const turns: { turnId: string; prompt: string }[] = []
+  try {
+    for (let seq = 0; ; ) {
+      const page = log?.readAfter(seq, 2000) ?? []
+      for (const { event, turnId } of page)
+        if (event.type === 'turn:start' && turnId) turns.push({ turnId, prompt: event.message ?? '' })
+      const last = page.at(-1)
+      if (last === undefined) return turns
+      seq = last.seq
+    }
+  } finally {
+    log?.close()
+  }
+}
+
 interface OpenSession {
   id: string
+  session: StoredSession
   ask<T>(name: string, input: object): Promise<T>
+  /** A call that names the project, too. */
+  askProject<T>(name: string): Promise<T>
   tell<T>(name: string, input: object): Promise<T>
 }
 
 async function openSession(given: string): Promise<OpenSession> {
-  const { id, projectRoot } = await findSession(given)
+  const session = await findSession(given)
+  const { id, projectRoot } = session
   const server = await serverOf(projectRoot)
   if (server === undefined)
     throw new UsageError(
       `No server has the project of this session open. Start one: chirality serve --project ${projectRoot}`,
     )
   return {
-    id,
+    ...{ id, session },
+    askProject: name => askProcedure(server, name, { project: projectRoot, sessionId: id }),
     ask: (name, input) => askProcedure(server, name, { sessionId: id, ...input }),
     tell: (name, input) => callProcedure(server, name, { sessionId: id, ...input }),
   }

@@ -1,6 +1,5 @@
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import path from 'node:path'
-import { createInterface } from 'node:readline/promises'
 import { conditionOf, costText } from '@chirality/core'
 import {
   type ExportFormat,
@@ -11,6 +10,7 @@ import {
   type StoredSession,
   searchSessions,
 } from '@chirality/sessions'
+import { confirmed } from '../confirm.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { createHarnesses } from '../harnesses.ts'
 import { chooseAction, oneArgument, oneOf, projectFolder, readOptions, wholeNumber } from '../options.ts'
@@ -151,7 +151,8 @@ async function deleteCommand(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, { yes: { type: 'boolean' } })
   const session = await findSession(oneArgument(positionals, 'the id of a session'))
   const name = `${session.id} (${plain(session.title ?? 'Untitled')})`
-  if (!values.yes && !(await confirmed(`Delete ${name}, with its history and raw logs? [y/N] `))) {
+  const question = `Delete ${name}, with its history and raw logs?`
+  if (!values.yes && !(await confirmed(question, 'Deleting cannot be undone. Say --yes to do it.'))) {
     await tell('chirality: Nothing was deleted.\n')
     return EXIT.failed
   }
@@ -165,16 +166,6 @@ async function deleteCommand(args: string[], output: Output): Promise<number> {
   }
   await output.write(`Deleted ${name}.\n`)
   return EXIT.done
-}
-
-async function confirmed(question: string): Promise<boolean> {
-  if (!process.stdin.isTTY) throw new UsageError('Deleting cannot be undone. Say --yes to do it.')
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return /^y(es)?$/i.test((await terminal.question(question)).trim())
-  } finally {
-    terminal.close()
-  }
 }
 
 /** Exports a session to stdout, or to a file that must not exist yet. */

@@ -1,5 +1,5 @@
-import { createInterface } from 'node:readline/promises'
 import { ProjectTrust, type ProjectTrustState } from '@chirality/sessions'
+import { confirmed } from '../confirm.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { createHarnesses } from '../harnesses.ts'
 import { chooseAction, noArgument, projectFolder, readOptions } from '../options.ts'
@@ -45,7 +45,7 @@ async function allow({ project, trust, rest, yes, ...printed }: TrustRequest): P
     if (state.files.length === 0)
       throw new UsageError('This project brings no agent settings. There is nothing to allow.')
     if (!printed.json) await print(state, printed)
-    if (!yes && !(await confirmed())) {
+    if (!yes && !(await confirmed('Let agents use these files?', WITHOUT_TERMINAL))) {
       await tell('chirality: Nothing was allowed.\n')
       return EXIT.failed
     }
@@ -89,15 +89,5 @@ function verdict(
   return `Agents do not use these files. They can run programs and send your key elsewhere. If you want that:\n  chirality trust allow ${fingerprint}`
 }
 
-async function confirmed(): Promise<boolean> {
-  if (!process.stdin.isTTY)
-    throw new UsageError(
-      'Say which files you mean, with the fingerprint of `chirality trust show`, or --yes for these.',
-    )
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return /^y(es)?$/i.test((await terminal.question('Let agents use these files? [y/N] ')).trim())
-  } finally {
-    terminal.close()
-  }
-}
+const WITHOUT_TERMINAL =
+  'Say which files you mean, with the fingerprint of `chirality trust show`, or --yes for these.'

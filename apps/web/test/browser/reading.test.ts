@@ -176,7 +176,7 @@ function inReview(api: CannedApi): void {
       ...{ branch: 'chirality/w1', base: 'main', ahead: 2, behind: 1, uncommitted: 1 },
       conflicts: ['src/c.ts'],
     },
-    ...{ proposedMessage: 'Indent', hooks: ['pre-commit'], uncommitted: ['src/a.ts'] },
+    ...{ proposedMessage: 'Indent', hooks: ['pre-commit'], uncommitted: ['src/a.ts'], remotes: [] },
     moves: [{ id: 'm1', cause: { kind: 'discard' }, state: 'done', ...move }],
     untold: ['The user took back changes of yours and does not want them again: src/b.ts.'],
   }

@@ -16,8 +16,11 @@ const LINES = Array.from({ length: 40 }, (_, i) => `export const line${i + 1} = 
 const EDIT =
   "sed -i 's/^export const line2 = .*/export const line2 = 200/; s/^export const line39 = .*/export const line39 = 3900/' src/lines.ts; echo 'Two lines changed.' > notes.md"
 
-test('by keyboard alone: review, discard and undo, comment, commit, merge; then back to before a turn, and undone', {
-  timeout: 300_000,
+/** Keeps both sides. */
+const RESOLVE = "sed -i -e '/^<<<<<<< /d' -e '/^=======$/d' -e '/^>>>>>>> /d' src/lines.ts"
+
+test('by keyboard alone: review, discard and undo, comment, commit, merge, push; back to before a turn, and undone; a conflict handed over', {
+  timeout: 600_000,
 }, async () => {
   const model = await startScriptedModel({
     answers: [
@@ -25,6 +28,8 @@ test('by keyboard alone: review, discard and undo, comment, commit, merge; then 
       'Both are changed.',
       { text: 'One file more.', tool: 'Bash', input: { command: 'echo second > second.txt' } },
       'It is there.',
+      { text: 'I keep both.', tool: 'Bash', input: { command: RESOLVE } },
+      'Resolved.',
     ],
     otherwise: 'Still here.',
   })
@@ -80,10 +85,10 @@ test('by keyboard alone: review, discard and undo, comment, commit, merge; then 
   // Both files are there, and what can be done with them.
   const review = page.getByRole('region', { name: 'Review' })
   await review.getByText('2 files to commit').waitFor()
-  const change = page.getByRole('group', { name: /^Change \d of \d/ })
+  const changed = page.getByRole('group', { name: /^Change \d of \d/ })
   const current = page.locator('.hunk--current')
   const lines = page.getByRole('region', { name: 'src/lines.ts' })
-  await expect.poll(() => change.count()).toBe(3)
+  await expect.poll(() => changed.count()).toBe(3)
 
   // The second change of the second file goes, and comes back.
   for (let step = 0; step < 3; step++) await keys.press('.')
@@ -132,6 +137,25 @@ test('by keyboard alone: review, discard and undo, comment, commit, merge; then 
   expect(git('log', '--format=%s|%an', 'main').split('\n')[0]).toBe('Larger numbers|A User')
   expect(await readFile(path.join(project, 'src/lines.ts'), 'utf8')).toContain('line39 = 3900\n')
 
+  // A push says first what it does.
+  const bare = path.join(home, 'bare.git')
+  git('init', '-q', '--bare', bare)
+  git('remote', 'add', 'origin', bare)
+  await page.reload()
+  await review.getByRole('button', { name: 'Push…' }).waitFor()
+  await keys.press('g')
+  const pushing = page.getByRole('dialog', { name: 'Push' })
+  await pushing.getByText('the remote does not have this branch yet.').waitFor()
+  await pushing.getByText('Larger numbers', { exact: false }).first().waitFor()
+  expect(await axeViolations(page)).toEqual([])
+  await keys.press('Control+Enter')
+  await review.getByText(/^Pushed chirality\/larger-numbers to origin\.$/).waitFor()
+  const refs = execFileSync('git', ['-C', bare, 'for-each-ref', '--format=%(refname)'], {
+    env,
+    encoding: 'utf8',
+  })
+  expect(refs).toBe('refs/heads/chirality/larger-numbers\n')
+
   // The agent hears of all of it.
   await say('One more, please.', 'It is there.', 2)
   const sent = askedWith(model, 'One more, please.')
@@ -160,6 +184,43 @@ test('by keyboard alone: review, discard and undo, comment, commit, merge; then 
   await talk.getByText('It is there.').waitFor()
   expect(await readFile(path.join(folder, 'second.txt'), 'utf8')).toBe('second\n')
   expect(page.url()).toContain(sessionId)
+
+  // Both sides change the same line: the conflict is shown, and the agent resolves it.
+  const change = (root: string, line: string) =>
+    writeFile(path.join(root, 'src/lines.ts'), `${[`// ${line}`, ...LINES.slice(1)].join('\n')}\n`)
+  await change(project, 'mine')
+  git('commit', '-qam', 'mine')
+  await change(folder, 'of the agent')
+  await page.reload()
+  await review.getByText('2 files to commit').waitFor()
+  await keys.press('c')
+  await page.getByRole('dialog', { name: 'Commit' }).waitFor()
+  await keys.press('Control+Enter')
+  await review.getByText(/^Committed 2 files as/).waitFor()
+  await review.getByText('conflicts in 1 file', { exact: false }).waitFor()
+  await keys.press('m')
+  await merge.getByText('These files conflict.', { exact: false }).waitFor()
+  expect(await axeViolations(page)).toEqual([])
+  await merge.getByRole('button', { name: 'Hand to the agent' }).focus()
+  await keys.press('Enter')
+  await talk.getByText('Run this command?').waitFor({ timeout: 60_000 })
+  await keys.press('Escape')
+  await cardWithKeys(page).waitFor()
+  await keys.press('a')
+  await talk.getByText('Resolved.').waitFor({ timeout: 60_000 })
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
+  await review.getByText('1 file to commit').waitFor()
+  await keys.press('c')
+  await page.getByRole('dialog', { name: 'Commit' }).waitFor()
+  await keys.press('Control+Enter')
+  await review.getByText(/^Committed 1 file as/).waitFor()
+  await keys.press('m')
+  await merge.getByText('No merge commit is needed.').waitFor()
+  await keys.press('Enter')
+  await review.getByText(/^Merged chirality\/larger-numbers into main/).waitFor()
+  const both = await readFile(path.join(project, 'src/lines.ts'), 'utf8')
+  expect(both.split('\n').slice(0, 2).sort()).toEqual(['// mine', '// of the agent'])
+  expect(git('status', '--porcelain')).toBe('')
   expect(complaints).toEqual([])
 })
 

@@ -1,4 +1,14 @@
-import type { BackPlan, BranchState, Commit, FileMove, MergeResult, MoveCause } from '@chirality/workspaces'
+import type {
+  BackPlan,
+  BranchState,
+  Commit,
+  FileMove,
+  MergeResult,
+  MoveCause,
+  OpenedPullRequest,
+  Pushed,
+  PushPlan,
+} from '@chirality/workspaces'
 import { z } from 'zod'
 import { storedSession } from './answers.ts'
 import { changes, fileOfTree } from './file-answers.ts'
@@ -8,6 +18,7 @@ import { bySession, relativePath, sessionId } from './values.ts'
 
 const turnId = z.string().min(1).max(64)
 const moveId = z.string().min(1).max(64)
+const remote = z.string().min(1).max(200)
 const files = z.array(z.string())
 const filePath = relativePath.min(1)
 const MAX_FILES = 10_000
@@ -60,6 +71,44 @@ const backPlan = z.strictObject({
   cannotUndo: z.array(z.string()).describe('What stays as it is, in words.'),
 }) satisfies z.ZodType<BackPlan>
 
+const pushPlan = z.strictObject({
+  ...{ remotes: z.array(z.string()), remote: z.string(), branch: z.string() },
+  url: z.string().describe('Where the remote is, without a password.'),
+  base: z.string().nullable().describe('Null: the default branch there.'),
+  commit: z.string().describe('The newest of the branch. Give it to `push`.'),
+  kind: z.enum(['new', 'forward', 'up-to-date']).describe('What the remote has of the branch.'),
+  commits: z
+    .array(z.strictObject({ commit: z.string(), subject: z.string() }))
+    .describe('Those that the remote does not have, newest first, 100 at most.'),
+  total: z.int(),
+  uncommitted: z.int().describe('Changed files that are in no commit, and are not pushed.'),
+  hooks: files.describe('Hooks of the repository that are run if they are allowed.'),
+  command: z.string().describe('As it is run.'),
+  pullRequest: z.discriminatedUnion('can', [
+    z.strictObject({
+      ...{ can: z.literal(true), command: z.string() },
+      ...{ title: z.string(), body: z.string() },
+    }),
+    z.strictObject({ can: z.literal(false), reason: z.string() }),
+  ]),
+}) satisfies z.ZodType<Omit<PushPlan, 'command'>>
+
+const pushResult = z.strictObject({
+  ...{ remote: z.string(), branch: z.string(), commit: z.string() },
+  kind: z.enum(['new', 'forward', 'up-to-date']),
+  said: z.string().describe('What the remote said besides.'),
+  pullRequest: z
+    .discriminatedUnion('kind', [
+      z.strictObject({ kind: z.literal('opened'), url: z.string() }),
+      z.strictObject({ kind: z.literal('failed'), reason: z.string() }),
+    ])
+    .nullable()
+    .describe('Null if none was asked for. `failed`: the branch is pushed all the same.'),
+}) satisfies z.ZodType<Pushed & { pullRequest: OpenedPullRequest | null }>
+
+export type ShownPushPlan = z.infer<typeof pushPlan>
+export type PushResult = z.infer<typeof pushResult>
+
 export type ShownBackPlan = z.infer<typeof backPlan>
 export type ReviewState = z.infer<typeof reviewState>
 
@@ -70,6 +119,7 @@ const reviewState = z.strictObject({
   proposedMessage: z.string().describe('For a commit, made of the conversation without a model.'),
   hooks: files.describe('The hooks that a commit would run, if they are allowed.'),
   uncommitted: files.describe('Files that a commit of this session would have.'),
+  remotes: z.array(z.string()).describe('That a branch can be pushed to.'),
   moves: z.array(fileMove).describe('What was taken back, newest first.'),
   untold: z.array(z.string()).describe('What the agent is told with the next message.'),
 })
@@ -122,6 +172,24 @@ export const reviewCalls = {
     output: mergeResult,
   },
   resolve: { input: bySession, output: z.strictObject({ files }) },
+  pushPlan: { input: z.strictObject({ sessionId, remote: remote.optional() }), output: pushPlan },
+  push: {
+    input: z.strictObject({
+      ...{ sessionId, remote: remote.optional() },
+      commit: z
+        .string()
+        .regex(/^[0-9a-f]{40,64}$/, 'must be a whole commit id')
+        .describe('Of `pushPlan`.'),
+      hooks: z.boolean().optional().describe('Runs the hooks of the repository. Default: no.'),
+      pullRequest: z
+        .strictObject({
+          ...{ title: z.string().min(1).max(250), body: z.string().max(60_000) },
+          draft: z.boolean().optional(),
+        })
+        .optional(),
+    }),
+    output: pushResult,
+  },
   backPlan: { input: z.strictObject({ sessionId, turnId }), output: backPlan },
   back: {
     input: z.strictObject({

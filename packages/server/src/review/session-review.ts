@@ -19,6 +19,7 @@ import {
   type MergeResult,
   mergeIntoBase,
   rebaseOnBase,
+  remotesOf,
   takeConflicts,
   treeAtBase,
 } from '@chirality/workspaces'
@@ -40,6 +41,7 @@ export async function reviewState(services: AppServices, sessionId: string): Pro
       branches: branches && (await stateOfBranches(place, branches)),
       proposedMessage: proposedMessage(session, uncommitted),
       hooks: await commitHooks(place.repository),
+      remotes: await remotesOf(place.repository),
       uncommitted,
       moves: await movesOf(services, session, place),
       untold: await session.untold(),
@@ -242,7 +244,7 @@ async function filesOfSession(
   return changed.filter(file => own.has(file))
 }
 
-async function branchesOf(services: AppServices, session: LiveSession): Promise<Branches | null> {
+export async function branchesOf(services: AppServices, session: LiveSession): Promise<Branches | null> {
   const { worktree: shown } = session.status
   const worktree = shown && (await services.host.worktrees.find(shown.id))
   if (worktree === undefined || worktree.baseBranch === null) return null
@@ -260,7 +262,7 @@ async function requireBranches(services: AppServices, session: LiveSession): Pro
 }
 
 /** Made of the title, the messages and the files: no model is asked. */
-function proposedMessage({ stored, log }: LiveSession, files: readonly string[]): string {
+export function proposedMessage({ stored, log }: LiveSession, files: readonly string[]): string {
   const messages: string[] = []
   let before = log.lastSeq + 1
   for (let pages = 0; pages < MAX_PAGES && before > 1; pages += 1) {

@@ -1,5 +1,6 @@
 import { CALLS } from '../contract/calls.ts'
 import { backPlan, goBackTo, undoBack } from '../review/back-to-turn.ts'
+import { pushPlan, pushWork } from '../review/push-work.ts'
 import {
   branchDiff,
   changedFile,
@@ -38,6 +39,12 @@ export const reviewRouter = router({
 
   /** Merges the base into the session's branch, and asks the agent to resolve the conflicts. */
   resolve: call(CALLS.review.resolve).mutation(({ ctx, input }) => handConflicts(ctx, input.sessionId)),
+
+  /** What a push would do, as the remote says, and the pull request that could be opened. Nothing is sent. */
+  pushPlan: call(CALLS.review.pushPlan).query(({ ctx, input }) => pushPlan(ctx, input)),
+
+  /** Through the user's own git, and gh for a pull request. Never forces. */
+  push: call(CALLS.review.push).mutation(({ ctx, input }) => pushWork(ctx, input)),
 
   /** What going back before a turn would do. Changes nothing. */
   backPlan: call(CALLS.review.backPlan).query(({ ctx, input }) => backPlan(ctx, input)),

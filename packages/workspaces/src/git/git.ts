@@ -27,19 +27,14 @@ export interface GitOptions {
 
 /** Runs git in a repository, so that its config, hooks and attributes cannot run a program or use the network. */
 export async function git(
-  { top, overrides, env }: Pick<GitRepository, 'top' | 'overrides' | 'env'>,
+  repository: Pick<GitRepository, 'top' | 'overrides' | 'env'>,
   args: string[],
   options: GitOptions = {},
 ): Promise<Buffer> {
   const { maxBytes = MAX_OUTPUT_BYTES, timeoutMs = TIMEOUT_MS, okCodes = [0] } = options
   const child = spawn('git', ['--no-pager', ...args], {
-    cwd: top,
-    env: {
-      ...gitEnvironment(top),
-      ...configEnvironment([...HARDENING, ...overrides]),
-      ...env,
-      ...options.env,
-    },
+    cwd: repository.top,
+    env: { ...gitEnvironment(repository), ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
     timeout: timeoutMs,
     killSignal: 'SIGKILL',
@@ -105,10 +100,14 @@ function configEnvironment(settings: GitSetting[]): Record<string, string> {
   return { GIT_CONFIG_COUNT: String(settings.length), ...Object.fromEntries(pairs) }
 }
 
-function gitEnvironment(top: string): Record<string, string> {
-  const { env } = buildChildEnv({ source: processEnv() })
+/** Of a git in this repository that runs nothing of it. */
+export function gitEnvironment({
+  top,
+  overrides,
+  env,
+}: Pick<GitRepository, 'top' | 'overrides' | 'env'>): Record<string, string> {
   return {
-    ...env,
+    ...buildChildEnv({ source: processEnv() }).env,
     LC_ALL: 'C',
     GIT_DIR: path.join(top, '.git'),
     // `core.worktree` of a hostile repository would make git read the whole disk.
@@ -119,6 +118,8 @@ function gitEnvironment(top: string): Record<string, string> {
     GIT_NO_LAZY_FETCH: '1',
     GIT_ALLOW_PROTOCOL: 'none',
     GIT_LITERAL_PATHSPECS: '1',
+    ...configEnvironment([...HARDENING, ...overrides]),
+    ...env,
   }
 }
 

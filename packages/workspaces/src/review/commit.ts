@@ -66,10 +66,14 @@ export async function asUser(repository: GitRepository, hooks = false): Promise<
 }
 
 /** The names of the hooks that a commit would run, so that a person can decide about them. */
-export async function commitHooks(repository: GitRepository): Promise<string[]> {
+export function commitHooks(repository: GitRepository): Promise<string[]> {
+  return hooksAmong(repository, COMMIT_HOOKS)
+}
+
+export async function hooksAmong(repository: GitRepository, names: readonly string[]): Promise<string[]> {
   const folder = await hooksFolder(repository)
   const found = await Promise.all(
-    COMMIT_HOOKS.map(name =>
+    names.map(name =>
       access(`${folder}/${name}`, constants.X_OK).then(
         () => [name],
         () => [],
@@ -81,7 +85,7 @@ export async function commitHooks(repository: GitRepository): Promise<string[]> 
 
 const COMMIT_HOOKS = ['pre-commit', 'prepare-commit-msg', 'commit-msg', 'post-commit']
 
-async function hooksFolder(repository: GitRepository): Promise<string> {
+export async function hooksFolder(repository: GitRepository): Promise<string> {
   const common = text(await git(repository, ['rev-parse', '--path-format=absolute', '--git-common-dir']))
   const local = text(
     await git(repository, ['config', '--local', '--get', 'core.hooksPath'], { okCodes: [0, 1] }),

@@ -54,6 +54,7 @@ export const SHORTCUTS: readonly { group: string; list: readonly Shortcut[] }[] 
       { keys: 'L', does: 'Comment on the line that changed' },
       { keys: 'C', does: 'Commit' },
       { keys: 'M', does: 'Merge into the base branch' },
+      { keys: 'G', does: 'Push it, and open a pull request' },
       { keys: 'V  B', does: 'Side by side, ignore white space' },
     ],
   },

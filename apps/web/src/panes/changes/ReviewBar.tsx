@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import type { FileMove, ReviewState } from '../../state/server/review-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
@@ -11,6 +11,8 @@ import { usePaneKeys } from './use-pane-keys.ts'
 import type { Review } from './use-review.ts'
 import './review.css'
 
+const PushDialog = lazy(() => import('./PushDialog.tsx'))
+
 interface ReviewBarProps {
   sessionId: string
   review: Review
@@ -20,8 +22,9 @@ interface ReviewBarProps {
 /** What was taken back, with the way back; what the agent will hear of it; and what makes the changes yours. */
 export default function ReviewBar({ sessionId, review, state }: ReviewBarProps) {
   const api = useApi()
-  const [open, setOpen] = useState<'commit' | 'merge' | null>(null)
+  const [open, setOpen] = useState<'commit' | 'merge' | 'push' | null>(null)
   const [said, setSaid] = useState<string | null>(null)
+  const [link, setLink] = useState<string>()
   /** The newest move before what was committed or merged here: its line has had its time. */
   const [settled, setSettled] = useState<string>()
   const { waits, run } = review
@@ -39,8 +42,11 @@ export default function ReviewBar({ sessionId, review, state }: ReviewBarProps) 
   const [undo, redo] = [move(last, false), move(undone, true)]
   const canCommit = uncommitted.length > 0
   const canMerge = branches !== null && branches.ahead + branches.uncommitted > 0
-  const show = (dialog: 'commit' | 'merge') => () => {
+  // Also while the agent works: what is committed does not change by it.
+  const canPush = state.remotes.length > 0 && !review.isBusy
+  const show = (dialog: 'commit' | 'merge' | 'push') => () => {
     setSaid(null)
+    setLink(undefined)
     review.forgetFailure()
     setOpen(dialog)
   }
@@ -49,6 +55,7 @@ export default function ReviewBar({ sessionId, review, state }: ReviewBarProps) 
     U: redo,
     c: canCommit && !waits ? show('commit') : undefined,
     m: canMerge && !waits ? show('merge') : undefined,
+    g: canPush ? show('push') : undefined,
   })
   const shown = moves[0]?.id === settled ? undefined : (undone ?? last)
   const done = (words: string) => {
@@ -65,7 +72,12 @@ export default function ReviewBar({ sessionId, review, state }: ReviewBarProps) 
       ) : null}
       {said ? (
         <p className="review-bar__line" role="status">
-          {said}
+          <span>{said}</span>
+          {link ? (
+            <a href={link} target="_blank" rel="noreferrer">
+              {link}
+            </a>
+          ) : null}
         </p>
       ) : null}
       {shown ? (
@@ -97,7 +109,24 @@ export default function ReviewBar({ sessionId, review, state }: ReviewBarProps) 
             {`Merge into ${branches.base}`} <Kbd>M</Kbd>
           </Button>
         ) : null}
+        {canPush ? (
+          <Button onClick={show('push')}>
+            Push… <Kbd>G</Kbd>
+          </Button>
+        ) : null}
       </p>
+      {open === 'push' ? (
+        <Suspense>
+          <PushDialog
+            {...{ sessionId, review }}
+            onClose={() => setOpen(null)}
+            onDone={(words, address) => {
+              done(words)
+              setLink(address)
+            }}
+          />
+        </Suspense>
+      ) : null}
       {open === 'commit' ? (
         <CommitDialog {...{ sessionId, review, state }} onClose={() => setOpen(null)} onDone={done} />
       ) : null}

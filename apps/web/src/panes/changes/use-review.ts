@@ -14,6 +14,7 @@ export interface Review {
   unread: string | null
   /** Why nothing can be done now; null when it can. */
   waits: string | null
+  isBusy: boolean
   /** Why the last thing was refused, in the words of the server. */
   failure: string | null
   /** Does something, and reads again what changed by it. Resolves to undefined where it was refused. */
@@ -60,5 +61,8 @@ export function useReview(status: SessionStatus): Review {
       : null
     : 'The agent is at work: discard, commit and merge when it rests.'
   const unread = error !== null && data === undefined ? messageOf(error) : null
-  return { state: data ?? undefined, unread, waits, failure, run, forgetFailure: () => setFailure(null) }
+  return {
+    ...{ state: data ?? undefined, unread, waits, isBusy, failure, run },
+    forgetFailure: () => setFailure(null),
+  }
 }

@@ -9,6 +9,9 @@ export type MergeRequest = CallInputs['review']['merge']
 export type MergeResult = CallOutputs['review']['merge']
 export type ChangedFileRequest = CallInputs['review']['file']
 export type FileOfTree = CallOutputs['review']['file']
+export type PushPlan = CallOutputs['review']['pushPlan']
+export type PushRequest = CallInputs['review']['push']
+export type PushResult = CallOutputs['review']['push']
 export type BackPlan = CallOutputs['review']['backPlan']
 
 /** The calls about what a session changed. */
@@ -26,6 +29,9 @@ export interface ReviewApi {
   mergeBranch(request: MergeRequest): Promise<MergeResult>
   /** Merges the base into the branch, and asks the agent to resolve what conflicts. */
   resolveConflicts(sessionId: string): Promise<{ files: string[] }>
+  /** Asks the remote; nothing is sent. */
+  pushPlan(sessionId: string, remote: string | undefined): Promise<PushPlan>
+  pushBranch(request: PushRequest): Promise<PushResult>
   backPlan(sessionId: string, turnId: string): Promise<BackPlan>
   goBack(sessionId: string, turnId: string, overwrite: string[]): Promise<WentBack>
   /** `sessionId` is the session that going back made, `from` the one before. */
@@ -49,6 +55,9 @@ export function reviewCalls({ review }: TRPCClient<AppRouter>): ReviewApi {
     commitChanges: request => review.commit.mutate(request),
     mergeBranch: request => review.merge.mutate(request),
     resolveConflicts: sessionId => review.resolve.mutate({ sessionId }),
+    pushPlan: (sessionId, remote) =>
+      review.pushPlan.query({ sessionId, ...(remote === undefined ? {} : { remote }) }),
+    pushBranch: request => review.push.mutate(request),
     backPlan: (sessionId, turnId) => review.backPlan.query({ sessionId, turnId }),
     goBack: async (sessionId, turnId, overwrite) => {
       const { session, moveId, prompt } = await review.back.mutate({ sessionId, turnId, overwrite })

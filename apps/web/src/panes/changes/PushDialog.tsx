@@ -1,0 +1,214 @@
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
+import type { PushPlan, PushResult } from '../../state/server/review-api.ts'
+import { useApi } from '../../state/server/use-api.ts'
+import { Button } from '../../ui/controls/Button.tsx'
+import { Field } from '../../ui/controls/Field.tsx'
+import { Segmented } from '../../ui/controls/Segmented.tsx'
+import { Kbd } from '../../ui/marks/Kbd.tsx'
+import { Dialog } from '../../ui/overlay/Dialog.tsx'
+import { messageOf } from '../../ui/text/error-message.ts'
+import { plural } from '../../ui/text/format.ts'
+import type { Review } from './use-review.ts'
+
+interface PushDialogProps {
+  sessionId: string
+  review: Review
+  onClose(): void
+  /** What came of it, in one line, and the address of a pull request. */
+  onDone(said: string, link?: string): void
+}
+
+/** What a push would do, as the remote says, before anything is sent. */
+export default function PushDialog({ sessionId, review, onClose, onDone }: PushDialogProps) {
+  const api = useApi()
+  const [remote, setRemote] = useState<string>()
+  const { data: plan, error } = useQuery({
+    queryKey: ['push-plan', sessionId, remote],
+    queryFn: () => api.pushPlan(sessionId, remote),
+    // The remote may move on at any time.
+    ...{ staleTime: 0, gcTime: 0, retry: false },
+  })
+  return (
+    <Dialog title="Push" onClose={onClose}>
+      {plan === undefined ? (
+        <div className="review-dialog">
+          {error === null ? (
+            <p role="status">Asking the remote what it has…</p>
+          ) : (
+            <p className="review-dialog__bad" role="alert">
+              {messageOf(error)}
+            </p>
+          )}
+          <div className="review-dialog__foot">
+            <Button look="quiet" onClick={onClose}>
+              Close
+            </Button>
+          </div>
+        </div>
+      ) : (
+        // Another remote is another plan.
+        <PlannedPush
+          key={plan.remote}
+          {...{ sessionId, review, plan, onClose, onDone }}
+          onRemote={setRemote}
+        />
+      )}
+    </Dialog>
+  )
+}
+
+type PlannedProps = PushDialogProps & { plan: PushPlan; onRemote(remote: string): void }
+
+function PlannedPush({ sessionId, review, plan, onRemote, onClose, onDone }: PlannedProps) {
+  const api = useApi()
+  const { remote, url, branch, commit, kind, commits, total, uncommitted, hooks, command } = plan
+  const request = plan.pullRequest
+  const [withHooks, setWithHooks] = useState(false)
+  const [withRequest, setWithRequest] = useState(false)
+  const [title, setTitle] = useState(request.can ? request.title : '')
+  const [body, setBody] = useState(request.can ? request.body : '')
+  const isReady = withRequest ? title.trim() !== '' : kind !== 'up-to-date'
+  const form = useRef<HTMLFormElement>(null)
+  // The dialog was open before there was anything to push.
+  useEffect(() => form.current?.querySelector<HTMLElement>('[data-first]')?.focus(), [])
+  const push = async () => {
+    if (!isReady) return
+    const result = await review.run(() =>
+      api.pushBranch({
+        ...{ sessionId, remote, commit, hooks: withHooks },
+        ...(withRequest ? { pullRequest: { title, body } } : {}),
+      }),
+    )
+    if (result === undefined) return
+    onDone(saidOf(result), result.pullRequest?.kind === 'opened' ? result.pullRequest.url : undefined)
+    onClose()
+  }
+  return (
+    <form
+      ref={form}
+      className="review-dialog"
+      onSubmit={event => {
+        event.preventDefault()
+        void push()
+      }}
+      onKeyDown={event => {
+        if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
+        event.preventDefault()
+        void push()
+      }}
+    >
+      {plan.remotes.length > 1 ? (
+        <Segmented
+          label="Remote"
+          value={remote}
+          segments={plan.remotes.map(name => ({ value: name, label: name }))}
+          onChange={onRemote}
+        />
+      ) : null}
+      <p>
+        <code>{branch}</code>
+        {` to ${remote}, `}
+        <code>{url}</code>
+        {`: ${WORDS[kind]}`}
+      </p>
+      {commits.length > 0 ? (
+        <div className="review-dialog__files">
+          <p>{`${plural(total, 'commit')}:`}</p>
+          <ul>
+            {commits.map(one => (
+              <li key={one.commit}>{`${one.commit.slice(0, 9)} ${one.subject}`}</li>
+            ))}
+            {total > commits.length ? <li>{`and ${total - commits.length} more`}</li> : null}
+          </ul>
+        </div>
+      ) : null}
+      {uncommitted > 0 ? (
+        <p role="status">{`${plural(uncommitted, 'changed file')} here ${uncommitted === 1 ? 'is' : 'are'} in no commit, and not pushed.`}</p>
+      ) : null}
+      <p className="review-dialog__files">
+        <code>{command}</code>
+      </p>
+      {hooks.length > 0 ? (
+        <label className="review-dialog__check">
+          <input type="checkbox" checked={withHooks} onChange={event => setWithHooks(event.target.checked)} />
+          <span>{`Run the hooks of the repository: ${hooks.join(', ')}`}</span>
+        </label>
+      ) : null}
+      {request.can ? (
+        <label className="review-dialog__check">
+          <input
+            type="checkbox"
+            checked={withRequest}
+            onChange={event => setWithRequest(event.target.checked)}
+          />
+          <span>Open a pull request, by your own gh</span>
+        </label>
+      ) : (
+        <p>{`No pull request from here. ${request.reason}`}</p>
+      )}
+      {request.can && withRequest ? (
+        <>
+          <Field label="Title" hint="Proposed from the conversation, without asking a model.">
+            {id => (
+              <input
+                id={id}
+                className="input"
+                value={title}
+                maxLength={250}
+                onChange={event => setTitle(event.target.value)}
+              />
+            )}
+          </Field>
+          <Field label="Text">
+            {id => (
+              <textarea
+                id={id}
+                className="input review-dialog__message"
+                rows={6}
+                value={body}
+                maxLength={60_000}
+                onChange={event => setBody(event.target.value)}
+              />
+            )}
+          </Field>
+          <p className="review-dialog__files">
+            <code>{request.command}</code>
+          </p>
+        </>
+      ) : null}
+      {review.failure === null ? null : (
+        <p className="review-dialog__bad" role="alert">
+          {review.failure}
+        </p>
+      )}
+      <div className="review-dialog__foot">
+        <Button look="quiet" onClick={onClose} data-first={isReady ? undefined : true}>
+          Cancel
+        </Button>
+        <Button
+          type="submit"
+          look="primary"
+          disabled={!isReady || review.isBusy}
+          data-first={isReady || undefined}
+        >
+          {withRequest ? 'Push and open' : 'Push'} <Kbd>Ctrl Enter</Kbd>
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+const WORDS = {
+  new: 'the remote does not have this branch yet.',
+  forward: 'the branch there moves forward.',
+  'up-to-date': 'the remote has it all. There is nothing to push.',
+} satisfies Record<PushPlan['kind'], string>
+
+function saidOf({ branch, remote, kind, pullRequest }: PushResult): string {
+  const pushed = kind === 'up-to-date' ? `${remote} had it all.` : `Pushed ${branch} to ${remote}.`
+  if (pullRequest === null) return pushed
+  return pullRequest.kind === 'opened'
+    ? `${pushed} The pull request is open.`
+    : `${pushed} No pull request: ${pullRequest.reason}`
+}

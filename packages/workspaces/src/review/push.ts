@@ -1,0 +1,277 @@
+import { processEnv } from '@chirality/runner'
+import { type GitRepository, type GitSetting, git, gitEnvironment } from '../git/git.ts'
+import { type ProgramEnd, runProgram } from '../git/run-program.ts'
+import { workspaceError } from '../workspace-error.ts'
+import { hooksAmong, hooksFolder, refused, resolve, text } from './commit.ts'
+
+/** What a push would do, as the remote says now. */
+export interface PushPlan {
+  /** All of the repository, and the one that is pushed to. */
+  remotes: string[]
+  remote: string
+  /** Where that is, without a password. */
+  url: string
+  branch: string
+  /** The newest commit of the branch. `pushBranch()` pushes exactly this one. */
+  commit: string
+  /** `new`: the remote does not have the branch yet. */
+  kind: 'new' | 'forward' | 'up-to-date'
+  /** Newest first, the first 100. */
+  commits: { commit: string; subject: string }[]
+  total: number
+  /** Hooks of the repository that a push runs if they are allowed. */
+  hooks: string[]
+  command: string[]
+}
+
+export interface PushRequest {
+  branch: string
+  /** Default: the one that the branch has, `origin`, or the only one. */
+  remote?: string | undefined
+  hooks?: boolean | undefined
+}
+
+export interface Pushed {
+  remote: string
+  branch: string
+  commit: string
+  kind: PushPlan['kind']
+  /** What the remote said besides, such as the address for a pull request. */
+  said: string
+}
+
+/** Asks the remote what a push would do. Nothing is sent. */
+export async function planPush(repository: GitRepository, request: PushRequest): Promise<PushPlan> {
+  const target = await targetOf(repository, request)
+  const { remotes, remote, url, branch, commit } = target
+  const { kind } = await push(repository, target, { ...request, isDry: true })
+  const range = ['rev-list', commit, '--not', `--remotes=${globSafe(remote)}`]
+  const total = kind === 'up-to-date' ? 0 : Number(text(await git(repository, [...range, '--count'])))
+  const listed =
+    total === 0
+      ? ''
+      : text(await git(repository, ['log', '-100', '--format=%H %s', commit, '--not', ...range.slice(3)]))
+  const commits = listed.split('\n').flatMap(line => {
+    const [, id, subject = ''] = /^([0-9a-f]+) ?(.*)$/.exec(line) ?? []
+    return id === undefined ? [] : [{ commit: id, subject }]
+  })
+  return {
+    ...{ remotes, remote, url: withoutPassword(url), branch, commit, kind, commits, total },
+    hooks: await hooksAmong(repository, ['pre-push']),
+    command: ['git', ...pushArgs(target, request)],
+  }
+}
+
+/** Never forces. Refused if the branch is not at `commit` any more, or the remote has commits that it does not have. */
+export async function pushBranch(
+  repository: GitRepository,
+  { commit, ...request }: PushRequest & { commit: string },
+): Promise<Pushed> {
+  const target = await targetOf(repository, request)
+  if (target.commit !== commit)
+    throw refused(
+      `${target.branch} has other commits now than were shown. Look at it again. Nothing was pushed.`,
+    )
+  const { kind, said } = await push(repository, target, { ...request, isDry: false })
+  return { remote: target.remote, branch: target.branch, commit, kind, said }
+}
+
+export async function remotesOf(repository: GitRepository): Promise<string[]> {
+  return text(await git(repository, ['remote']))
+    .split('\n')
+    .filter(Boolean)
+}
+
+interface Target {
+  remotes: string[]
+  remote: string
+  url: string
+  branch: string
+  commit: string
+  /** Of the user's own config: how to sign in. */
+  connection: GitSetting[]
+}
+
+async function targetOf(repository: GitRepository, { branch, remote: named }: PushRequest): Promise<Target> {
+  const commit = await resolve(repository, `refs/heads/${branch}`)
+  if (commit === undefined) throw refused(`The branch ${branch} has no commit. Nothing was pushed.`)
+  const remotes = await remotesOf(repository)
+  if (remotes.length === 0)
+    throw refused('The repository has no remote to push to. Add one: git remote add origin ADDRESS')
+  const settings = await settingsOf(repository)
+  const own = settings.find(({ name }) => name === `branch.${branch}.remote`)?.value ?? ''
+  const usual = [own, 'origin'].find(name => remotes.includes(name))
+  const remote = named ?? usual ?? (remotes.length === 1 ? remotes[0] : undefined)
+  if (remote === undefined || !remotes.includes(remote)) {
+    const list = remotes.join(', ')
+    throw refused(
+      remote === undefined
+        ? `There are several remotes. Choose one: ${list}`
+        : `There is no remote ${remote}. There are: ${list}`,
+    )
+  }
+  requireOwnConnection(settings, remote)
+  const [url = '', ...more] = text(
+    await git(repository, ['remote', 'get-url', '--push', '--all', remote]),
+  ).split('\n')
+  if (more.length > 0) throw refused(`${remote} has several addresses to push to. Push with git.`)
+  requireKnownKind(url)
+  return { remotes, remote, url, branch, commit, connection: connectionOf(settings) }
+}
+
+interface Setting {
+  scope: string
+  name: string
+  value: string
+}
+
+async function settingsOf(repository: GitRepository): Promise<Setting[]> {
+  const listed = await git(repository, ['config', '--list', '--show-scope', '-z'])
+  const words = listed.toString('utf8').split('\0')
+  return words.flatMap((scope, at) => {
+    if (at % 2 === 1 || words[at + 1] === undefined) return []
+    const [, name = '', value = ''] = /^([^\n]*)\n?(.*)$/s.exec(words[at + 1] ?? '') ?? []
+    return [{ scope, name, value }]
+  })
+}
+
+/**
+ * The config of a repository may come from a stranger: it must not choose a program, or whom the user's password is sent
+ * to. The address itself is the repository's to say, and is shown before anything is sent.
+ */
+function requireOwnConnection(settings: readonly Setting[], remote: string): void {
+  const ofRemote = ['vcs', 'proxy', 'proxyauthmethod', 'mirror', 'receivepack'].map(
+    key => `remote.${remote}.${key}`,
+  )
+  const foreign = settings
+    .filter(({ scope }) => scope === 'local' || scope === 'worktree')
+    .filter(({ name }) => CONNECTION.some(known => known.test(name)) || ofRemote.includes(name))
+    .map(({ name }) => name)
+  if (foreign.length === 0) return
+  const names = [...new Set(foreign)].join(', ')
+  throw refused(
+    `The config of this repository says how to connect (${names}), and only your own may: move it there with git config --global, or push with git. Nothing was pushed.`,
+  )
+}
+
+const CONNECTION = [
+  /^http\./,
+  /^url\..*\.(insteadof|pushinsteadof)$/s,
+  /^credential\.(.*\.)?helper$/s,
+  /^core\.(sshcommand|askpass|gitproxy)$/,
+  /^ssh\./,
+]
+
+function connectionOf(settings: readonly Setting[]): GitSetting[] {
+  const own = settings.filter(({ scope }) => scope === 'system' || scope === 'global')
+  const ssh = own.findLast(({ name }) => name === 'core.sshcommand')?.value
+  return [
+    ['core.sshCommand', processEnv().GIT_SSH_COMMAND ?? ssh ?? 'ssh'],
+    // An empty one forgets all before it, also those of the repository.
+    ['credential.helper', ''],
+    ...own.flatMap(({ name, value }): GitSetting[] =>
+      /^credential\..*helper$/s.test(name) ? [[name, value]] : [],
+    ),
+    ['push.pushOption', ''],
+    ['push.negotiate', 'false'],
+  ]
+}
+
+function requireKnownKind(url: string): void {
+  const kind = /^([a-z][a-z0-9+.-]*):(?:\/\/|:)/i.exec(url)?.[1]?.toLowerCase()
+  if (url === '' || url.startsWith('-') || (kind !== undefined && !KINDS.includes(kind)))
+    throw refused(
+      `Chirality does not push to ${withoutPassword(url)}: only https, http, ssh and folders. Nothing was pushed.`,
+    )
+}
+
+const KINDS = ['https', 'http', 'ssh', 'file']
+
+function pushArgs({ remote, url, branch }: Target, { hooks = false }: PushRequest): string[] {
+  const isFolder = url.startsWith('file://') || !(url.includes('://') || /^[^/]*:/.test(url))
+  const ref = `refs/heads/${branch}`
+  return [
+    ...[
+      'push',
+      '--porcelain',
+      '--set-upstream',
+      '--no-follow-tags',
+      '--no-signed',
+      '--recurse-submodules=no',
+    ],
+    ...(isFolder && !hooks ? [`--receive-pack=${QUIET_RECEIVE}`] : []),
+    ...['--', remote, `${ref}:${ref}`],
+  ]
+}
+
+/** A repository in a folder runs its hooks and commands of its config on this machine. */
+const QUIET_RECEIVE = [
+  'git -c core.hooksPath=/dev/null -c core.alternateRefsCommand=true -c core.fsmonitor=false',
+  '-c receive.denyCurrentBranch=refuse -c receive.autogc=false receive-pack',
+].join(' ')
+
+async function push(
+  repository: GitRepository,
+  target: Target,
+  { isDry, ...request }: PushRequest & { isDry: boolean },
+): Promise<{ kind: PushPlan['kind']; said: string }> {
+  const [name = '', ...args] = pushArgs(target, request)
+  const settings = [...target.connection]
+  if (request.hooks && !isDry) settings.push(['core.hooksPath', await hooksFolder(repository)])
+  const own = { ...repository, overrides: [...repository.overrides, ...settings] }
+  const end = await runProgram('git', ['--no-pager', name, ...(isDry ? ['--dry-run'] : []), ...args], {
+    cwd: repository.top,
+    // Nobody can be asked for a password here: a program that asks would wait for ever.
+    env: { ...gitEnvironment(own), GIT_ALLOW_PROTOCOL: KINDS.join(':'), GIT_ASKPASS: '', SSH_ASKPASS: '' },
+    timeoutMs: isDry ? DRY_TIMEOUT_MS : TIMEOUT_MS,
+  })
+  return { kind: kindOf(end, target), said: remoteSaid(end.stderr) }
+}
+
+const DRY_TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 10 * 60_000
+
+function kindOf(end: ProgramEnd, { remote, branch }: Target): PushPlan['kind'] {
+  const line = end.stdout.split('\n').find(one => one.includes(`:refs/heads/${branch}\t`)) ?? ''
+  const flag = line[0]
+  if (end.code === 0 && flag === '*') return 'new'
+  if (end.code === 0 && flag === ' ') return 'forward'
+  if (end.code === 0 && flag === '=') return 'up-to-date'
+  if (flag === '!' && /non-fast-forward|fetch first|stale info/.test(line))
+    throw refused(
+      `${remote} has commits on ${branch} that are not here. Fetch and merge them with git, then push. Nothing was pushed.`,
+    )
+  const why = flag === '!' ? (/\((.*)\)$/.exec(line)?.[1] ?? 'rejected') : lastWords(end)
+  throw workspaceError(
+    'review-refused',
+    `git push: ${why}. Chirality asks for no password: your ssh agent or the credential helper of your own git config must know it. Nothing was pushed.`,
+  )
+}
+
+function lastWords({ code, stderr }: ProgramEnd): string {
+  if (code === null) return 'the remote did not answer in time'
+  const lines = stderr
+    .split('\n')
+    .map(line => line.trim())
+    .filter(Boolean)
+  const fatal = lines.find(line => /^(fatal|error):/.test(line)) ?? lines[0] ?? 'failed'
+  return withoutPassword(fatal.replace(/^(fatal|error): /, ''))
+    .slice(0, 300)
+    .replace(/\.$/, '')
+}
+
+function remoteSaid(stderr: string): string {
+  const lines = stderr.split('\n').flatMap(line => /^remote: ?(.*?)\s*$/.exec(line)?.[1] ?? [])
+  return lines.join('\n').trim().slice(0, MAX_SAID)
+}
+
+const MAX_SAID = 2000
+
+function withoutPassword(words: string): string {
+  return words.replace(/(\w:\/\/)[^/@\s]*@/g, '$1')
+}
+
+/** A name in a pattern of refs. */
+function globSafe(name: string): string {
+  return `${name.replace(/[*?[\\]/g, '\\$&')}/*`
+}
