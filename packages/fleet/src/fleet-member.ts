@@ -12,7 +12,7 @@ import {
   readMember,
   write,
 } from './engine/fleet-files.ts'
-import type { Follower } from './engine/follower.ts'
+import type { Follower, StoredMessage } from './engine/follower.ts'
 import { Link } from './engine/link.ts'
 import { findNatsServer } from './engine/nats-binary.ts'
 import { fleetError } from './fleet-error.ts'
@@ -303,8 +303,9 @@ export class FleetMember {
     const events = link.follow('events', readCursor(cursorFile) + 1, async message => {
       if (parseSubject(message.subject)?.machine !== this.machine) await this.#mirror.take(message)
     })
-    const firstLive = performance.now() + SETTLE_MS
-    const state = link.follow('state', 'last-of-each', async message => this.#heard(link, message, firstLive))
+    const state = link.follow('state', 'last-of-each', (message, isLive) =>
+      this.#heard(link, message, isLive),
+    )
     const saving = setInterval(() => void saveCursor(), SAVE_MS)
     const saveCursor = () =>
       write(cursorFile, String(this.#mirror.safeCursor(events.cursor))).catch(this.#options.onFault)
@@ -324,7 +325,7 @@ export class FleetMember {
     await this.#state?.caughtUp()
   }
 
-  async #heard(link: Link, message: { subject: string; body: Uint8Array }, firstLive: number): Promise<void> {
+  async #heard(link: Link, message: StoredMessage, isLive: boolean): Promise<void> {
     const { machine, session } = parseSubject(message.subject) ?? {}
     if (machine === undefined) return
     if (session !== undefined) {
@@ -335,14 +336,18 @@ export class FleetMember {
         this.#remote.take(machine, session, Buffer.from(message.body).toString())
       return
     }
-    const isLive = performance.now() > firstLive
     this.#machines.heard(machine, message.body, isLive)
+    if (machine === this.machine) return
     // A beat that was stored earlier says nothing of now.
-    if (!isLive && machine !== this.machine)
-      void pingMachine(link, machine).then(
-        isHere => isHere && this.#machines.answered(machine),
-        () => {},
-      )
+    const isHere = isLive ? Promise.resolve(true) : pingMachine(link, machine)
+    void isHere.then(
+      answers => {
+        if (!answers) return
+        this.#machines.answered(machine)
+        return this.#mirror.fillHoles(machine)
+      },
+      () => {},
+    )
   }
 
   async #has(session: string): Promise<boolean> {
@@ -393,4 +398,3 @@ const TELL_MS = 250
 const LAST_WORDS_MS = 3_000
 const AGAIN_MS = 1_000
 const SAVE_MS = 1_000
-const SETTLE_MS = 2_000

@@ -2,6 +2,7 @@ import {
   appendFileSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -12,11 +13,12 @@ import { join } from 'node:path'
 import { connect, createServer } from 'node:tls'
 import { afterAll, describe, expect, test } from 'vitest'
 import { stateOf } from '../src/claim/presence.ts'
+import { brokerPid } from '../src/engine/broker.ts'
 import { certificateFingerprint, makeCertificate } from '../src/engine/certificate.ts'
 import { brokerConfig, formatJoinCode, lockMember, newKey, parseJoinCode } from '../src/engine/fleet-files.ts'
 import { findNatsServer, isOlder, parseVersion } from '../src/engine/nats-binary.ts'
 import { Machines } from '../src/machines.ts'
-import { Mirror } from '../src/mirror/mirror.ts'
+import { Mirror, type MirrorOptions } from '../src/mirror/mirror.ts'
 import { RemoteSessions } from '../src/remote-sessions.ts'
 import { LogBytes } from '../src/ship/log-bytes.ts'
 import { logPath } from '../src/ship/shipper.ts'
@@ -184,6 +186,14 @@ test('the bytes of a log end with a whole line, and a longer line comes in parts
   expect(log.checksumBefore(statSync(file).size + 1)).toBeUndefined()
 })
 
+test('a living process whose command cannot be read, or is another one, is not taken for the broker', async () => {
+  const home = join(folder, 'stale')
+  mkdirSync(join(home, 'fleet', 'broker'), { recursive: true })
+  writeFileSync(join(home, 'fleet', 'broker', 'nats.pid'), String(process.pid))
+  expect(await brokerPid(home)).toBeUndefined()
+  expect(await brokerPid(home, join(home, 'no-proc'))).toBeUndefined()
+})
+
 test('one process of a user is a machine of the fleet at a time', async () => {
   const home = join(folder, 'member')
   mkdirSync(join(home, 'fleet'), { recursive: true })
@@ -200,7 +210,7 @@ describe('a mirror', () => {
   })
   const line = (seq: number, text: string) =>
     `${JSON.stringify({ seq, at: '2026-01-01T00:00:00.000Z', sessionId: SESSION, turnId: null, event: { type: 'status', sessionId: SESSION, status: 'notice', level: 'info', message: text } })}\n`
-  const made = (name: string, fetch: () => Promise<Buffer | undefined> = async () => undefined) => {
+  const made = (name: string, fetch: MirrorOptions['fetch'] = async () => undefined) => {
     const mirrors = join(folder, name)
     return {
       mirror: new Mirror({ folder: mirrors, fetch }),
@@ -246,19 +256,56 @@ describe('a mirror', () => {
     expect(readFileSync(first.file, 'utf8')).toBe(line(1, 'one') + line(2, 'two'))
   })
 
-  test('keeps a hole open when the machine is away, and fills it when the machine answers', async () => {
+  test('fills a hole as soon as its machine is there, without another part, also after a restart', async () => {
     let isHere = false
     const whole = [1, 2, 3].map(seq => line(seq, 'text'))
     const size = whole[0]?.length ?? 0
-    const { mirror, file } = made('hole', async () =>
-      isHere ? Buffer.from(whole.slice(0, 2).join('')) : undefined,
-    )
+    const source = Buffer.from(whole.join(''))
+    const fetch = async (_machine: string, _session: string, from: number) =>
+      isHere ? source.subarray(from) : undefined
+    const { mirror, file, mirrors } = made('hole', fetch)
     await mirror.take(at(size * 2, whole[2] ?? '', 3))
+    await mirror.fillHoles('w')
     expect(readFileSync(file, 'utf8')).toBe('')
-    isHere = true
-    await mirror.take(at(size * 2, whole[2] ?? '', 3))
     await mirror.close()
+    const restarted = new Mirror({ folder: mirrors, fetch })
+    isHere = true
+    await restarted.fillHoles('other')
+    expect(readFileSync(file, 'utf8')).toBe('')
+    await restarted.fillHoles('w')
     expect(readFileSync(file, 'utf8')).toBe(whole.join(''))
+    // What was filled is not asked for again.
+    isHere = false
+    await restarted.fillHoles('w')
+    await restarted.take(at(source.length, line(4, 'next'), 4))
+    await restarted.close()
+    expect(readFileSync(file, 'utf8')).toBe(whole.join('') + line(4, 'next'))
+    expect(readdirSync(join(mirrors, 'w', 'holes'))).toEqual([])
+  })
+
+  test('goes on with other logs while a machine that lies about a place is asked, and asks nothing for an absurd one', async () => {
+    const asked: number[] = []
+    let release: () => void = () => {}
+    const held = new Promise<void>(resolve => {
+      release = resolve
+    })
+    const { mirror, mirrors } = made('lies', async (machine: string, _session: string, from: number) => {
+      if (machine !== 'w') return undefined
+      asked.push(from)
+      if (asked.length > 3) await held
+      // There is always more.
+      return Buffer.from(line(asked.length, 'more'))
+    })
+    await mirror.take(at(2 ** 52, line(1, 'far'), 1))
+    expect(asked).toEqual([])
+    await mirror.take(at(2 ** 31, line(1, 'far'), 2))
+    await expect.poll(() => asked.length).toBe(4)
+    await mirror.take(at(0, line(1, 'mine'), 3, 'honest'))
+    expect(readFileSync(logPath(join(mirrors, 'honest'), SESSION), 'utf8')).toBe(line(1, 'mine'))
+    await mirror.close()
+    release()
+    await held
+    expect(asked).toHaveLength(4)
   })
 
   test('ignores a part without a place, and a session that is no id', async () => {

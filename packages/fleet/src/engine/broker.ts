@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { buildChildEnv, processEnv } from '@chirality/runner'
 import { fleetError } from '../fleet-error.ts'
 import { isMachineName, machineNameOf, type Role, subjects } from '../subjects.ts'
@@ -120,28 +121,29 @@ export interface RunningBroker {
 }
 
 /**
- * Starts the broker of this machine, and again whenever it ends by itself. Resolves when it takes connections. One that
- * a killed server left is used as it is, and ended with this server.
+ * Starts the broker of this machine, and again whenever it ends. Resolves when it takes connections. One that a killed
+ * server left is used as it is, watched like the others, and ended with this server.
  */
 export async function startBroker(home: string, binary: string): Promise<RunningBroker> {
   const broker = await requireBroker(home)
   await writeBroker(home, { ...broker, invitations: current(broker) })
   const left = await brokerPid(home)
-  if (left !== undefined) return { stop: () => endProcess(left) }
-  if (await isListening(broker))
+  if (left === undefined && (await isListening(broker)))
     throw fleetError(
       'fleet-no-broker',
       `Another program listens on ${broker.host}:${broker.port}. Stop it; the broker of this fleet has to be there.`,
     )
-  const log = join(brokerFolder(home), 'nats.log')
-  let running = spawnBroker(home, binary)
+  let running = left === undefined ? spawnBroker(home, binary) : adoptBroker(left)
   let isStopping = false
   const starting = new AbortController()
-  const failed = running.ended.then(why => {
-    throw fleetError('fleet-no-broker', `nats-server does not run: ${why}. Its log is ${log}.`)
-  })
-  failed.catch(() => {})
-  await Promise.race([failed, whenListening(broker, starting.signal)]).finally(() => starting.abort())
+  if (left === undefined) {
+    const log = join(brokerFolder(home), 'nats.log')
+    const failed = running.ended.then(why => {
+      throw fleetError('fleet-no-broker', `nats-server does not run: ${why}. Its log is ${log}.`)
+    })
+    failed.catch(() => {})
+    await Promise.race([failed, whenListening(broker, starting.signal)]).finally(() => starting.abort())
+  }
   const watch = (watched: BrokerProcess) =>
     void watched.ended.then(async () => {
       await sleep(RESTART_MS, undefined, { ref: false })
@@ -159,7 +161,7 @@ export async function startBroker(home: string, binary: string): Promise<Running
 }
 
 interface BrokerProcess {
-  child: ChildProcess
+  signal: (name: 'SIGTERM' | 'SIGKILL') => void
   /** Why it ended. */
   ended: Promise<string>
 }
@@ -179,7 +181,18 @@ function spawnBroker(home: string, binary: string): BrokerProcess {
     child.once('error', error => resolve(error.message))
     child.once('exit', code => resolve(said.trim().split('\n').at(-1) || `exit code ${code}`))
   })
-  return { child, ended }
+  return { signal: name => void child.kill(name), ended }
+}
+
+/** A process that is not our child: nobody tells us when it ends. */
+function adoptBroker(pid: number): BrokerProcess {
+  const ended = (async () => {
+    // One that nobody waited for is alive still, with an empty command.
+    while (isAlive(pid) && (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '?')) !== '')
+      await sleep(ADOPTED_LOOK_MS, undefined, { ref: false })
+    return 'it ended'
+  })()
+  return { ended, signal: name => isAlive(pid) && process.kill(pid, name) }
 }
 
 /** Answers machines that want to join, for as long as the link is open. */
@@ -235,18 +248,31 @@ async function reloadBroker(home: string): Promise<void> {
   if (pid !== undefined) process.kill(pid, 'SIGHUP')
 }
 
-/** The process of our configuration: a number in a file may have become another program. */
-async function brokerPid(home: string): Promise<number | undefined> {
+/**
+ * The process of our configuration: a number in a file may have become another program. Where the command of a process
+ * cannot be read, it is not ours.
+ */
+export async function brokerPid(home: string, proc = '/proc'): Promise<number | undefined> {
   const folder = brokerFolder(home)
   const pid = Number(await readFile(join(folder, 'nats.pid'), 'utf8').catch(() => ''))
-  if (!Number.isInteger(pid) || pid <= 0) return undefined
+  if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return undefined
+  const config = join(folder, 'nats.conf')
+  const command = await readFile(`${proc}/${pid}/cmdline`, 'utf8').catch(() => undefined)
+  if (command !== undefined) return command.split('\0').includes(config) ? pid : undefined
+  // Without /proc, as on macOS. The words are joined by spaces there, and ours is the last.
+  const words = await promisify(execFile)('ps', ['-ww', '-o', 'args=', '-p', String(pid)]).catch(
+    () => undefined,
+  )
+  return words?.stdout.trimEnd().endsWith(` ${config}`) ? pid : undefined
+}
+
+function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
+    return true
   } catch {
-    return undefined
+    return false
   }
-  const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined)
-  return command === undefined || command.split('\0').includes(join(folder, 'nats.conf')) ? pid : undefined
 }
 
 async function whenListening(broker: BrokerFile, signal: AbortSignal): Promise<void> {
@@ -266,23 +292,11 @@ function isListening({ host, port }: BrokerFile): Promise<boolean> {
   })
 }
 
-async function stop({ child, ended }: BrokerProcess): Promise<void> {
-  child.kill('SIGTERM')
-  const force = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
+async function stop({ signal, ended }: BrokerProcess): Promise<void> {
+  signal('SIGTERM')
+  const force = setInterval(() => signal('SIGKILL'), STOP_MS)
   await ended
-  clearTimeout(force)
-}
-
-/** A process that is not our child. */
-async function endProcess(pid: number): Promise<void> {
-  for (let waited = 0; waited < STOP_MS; waited += 50) {
-    try {
-      process.kill(pid, waited === 0 ? 'SIGTERM' : 0)
-    } catch {
-      return
-    }
-    await sleep(50)
-  }
+  clearInterval(force)
 }
 
 function current(broker: BrokerFile): BrokerFile['invitations'] {
@@ -317,3 +331,4 @@ const JOIN_MS = 20_000
 const ANSWER_MS = 200
 const STOP_MS = 10_000
 const RESTART_MS = 1_000
+const ADOPTED_LOOK_MS = 200

@@ -8,11 +8,15 @@ export interface StoredMessage {
   body: Uint8Array
 }
 
-/** Messages come one after the other; the next one waits. One that throws is tried again. */
-export type Handler = (message: StoredMessage) => Promise<void>
+/**
+ * Messages come one after the other; the next one waits. One that throws is tried again. `isLive` is false for a message
+ * that may have been in the stream before this reader listened, or while it was cut off.
+ */
+export type Handler = (message: StoredMessage, isLive: boolean) => Promise<void>
 
 interface FollowerSource {
   isConnected: () => boolean
+  onConnected: (listener: (connected: boolean) => void) => () => void
   lastSeq: () => Promise<number>
   /** Reads what comes after a number. */
   consumer: (after: number) => Promise<Consumer>
@@ -27,7 +31,10 @@ export class Follower {
   readonly #handler: Handler
   readonly #waiting = new Set<{ seq: number; resolve: () => void }>()
   readonly #watchdog: NodeJS.Timeout
+  readonly #unsubscribe: () => void
   #cursor: number
+  /** The last message that this reader cannot have heard as it was sent. */
+  #storedTo = Number.POSITIVE_INFINITY
   #heardAtLastLook = -1
   #messages: ConsumerMessages | undefined
   #closed = false
@@ -41,6 +48,10 @@ export class Follower {
     this.#cursor = from === 'last-of-each' ? 0 : Math.max(0, from - 1)
     this.#watchdog = setInterval(() => void this.#look().catch(() => {}), LOOK_MS)
     this.#watchdog.unref()
+    this.#unsubscribe = source.onConnected(connected => {
+      this.#storedTo = Number.POSITIVE_INFINITY
+      if (connected) void this.#markStored().catch(() => {})
+    })
     this.#ended = this.#run()
   }
 
@@ -58,6 +69,7 @@ export class Follower {
 
   async close(): Promise<void> {
     this.#closed = true
+    this.#unsubscribe()
     clearInterval(this.#watchdog)
     this.#messages?.stop()
     await this.#ended
@@ -66,6 +78,7 @@ export class Follower {
   async #run(): Promise<void> {
     while (!this.#closed) {
       try {
+        await this.#markStored()
         const consumer = await this.#source.consumer(this.#cursor)
         this.#messages = await consumer.consume({ max_messages: 256 })
         if (this.#closed) this.#messages.stop()
@@ -73,10 +86,13 @@ export class Follower {
           if (this.#closed) break
           if (message.seq <= this.#cursor) continue
           const named = (message.headers?.keys() ?? []).map(key => [key, message.headers?.get(key) ?? ''])
-          await this.#handler({
-            ...{ subject: message.subject, seq: message.seq, body: message.data },
-            headers: Object.fromEntries(named),
-          })
+          await this.#handler(
+            {
+              ...{ subject: message.subject, seq: message.seq, body: message.data },
+              headers: Object.fromEntries(named),
+            },
+            message.seq > this.#storedTo,
+          )
           this.#advance(message.seq)
         }
       } catch {
@@ -85,6 +101,10 @@ export class Follower {
       this.#messages?.stop()
       if (!this.#closed) await sleep(AGAIN_MS)
     }
+  }
+
+  async #markStored(): Promise<void> {
+    this.#storedTo = await this.#source.lastSeq()
   }
 
   #advance(seq: number): void {
@@ -98,6 +118,7 @@ export class Follower {
 
   async #look(): Promise<void> {
     if (this.#closed || !this.#source.isConnected()) return
+    if (this.#storedTo === Number.POSITIVE_INFINITY) await this.#markStored()
     const before = this.#cursor
     const isSilent = before === this.#heardAtLastLook
     this.#heardAtLastLook = before

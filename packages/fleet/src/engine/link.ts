@@ -173,6 +173,7 @@ export class Link {
     const manager = this.#manager
     return new Follower(from, handler, {
       isConnected: () => this.#connected,
+      onConnected: listener => this.onConnected(listener),
       lastSeq: async () => (await manager.streams.info(name)).state.last_seq,
       consumer: seq =>
         this.#stream.consumers.get(name, {

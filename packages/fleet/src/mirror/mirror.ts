@@ -5,8 +5,11 @@ import {
   ftruncateSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readSync,
+  rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { openSessionLog, removeSessionLog, type SessionLog } from '@chirality/sessions'
@@ -29,6 +32,12 @@ interface OpenLine {
   seq: number
 }
 
+/** A log that lacks something before a part that came: its machine is asked for it. Another part makes another one. */
+interface Hole {
+  machine: string
+  session: string
+}
+
 /**
  * The logs of other machines, byte for byte, as files that all readers of logs can read. Every part says where it
  * belongs, so one that comes twice changes nothing.
@@ -37,9 +46,17 @@ export class Mirror {
   readonly #options: MirrorOptions
   readonly #logs = new Map<string, Promise<SessionLog>>()
   readonly #lines = new Map<string, OpenLine>()
+  readonly #holes = new Map<string, Hole>()
+  readonly #filling = new Map<string, Promise<void>>()
+  /** The parts of one log are added one after the other, whoever brings them. */
+  readonly #turns = new Map<string, Promise<void>>()
+  #closed = false
 
   constructor(options: MirrorOptions) {
     this.#options = options
+    for (const machine of namesIn(options.folder))
+      for (const session of namesIn(join(options.folder, machine, HOLES)))
+        if (isSession(session)) this.#holes.set(keyOf(machine, session), { machine, session })
   }
 
   /** A project folder for readers of logs. */
@@ -70,36 +87,110 @@ export class Mirror {
     const from = Number(message.headers['Chi-From'])
     // Whatever a machine sends under its own name stays in its own folder; what is malformed is no log.
     if (machine === undefined || session === undefined || !isSession(session)) return
-    if (!Number.isSafeInteger(from) || from < 0) return
-    await this.#add({ machine, session, from, bytes: Buffer.from(message.body), seq: message.seq })
+    if (!Number.isSafeInteger(from) || from < 0 || from > MAX_LOG_BYTES) return
+    const bytes = Buffer.from(message.body)
+    const isAdded = await this.#inTurn(keyOf(machine, session), () =>
+      this.#add({ machine, session, from, bytes, seq: message.seq }),
+    )
+    if (isAdded) return
+    this.#remember({ machine, session })
+    // The other logs do not wait for the answer of this machine.
+    void this.#fill(machine, session)
+  }
+
+  /** Asks a machine, which is there again, for what it has before the parts that came. */
+  async fillHoles(machine: string): Promise<void> {
+    const holes = [...this.#holes.values()].filter(hole => hole.machine === machine)
+    await Promise.all(holes.map(({ session }) => this.#fill(machine, session)))
   }
 
   async close(): Promise<void> {
+    this.#closed = true
+    await Promise.all(this.#turns.values())
     const logs = await Promise.all(this.#logs.values())
     this.#logs.clear()
     await Promise.all(logs.map(log => log.close()))
   }
 
+  #remember(hole: Hole): void {
+    const { machine, session } = hole
+    const key = keyOf(machine, session)
+    const isKnown = this.#holes.has(key)
+    this.#holes.set(key, hole)
+    if (isKnown) return
+    // After a restart the stream is read behind the hole, and nothing else would say that there is one.
+    mkdirSync(join(this.root(machine), HOLES), { recursive: true, mode: 0o700 })
+    writeFileSync(join(this.root(machine), HOLES, session), '', { mode: 0o600 })
+  }
+
+  #fill(machine: string, session: string): Promise<void> {
+    const key = keyOf(machine, session)
+    const running = this.#filling.get(key)
+    if (running !== undefined) return running
+    const filling = this.#ask(machine, session)
+      // What could not be written stays a hole, and is tried with the next part or when the machine is heard.
+      .catch(() => {})
+      .finally(() => this.#filling.delete(key))
+    this.#filling.set(key, filling)
+    return filling
+  }
+
+  /** One piece after the other, and no more in one go than a machine can have by mistake. */
+  async #ask(machine: string, session: string): Promise<void> {
+    const key = keyOf(machine, session)
+    for (let asked = 0; asked < MAX_PIECES && !this.#closed; asked += 1) {
+      const have = await this.#inTurn(key, async () => {
+        const log = await this.#open(machine, session)
+        return statSync(log.path).size + (this.#lines.get(key)?.length ?? 0)
+      })
+      const hole = this.#holes.get(key)
+      if (hole === undefined) return
+      const bytes = await this.#options.fetch(machine, session, have)
+      // It is away.
+      if (bytes === undefined || this.#closed) return
+      if (bytes.length > 0 && have < MAX_LOG_BYTES)
+        // Not in the stream, so the cursor does not depend on it.
+        await this.#inTurn(key, () =>
+          this.#add({ machine, session, from: have, bytes, seq: Number.POSITIVE_INFINITY }),
+        )
+      // An empty answer: it has no more than that, whatever its messages said.
+      else if (this.#holes.get(key) === hole) {
+        this.#holes.delete(key)
+        rmSync(join(this.root(machine), HOLES, session), { force: true })
+      }
+    }
+  }
+
+  async #inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(key)
+    const result = before === undefined ? work() : before.then(work)
+    const ended = result.then(
+      () => {},
+      () => {},
+    )
+    this.#turns.set(key, ended)
+    try {
+      return await result
+    } finally {
+      if (this.#turns.get(key) === ended) this.#turns.delete(key)
+    }
+  }
+
+  /** False if something is missing before it. */
   async #add(part: {
     machine: string
     session: string
     from: number
     bytes: Buffer
     seq: number
-  }): Promise<void> {
+  }): Promise<boolean> {
     const { machine, session, from, seq } = part
     const key = keyOf(machine, session)
     const log = await this.#open(machine, session)
     const size = statSync(log.path).size
     const line = this.#lines.get(key)
     const have = size + (line?.length ?? 0)
-    if (from > have) {
-      const missing = await this.#options.fetch(machine, session, have)
-      // The machine is away: the next part of this log asks again.
-      if (missing === undefined || missing.length === 0) return
-      await this.#add({ machine, session, from: have, bytes: missing, seq })
-      return this.#add(part)
-    }
+    if (from > have) return false
     if (from < have) {
       const known = part.bytes.subarray(0, have - from)
       const inFile = known.subarray(0, Math.max(0, size - from))
@@ -110,7 +201,7 @@ export class Mirror {
         inLine.subarray(0, known.length - inFile.length).equals(known.subarray(inFile.length))
       ) {
         const bytes = part.bytes.subarray(known.length)
-        return bytes.length === 0 ? undefined : this.#add({ ...part, from: have, bytes })
+        return bytes.length === 0 || this.#add({ ...part, from: have, bytes })
       }
       // Its machine wrote the log anew, or what came of the line was of another one.
       this.#lines.delete(key)
@@ -120,11 +211,14 @@ export class Mirror {
     const lastLine = part.bytes.lastIndexOf(NEWLINE)
     if (lastLine === -1) {
       const open = line ?? { parts: [], length: 0, seq }
-      if (open.length + part.bytes.length > MAX_LINE_BYTES) return void this.#lines.delete(key)
+      if (open.length + part.bytes.length > MAX_LINE_BYTES) {
+        this.#lines.delete(key)
+        return true
+      }
       open.parts.push(part.bytes)
       open.length += part.bytes.length
       this.#lines.set(key, open)
-      return
+      return true
     }
     const whole = part.bytes.subarray(0, lastLine + 1)
     try {
@@ -136,6 +230,7 @@ export class Mirror {
     this.#lines.delete(key)
     const rest = part.bytes.subarray(lastLine + 1)
     if (rest.length > 0) this.#lines.set(key, { parts: [rest], length: rest.length, seq })
+    return true
   }
 
   #open(machine: string, session: string): Promise<SessionLog> {
@@ -174,11 +269,24 @@ export class Mirror {
 
 const NEWLINE = 0x0a
 const MAX_OPEN = 256
+const HOLES = 'holes'
+/** No log is as large: a place behind it is none. */
+const MAX_LOG_BYTES = 4 * 1024 ** 3
+/** Of 256 KB each. */
+const MAX_PIECES = 4_096
 /** No event is as large: a longer line is no log. */
 const MAX_LINE_BYTES = 256 * 1024 * 1024
 
 function keyOf(machine: string, session: string): string {
   return `${machine}/${session}`
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
 }
 
 export function isSession(id: string): boolean {
