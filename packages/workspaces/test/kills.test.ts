@@ -1,16 +1,11 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { initRepository } from '@chirality/fixtures'
 import { expect, onTestFinished, test } from 'vitest'
 import { Worktrees } from '../src/worktrees/worktrees.ts'
+import { KILLS, killOften } from './support/kill-often.ts'
 
-const KILLS = process.env.CHIRALITY_TEST_ALL === undefined ? 3 : 200
-const PROGRAM = fileURLToPath(new URL('programs/busy-worktrees.ts', import.meta.url))
 
 test(`after ${KILLS} kills at random moments no work is lost and no half of a worktree is left`, {
   timeout: KILLS * 60_000,
@@ -25,24 +20,9 @@ test(`after ${KILLS} kills at random moments no work is lost and no half of a wo
   const folder = path.join(root, 'worktrees')
   const journal = path.join(root, 'journal')
 
-  for (let kill = 0; kill < KILLS; kill += 1) {
-    const args = [
-      '--import',
-      'tsx',
-      '--conditions=@chirality/source',
-      PROGRAM,
-      folder,
-      repository.root,
-      journal,
-    ]
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-    const exited = once(child, 'exit')
-    await once(child.stdout, 'data')
-    // The moment of the kill is random on purpose; what is asserted does not depend on it.
-    await setTimeout(Math.random() * 1500)
-    child.kill('SIGKILL')
-    await exited
-  }
+  await killOften({
+    ...{ program: 'busy-worktrees.ts', args: [folder, repository.root, journal], folder: root, withinMs: 1500 },
+  })
   const worktrees = new Worktrees(folder)
   expect(await worktrees.recover()).toEqual([])
 

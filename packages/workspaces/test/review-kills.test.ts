@@ -1,16 +1,11 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { initRepository } from '@chirality/fixtures'
 import { expect, onTestFinished, test } from 'vitest'
 import { FileMoves, findRepository, Worktrees } from '../src/index.ts'
+import { KILLS, killOften } from './support/kill-often.ts'
 
-const KILLS = process.env.CHIRALITY_TEST_ALL === undefined ? 3 : 200
-const PROGRAM = fileURLToPath(new URL('programs/busy-review.ts', import.meta.url))
 
 test(`after ${KILLS} kills during discards, undos, commits and merges nothing is lost and nothing is half done`, {
   timeout: KILLS * 120_000,
@@ -30,18 +25,8 @@ test(`after ${KILLS} kills during discards, undos, commits and merges nothing is
   const stateFolder = path.join(root, 'state')
   mkdirSync(stateFolder)
   const journal = path.join(root, 'journal')
-  const args = ['--import', 'tsx', '--conditions=@chirality/source', PROGRAM]
-  for (let kill = 0; kill < KILLS; kill += 1) {
-    const child = spawn(process.execPath, [...args, worktree.folder, stateFolder, journal, worktree.branch], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    const exited = once(child, 'exit')
-    await once(child.stdout, 'data')
-    // The moment of the kill is random on purpose; what is asserted does not depend on it.
-    await setTimeout(Math.random() * 3000)
-    child.kill('SIGKILL')
-    await exited
-  }
+  const args = [worktree.folder, stateFolder, journal, worktree.branch]
+  await killOften({ program: 'busy-review.ts', args, folder: root, withinMs: 3000 })
   const opened = await findRepository(worktree.folder)
   if (opened === undefined) throw new Error('no repository')
   const moves = new FileMoves(opened, 'session')
