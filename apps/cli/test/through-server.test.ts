@@ -105,7 +105,10 @@ test('a turn runs in the server that has the project, and looks like one of ours
   expect(noted).toContain('Agents wrote 1 of 2 added lines.')
   expect(noted).toContain('Prompt: Add a line.')
   expect(noted).toContain('a.txt:2')
-  expect(await asked('blame', path.join(world.project, 'none.txt'))).toMatchObject({ code: 1 })
+  for (const none of [path.join(world.project, 'none.txt'), path.join(world.project, '..', 'none.txt:3')])
+    expect(await asked('blame', none)).toMatchObject({
+      ...{ code: 1, stderr: expect.stringContaining(`There is no file ${none}.`) },
+    })
   expect(await asked('blame', '/')).toMatchObject({ code: 2 })
 
   server.signal('SIGTERM')

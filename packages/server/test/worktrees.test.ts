@@ -14,7 +14,7 @@ import { initRepository } from '@chirality/fixtures'
 import { findRepository, takeSnapshot } from '@chirality/workspaces'
 import { expect, onTestFinished, test } from 'vitest'
 import { TurnTrees } from '../src/changes/turn-trees.ts'
-import { startServer } from '../src/index.ts'
+import { type CallInputs, startServer } from '../src/index.ts'
 import { createWorld } from './support/agents.ts'
 import { startTestServer } from './support/test-server.ts'
 import { connect } from './support/trpc-client.ts'
@@ -101,6 +101,20 @@ test('a turn in a worktree shows what it changed there, also after the worktree 
   })
   const inHistory = await client.files.blame.query({ ...place, path: 'a.txt', line: 1 })
   expect(inHistory?.lines).toMatchObject([{ origin: { kind: 'commit', commit: { subject: 'first' } } }])
+  const blameOf = async (file: string, of: CallInputs['files']['blame']['of']) => {
+    const lines = (await client.files.blame.query({ ...place, path: file, of }))?.lines ?? []
+    return lines.map(({ origin }) => (origin.kind === 'turns' ? origin.turns.join() : origin.kind))
+  }
+  // Both sides of what the turn changed, of what is not committed, and of what the base does not have.
+  expect(await blameOf('new.txt', { turnId, side: 'new' })).toEqual([turn])
+  expect(await blameOf('new.txt', { side: 'new' })).toEqual([turn])
+  for (const of of [{ turnId }, {}, { since: 'base' as const }]) {
+    expect(await blameOf('a.txt', { ...of, side: 'old' })).toEqual(['commit'])
+    const missing = blameOf('new.txt', { ...of, side: 'old' })
+    await expect(missing).rejects.toMatchObject({ data: { reason: 'not-found' } })
+  }
+  const unknown = blameOf('new.txt', { turnId: 'none', side: 'new' })
+  await expect(unknown).rejects.toMatchObject({ data: { reason: 'turn-missing' } })
 
   const { kept } = await client.worktrees.remove.mutate({ id: worktree ?? '' })
   expect(kept).toMatchObject({ commits: 0, files: 1 })

@@ -57,7 +57,7 @@ try {
   const size = `${LINES} lines, ${TURNS} turns`
   reportBench('@chirality/workspaces', [
     benchRow({
-      ...{ name: 'blame, first time, in seconds', ratio: seconds(first.ms), bar: 2, better: 'lower' },
+      ...{ name: 'blame, first time, in seconds', ratio: seconds(first.ms), bar: 1, better: 'lower' },
       detail: `${size}, chain made: ${first.ms.toFixed(0)} ms, ${first.result.length} groups`,
     }),
     benchRow({

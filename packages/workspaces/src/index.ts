@@ -6,6 +6,8 @@ export {
   blameFile,
   type LineOrigin,
   MAX_BLAME_BYTES,
+  type PastState,
+  stateOfCommit,
 } from './blame/blame-file.ts'
 export type { UserCommit } from './blame/incremental.ts'
 export { commitsOfTurns, NOTES_REF, type TurnLines, writeNotes } from './blame/notes.ts'
@@ -44,6 +46,7 @@ export {
   type Branches,
   type BranchState,
   branchState,
+  commitAtBase,
   type MergeHow,
   type MergeResult,
   mergeIntoBase,

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import {
   mkdirSync,
   mkdtempSync,
@@ -14,9 +15,13 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import {
   type BlamedLines,
   blameFile,
+  commitsOfTurns,
+  fileOfTree,
   findRepository,
   type GitRepository,
   type LineOrigin,
+  type PastState,
+  stateOfCommit,
   type TurnPoint,
   takeSnapshot,
 } from '../src/index.ts'
@@ -54,6 +59,28 @@ test('each line is of the turn that wrote it, of a commit, or of nobody that is 
   // A commit by the user does not take the lines from the turns.
   repository.run('commit', '-qam', 'second')
   expect(shown(await blame('a.txt'))).toEqual(['second', 'first', 'one', 'second', 'first', 'two'])
+})
+
+test('a file as it was at the beginning or the end of a turn, and at a commit', async () => {
+  await turn('one', () => repository.write('a.txt', 'by one\nold two\nold three\n'))
+  await point('beside', 'before')
+  await turn('two', () => repository.write('a.txt', 'by one\nby two\nold three\n'))
+  await point('beside', 'after')
+  await turn('three', () => repository.write('a.txt', 'by three\n'))
+  const past = async (index: number) => {
+    const { tree = '', at: time = 0 } = points[index] ?? {}
+    const found = await fileOfTree(opened, { tree, path: 'a.txt', stateFolder })
+    return shown(await blame('a.txt', { content: found?.bytes ?? undefined, at: { tree, time: time ?? 0 } }))
+  }
+  expect(await past(1)).toEqual(['one', 'first', 'first'])
+  // The turn beside it ended later: its end is known, so nothing is in doubt.
+  expect(await past(4)).toEqual(['one', 'beside+two', 'first'])
+  expect(await past(6)).toEqual(['one', 'beside+two', 'first'])
+  expect(shown(await blame('a.txt'))).toEqual(['three'])
+  const head = await stateOfCommit(opened, 'HEAD')
+  const content = Buffer.from(repository.run('show', 'HEAD:a.txt'))
+  expect(shown(await blame('a.txt', { content, at: head }))).toEqual(['first', 'first', 'first'])
+  expect(await stateOfCommit(opened, 'none')).toBeUndefined()
 })
 
 test('turns of two sessions that ran at the same time are both named', async () => {
@@ -177,6 +204,20 @@ test('nothing that the repository names is run or read', async () => {
   opened = await open(repository.root)
   await turn('one', () => repository.write('a.txt', 'by one\n'))
   expect(shown(await blame('a.txt'))).toEqual(['one'])
+
+  // A signed commit, which git would have checked by the program that the repository names.
+  const evil = path.join(path.dirname(repository.root), 'evil')
+  writeFileSync(evil, `#!/bin/sh\ntouch ${ran}\n`, { mode: 0o755 })
+  repository.run('config', 'log.showSignature', 'true')
+  repository.run('config', 'gpg.program', evil)
+  repository.run('-c', 'filter.evil.clean=cat', 'commit', '-qam', 'second')
+  const signature = 'gpgsig -----BEGIN PGP SIGNATURE-----\n \n aaaa\n -----END PGP SIGNATURE-----\n'
+  const plain = repository.run('cat-file', 'commit', 'HEAD')
+  repository.write('signed', plain.replace(/^(committer .*\n)/m, `$1${signature}`))
+  const signed = repository.run('hash-object', '-t', 'commit', '-w', '--no-filters', 'signed').trim()
+  repository.run('update-ref', 'HEAD', signed)
+  const asked = { stateFolder, place: 'main', places: ['main'], points, limit: 10 }
+  expect(await commitsOfTurns(opened, asked)).toMatchObject([{ commit: signed, added: 1 }])
   expect(() => readFileSync(ran)).toThrow()
 })
 
@@ -190,6 +231,33 @@ test('a damaged file of points is made again, and what is kept stays if a sessio
   expect(readFileSync(file, 'utf8')).toBe(whole)
   points = []
   expect(shown(await blame('a.txt'))).toEqual(['one'])
+})
+
+test('a hundred turns at once, with names that the file had before and after the middle of them', async () => {
+  const lines: string[] = []
+  const files = Array.from({ length: 130 }, (_, index) => {
+    lines.splice((index * 7) % (lines.length + 1), 0, `line of ${index}`)
+    repository.write(`made-${index}`, lines.map(line => `${line}\n`).join(''))
+    return at(`made-${index}`)
+  })
+  const git = (args: string[], input: string) =>
+    execFileSync('git', args, { cwd: repository.root, input, encoding: 'utf8' }).trim().split('\n')
+  const blobs = git(['hash-object', '-w', '--stdin-paths'], files.join('\n'))
+  const trees = blobs.map((blob, index) => {
+    const name = index < 30 ? 'first.txt' : index < 100 ? 'second.txt' : 'third.txt'
+    const names = [name, 'same.txt'].sort()
+    return names.map(each => `100644 blob ${blob}\t${each}\n`).join('')
+  })
+  const ids = git(['mktree', '--batch'], trees.join('\n'))
+  points = ids.slice(1).flatMap((tree, index) => [
+    { turn: `turn-${index + 1}`, when: 'before', at: 2 * index, tree: ids[index] ?? '' },
+    { turn: `turn-${index + 1}`, when: 'after', at: 2 * index + 1, tree },
+  ])
+  for (const file of ['same.txt', 'third.txt']) {
+    repository.write(file, lines.map(line => `${line}\n`).join(''))
+    const expected = lines.map(line => line.replace('line of ', 'turn-').replace(/^turn-0$/, 'between'))
+    expect(shown(await blame(file))).toEqual(expected)
+  }
 })
 
 const ROUNDS = process.env.CHIRALITY_TEST_ALL ? 20 : 1
@@ -256,14 +324,16 @@ interface Asked {
   place?: string
   places?: string[]
   running?: Set<string>
+  content?: Buffer | undefined
+  at?: PastState | undefined
 }
 
 function blame(
   file: string,
-  { root = repository.root, place = 'main', places = [place], running = new Set() }: Asked = {},
+  { root = repository.root, place = 'main', places = [place], running = new Set(), ...asked }: Asked = {},
 ): Promise<BlamedLines[]> {
-  const content = readFileSync(path.join(root, file))
-  return blameFile(opened, { stateFolder, place, places, points, running, file, content })
+  const content = asked.content ?? readFileSync(path.join(root, file))
+  return blameFile(opened, { stateFolder, place, places, points, running, file, content, at: asked.at })
 }
 
 /** Each line by one word. */

@@ -6,7 +6,6 @@ import { expect, onTestFinished, test } from 'vitest'
 import { Worktrees } from '../src/worktrees/worktrees.ts'
 import { KILLS, killOften } from './support/kill-often.ts'
 
-
 test(`after ${KILLS} kills at random moments no work is lost and no half of a worktree is left`, {
   timeout: KILLS * 60_000,
 }, async () => {
@@ -21,7 +20,12 @@ test(`after ${KILLS} kills at random moments no work is lost and no half of a wo
   const journal = path.join(root, 'journal')
 
   await killOften({
-    ...{ program: 'busy-worktrees.ts', args: [folder, repository.root, journal], folder: root, withinMs: 1500 },
+    ...{
+      program: 'busy-worktrees.ts',
+      args: [folder, repository.root, journal],
+      folder: root,
+      withinMs: 1500,
+    },
   })
   const worktrees = new Worktrees(folder)
   expect(await worktrees.recover()).toEqual([])

@@ -6,7 +6,6 @@ import { expect, onTestFinished, test } from 'vitest'
 import { FileMoves, findRepository, Worktrees } from '../src/index.ts'
 import { KILLS, killOften } from './support/kill-often.ts'
 
-
 test(`after ${KILLS} kills during discards, undos, commits and merges nothing is lost and nothing is half done`, {
   timeout: KILLS * 120_000,
 }, async () => {

@@ -23,7 +23,9 @@ export async function blame(args: string[], output: Output): Promise<number> {
     await output.write(values.json ? `${JSON.stringify(notes)}\n` : said)
     return EXIT.done
   }
-  const { file, line } = await parseFile(oneArgument(positionals, 'a file'))
+  const given = oneArgument(positionals, 'a file')
+  const { file, line } = await parseFile(given)
+  if (!(await exists(file))) throw new Error(`There is no file ${given}.`)
   const found = await findPlace(file, values.project)
   const relative = path.relative(found.folder, file).split(path.sep).join('/')
   const blamed = await blameProjectFile(await open(found), { path: relative, line })

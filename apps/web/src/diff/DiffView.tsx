@@ -154,11 +154,19 @@ interface LineNumberProps {
 
 /** Where a line is, and the place for what is to be said of it. */
 export function LineNumber({ row, number, onLine }: LineNumberProps) {
-  if (!onLine) return <span className="diff__number">{number}</span>
+  // Read by who wants to know who wrote the line.
+  const place = { 'data-line': number ?? undefined, 'data-side': number === row.newLine ? 'new' : 'old' }
+  if (!onLine)
+    return (
+      <span className="diff__number" {...place}>
+        {number}
+      </span>
+    )
   return (
     <button
       type="button"
       className="diff__number"
+      {...place}
       aria-label={`Comment on line ${number}`}
       onClick={() => onLine(row)}
     >

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { axeViolations } from '../support/axe.ts'
+import { axeViolations, axeViolationsInBothSchemes } from '../support/axe.ts'
+import type { CannedApi } from '../support/canned-api.ts'
 import { cardWithKeys } from '../support/keys.ts'
 import { useDashboard } from '../support/page.ts'
 import { aBusyDay, FIX_CRLF } from '../support/scenes.ts'
@@ -8,7 +9,8 @@ const dashboard = useDashboard()
 const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true } as const
 
 test('a phone: nothing sticks out, and a decision is made with a thumb', async () => {
-  const { page, api, complaints, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay, ...PHONE })
+  const phone = { path: '/s/s1', scene: writtenByCodex, ...PHONE }
+  const { page, api, complaints, close } = await dashboard.open(phone)
   const allow = page.getByRole('button', { name: 'Allow once' })
   await allow.waitFor()
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360)
@@ -28,6 +30,12 @@ test('a phone: nothing sticks out, and a decision is made with a thumb', async (
 
   await page.getByRole('button', { name: 'Changes and more' }).tap()
   await page.getByRole('group', { name: 'Changes in src/ndjson.test.ts' }).waitFor()
+  await page.getByRole('region', { name: 'Review' }).waitFor()
+  await page.getByRole('button', { name: 'Comment on line 43' }).last().tap()
+  await page.locator('.line-origin .who-wrote').getByText('$0.12 for the turn').waitFor()
+  // What can be done with the changes does not lie over it.
+  await page.getByRole('button', { name: 'Close who wrote the line' }).tap()
+  await page.getByRole('button', { name: 'Cancel' }).tap()
   await page.keyboard.press('Escape')
   await page.getByRole('button', { name: '2 need you' }).tap()
   await page.getByRole('dialog').getByText('Is this plan right?').waitFor()
@@ -169,9 +177,29 @@ test('stop is asked for, then done by force, and ends with 0 processes left', as
   await close()
 })
 
-test('a comment on a line goes to the agent with the next message', async () => {
-  const { page, api, close } = await dashboard.open({ path: '/s/s1', scene: aBusyDay })
-  await page.getByRole('button', { name: 'Comment on line 43' }).last().click()
+test('who wrote a line is said by pointer and by focus; a comment on it goes with the next message', async () => {
+  const { page, api, close } = await dashboard.open({ path: '/s/s1', scene: writtenByCodex })
+  const number = page.getByRole('button', { name: 'Comment on line 43' }).last()
+  const who = page.locator('.line-origin .who-wrote')
+  await page.getByRole('region', { name: 'Review' }).waitFor()
+  expect(api.called('files.blame')).toEqual([])
+  await number.hover()
+  await who.getByText('$0.12 for the turn').waitFor()
+  expect(await who.getByRole('link', { name: '“Mind CRLF”' }).getAttribute('href')).toBe('/s/s1/t/t1')
+  expect(api.called('files.blame')).toMatchObject([{ path: 'src/ndjson.ts', of: { side: 'new' } }])
+  expect(await axeViolationsInBothSchemes(page)).toEqual([])
+  await page.getByRole('button', { name: 'Close who wrote the line' }).click()
+  await who.waitFor({ state: 'detached' })
+  await number.focus()
+  await who.getByText('Line 43', { exact: true }).waitFor()
+  await page.keyboard.press('Escape')
+  await who.waitFor({ state: 'detached' })
+  // What is gone is of the other side.
+  await page.locator('.line-origins .diff__line--del .diff__number').first().focus()
+  await who.getByText(/^Old line/).waitFor()
+  await expect.poll(() => api.called('files.blame').at(-1)).toMatchObject({ of: { side: 'old' } })
+
+  await number.click()
   await page.getByRole('textbox', { name: 'Comment' }).fill('Name this withoutCR.')
   await page.keyboard.press('Enter')
   await page.getByText('goes with your next message').waitFor()
@@ -185,3 +213,20 @@ test('a comment on a line goes to the agent with the next message', async () => 
   expect(await page.getByText('goes with your next message').count()).toBe(0)
   await close()
 })
+
+/** As on a busy day, in a repository, with a changed file whose lines a turn wrote. */
+function writtenByCodex(api: CannedApi): void {
+  aBusyDay(api)
+  api.review = {
+    ...{ branches: null, proposedMessage: '', hooks: [], uncommitted: ['src/ndjson.ts'] },
+    ...{ moves: [], untold: [] },
+  }
+  const turn = { sessionId: 's1', turnId: 't1', title: null, harness: 'codex', model: 'gpt', at: null }
+  api.blames['src/ndjson.ts'] = {
+    path: 'src/ndjson.ts',
+    lines: [{ line: 1, count: 200, origin: { kind: 'turns', turns: ['s1/t1'], isSure: true } }],
+    turns: {
+      's1/t1': { ...turn, prompt: 'Mind CRLF', costUsd: 0.12, costIsEstimate: false, isDeleted: false },
+    },
+  }
+}

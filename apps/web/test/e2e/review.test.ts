@@ -90,6 +90,16 @@ test('by keyboard alone: review, discard and undo, comment, commit, merge, push;
   const lines = page.getByRole('region', { name: 'src/lines.ts' })
   await expect.poll(() => changed.count()).toBe(3)
 
+  // Who wrote a line, and who wrote the one that it replaced.
+  const who = page.locator('.who-wrote')
+  const written = lines.locator('.diff__line--add .diff__number').last()
+  await written.focus()
+  await who.getByRole('link', { name: '“Make the numbers larger.”' }).waitFor()
+  await lines.locator('.diff__line--del .diff__number').last().focus()
+  await who.getByText(/^Commit [0-9a-f]{9} .+: first$/).waitFor()
+  await keys.press('Escape')
+  await who.waitFor({ state: 'detached' })
+
   // The second change of the second file goes, and comes back.
   for (let step = 0; step < 3; step++) await keys.press('.')
   await expect.poll(() => current.getAttribute('aria-label')).toBe('Change 2 of 2, lines 36–40')

@@ -7,9 +7,11 @@ import {
   type BlamedLines,
   blameFile,
   commitsOfTurns,
+  fileOfTree,
   findRepository,
   type GitRepository,
   MAX_BLAME_BYTES,
+  type PastState,
   type TurnLines,
   type TurnPoint,
   writeNotes,
@@ -92,13 +94,15 @@ const MAX_NOTED = 50
 /** Which turn wrote each line of a file of a project, with its agent, prompt and cost. */
 export async function blameProjectFile(
   place: BlamePlace,
-  { path: relative, line }: { path: string; line?: number | undefined },
+  { path: relative, line, at }: { path: string; line?: number | undefined; at?: PastState | undefined },
 ): Promise<Blame> {
-  const { file, content } = await readForBlame(place.folder, relative)
   const { repository, stateFolder } = place
+  const { file, content } = await (at === undefined
+    ? readForBlame(place.folder, relative)
+    : readPastFile(place, relative, at))
   const points = await pointsOfPlace(place)
   const lines = await blameFile(repository, {
-    ...{ stateFolder, place: placeName(place.worktree), points, file, content },
+    ...{ stateFolder, place: placeName(place.worktree), points, file, content, at },
     places: placesOf(place),
     running: new Set(place.running.values()),
   })
@@ -143,6 +147,18 @@ async function readForBlame(folder: string, relative: string): Promise<{ file: s
   } finally {
     await handle.close()
   }
+}
+
+async function readPastFile(
+  { repository, stateFolder }: BlamePlace,
+  relative: string,
+  { tree }: PastState,
+): Promise<{ file: string; content: Buffer }> {
+  const found = await fileOfTree(repository, { tree, path: relative, stateFolder })
+  if (found === undefined) throw callError('not-found', `There was no file ${relative} then.`)
+  if (found.bytes === null)
+    throw callError('blame-refused', `Who wrote ${relative} cannot be said: it is larger than 5 MB.`)
+  return { file: relative, content: found.bytes }
 }
 
 /** The recorded states of the turns in one work folder. */

@@ -220,7 +220,7 @@ const files = {
     output: fileAnswers.turnDiff,
   },
   blame: {
-    input: byPath.extend({ line: values.lineNumber.optional() }),
+    input: byPath.extend({ line: values.lineNumber.optional(), of: values.sideOfChanges.optional() }),
     output: fileAnswers.blame.nullable(),
   },
 }

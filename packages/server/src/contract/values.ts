@@ -9,6 +9,11 @@ export const sessionId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the 
 export const project = z.string().min(1, 'must be the path of a project').max(4096)
 export const relativePath = z.string().max(4096)
 export const lineNumber = z.int().positive().max(10_000_000)
+export const sideOfChanges = z.strictObject({
+  turnId: z.string().min(1).max(64).optional().describe('Default: what is not committed.'),
+  since: z.literal('base').optional().describe('Of all that the branch has and its base has not.'),
+  side: z.enum(['old', 'new']),
+})
 export const harnessId = z
   .string()
   .regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be the id of a harness: lower-case letters, digits and dashes')

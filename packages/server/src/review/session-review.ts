@@ -251,7 +251,7 @@ export async function branchesOf(services: AppServices, session: LiveSession): P
   return { branch: worktree.branch, base: worktree.baseBranch }
 }
 
-async function requireBranches(services: AppServices, session: LiveSession): Promise<Branches> {
+export async function requireBranches(services: AppServices, session: LiveSession): Promise<Branches> {
   const branches = await branchesOf(services, session)
   if (branches !== null) return branches
   const why =

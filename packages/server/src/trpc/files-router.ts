@@ -1,5 +1,11 @@
-import { gitStatus } from '@chirality/workspaces'
-import { blameProjectFile, turnName } from '../changes/blame.ts'
+import {
+  commitAtBase,
+  type GitRepository,
+  gitStatus,
+  type PastState,
+  stateOfCommit,
+} from '@chirality/workspaces'
+import { type BlamePlace, blameProjectFile, turnName } from '../changes/blame.ts'
 import { workFolderOf } from '../changes/turn-changes.ts'
 import { CALLS } from '../contract/calls.ts'
 import type { Blame } from '../contract/file-answers.ts'
@@ -7,6 +13,7 @@ import { callError } from '../errors/call-error.ts'
 import { findFiles } from '../files/find-files.ts'
 import { listFolder } from '../files/list-folder.ts'
 import { readProjectFile } from '../files/read-file.ts'
+import { requireBranches } from '../review/session-review.ts'
 import type { AppServices } from './context.ts'
 import { liveSession } from './live-session.ts'
 import { call, router } from './trpc.ts'
@@ -32,6 +39,8 @@ export interface BlameInput {
   sessionId?: string | undefined
   path: string
   line?: number | undefined
+  /** One side of the changes of the session: in a turn, since its base, or since the last commit. */
+  of?: { turnId?: string | undefined; since?: 'base' | undefined; side: 'old' | 'new' } | undefined
 }
 
 /** Null if there is no git repository. */
@@ -43,10 +52,48 @@ export async function blame(services: AppServices, input: BlameInput): Promise<B
       return turnId === null || phase === 'idle' ? [] : [[sessionId, turnName(sessionId, turnId)] as const]
     }),
   )
-  const blamed = await services.changes.inFolder({ root, folder }, place =>
-    blameProjectFile({ ...place, root, folder, worktree, sessions, running }, input),
-  )
+  const blamed = await services.changes.inFolder({ root, folder }, async place => {
+    const at = await pastState(services, { ...place, root }, input)
+    return blameProjectFile({ ...place, root, folder, worktree, sessions, running }, { ...input, at })
+  })
   return blamed ?? null
+}
+
+/** Undefined for the files as they are now. */
+async function pastState(
+  services: AppServices,
+  { root, repository, trees }: Pick<BlamePlace, 'root' | 'repository' | 'trees'>,
+  { sessionId, of }: BlameInput,
+): Promise<PastState | undefined> {
+  if (of === undefined) return undefined
+  const { turnId, since, side } = of
+  if (turnId === undefined && side === 'new') return undefined
+  if (turnId === undefined && since === undefined) return requireState(repository, 'HEAD')
+  if (sessionId === undefined)
+    throw callError('invalid-input', 'A turn or a base is of a session: give its sessionId.')
+  if (turnId === undefined) {
+    const branches = await requireBranches(services, await liveSession(services, sessionId))
+    return requireState(repository, await commitAtBase(repository, branches))
+  }
+  const recorded = await trees.read(root, sessionId, turnId)
+  if (recorded === undefined)
+    throw callError('turn-missing', `The files of turn ${turnId} of session ${sessionId} are not kept.`)
+  const { before, after, beforeAt, afterAt } = recorded
+  if (side === 'new' && after === undefined) return undefined
+  const time = side === 'old' ? beforeAt : afterAt
+  if (time === undefined)
+    throw callError(
+      'blame-refused',
+      `When turn ${turnId} ran was not recorded, so who wrote it is not known.`,
+    )
+  return { tree: side === 'old' ? before : (after ?? before), time }
+}
+
+async function requireState(repository: GitRepository, commit: string): Promise<PastState> {
+  const state = await stateOfCommit(repository, commit)
+  if (state === undefined)
+    throw callError('not-found', 'There is no commit yet, so there are no older files.')
+  return state
 }
 
 export const filesRouter = router({

@@ -55,8 +55,17 @@ export interface BlameRequest {
   /** From the root of the project. */
   file: string
   content: Buffer
-  /** The content is that of this commit, made then. Default: it is in the work folder now. */
-  at?: { commit: string; time: number } | undefined
+  /** The content is that of this state. Default: it is in the work folder now. */
+  at?: PastState | undefined
+}
+
+/** A commit, or the files at the beginning or the end of a turn. */
+export interface PastState {
+  tree: string
+  /** Undefined for files that are in no commit as a whole. */
+  commit?: string | undefined
+  /** In milliseconds since 1970. */
+  time: number
 }
 
 /**
@@ -72,7 +81,9 @@ export async function blameFile(repository: GitRepository, request: BlameRequest
   const whole = await turnChain(repository, stateFolder, { place, points })
   const until = request.at?.time ?? Number.POSITIVE_INFINITY
   const chain = whole.filter(({ at }) => (at ?? 0) <= until)
-  const labels = labelsOf(chain, running)
+  // A turn that ended after a past state was running then.
+  const ended = whole.flatMap(({ turn, when }) => (when === 'after' ? [turn] : []))
+  const labels = labelsOf(chain, new Set([...running, ...ended]))
   return withPrivateGit(repository, stateFolder, async own => {
     const stored = await storedContent(repository, { own, stateFolder, name, content })
     const byTurns = await blameTurns(repository, { own, chain, stateFolder, name, stored, at: request.at })
@@ -155,7 +166,7 @@ async function blameTurns(
       return lines
     }
     // Made or renamed since the last turn: only the tree of all files shows from what.
-    const tree = at === undefined ? (await takeSnapshot(repository, stateFolder)).tree : `${at.commit}^{tree}`
+    const tree = at === undefined ? (await takeSnapshot(repository, stateFolder)).tree : at.tree
     if (!(await has(own, tree, name))) return []
     const made = await git(own.repository, ['commit-tree', tree, '-p', tip, '-m', 'now'], {
       env: { ...own.repository.env, ...IDENTITY },
@@ -192,7 +203,7 @@ interface Unexplained extends BlameRequest {
 /** Lines that no turn in this folder wrote: by the user's commits, and by turns elsewhere that these commits have. */
 async function explain(repository: GitRepository, request: Unexplained): Promise<void> {
   const { own, name, stored, origins, others } = request
-  const head = request.at?.commit ?? (await resolveCommit(repository, 'HEAD'))
+  const head = await historyAt(repository, request.at)
   if (head === undefined || !(await has(own, head, name))) return
   await own.setHead(head)
   const groups = await blame(own, [...rangesOf(others), '--contents', stored, '--', name], {
@@ -212,6 +223,26 @@ async function explain(repository: GitRepository, request: Unexplained): Promise
         ? { kind: 'turns', turns: known.turns, isSure: known.isSure, commit: info }
         : { kind: 'commit', commit: info }
   })
+}
+
+/** Undefined if there is no such commit. */
+export async function stateOfCommit(repository: GitRepository, name: string): Promise<PastState | undefined> {
+  const id = await resolveCommit(repository, name)
+  if (id === undefined) return undefined
+  const listed = await git(repository, ['rev-list', '--timestamp', '--max-count=1', id])
+  // To the second: what was recorded in the same one counts.
+  const time = Number.parseInt(listed.toString('utf8'), 10) * 1000 + 999
+  return { tree: `${id}^{tree}`, commit: id, time }
+}
+
+/** The commit whose history says where the other lines are from: the one that was checked out, as far as is known. */
+async function historyAt(repository: GitRepository, at: PastState | undefined): Promise<string | undefined> {
+  if (at?.commit !== undefined) return at.commit
+  const head = await resolveCommit(repository, 'HEAD')
+  if (at === undefined || head === undefined) return head
+  const until = `--min-age=${Math.ceil(at.time / 1000)}`
+  const found = await git(repository, ['rev-list', '--max-count=1', until, head])
+  return found.toString('utf8').trim() || head
 }
 
 /**

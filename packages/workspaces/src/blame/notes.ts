@@ -1,7 +1,7 @@
 import { type GitRepository, git } from '../git/git.ts'
 import { asUser } from '../review/commit.ts'
 import { readBlobs } from '../review/raw-trees.ts'
-import { type BlameRequest, blameFile, MAX_BLAME_BYTES } from './blame-file.ts'
+import { type BlameRequest, blameFile, MAX_BLAME_BYTES, type PastState } from './blame-file.ts'
 
 /** Lines of a commit that a turn wrote. */
 export interface TurnLines {
@@ -40,7 +40,7 @@ export async function commitsOfTurns(
   for (const line of listed.toString('utf8').split('\n').filter(Boolean)) {
     const [commit = '', seconds = ''] = line.split(' ')
     // To the second: what was recorded in the same one counts.
-    const at = { commit, time: Number(seconds) * 1000 + 999 }
+    const at = { tree: `${commit}^{tree}`, commit, time: Number(seconds) * 1000 + 999 }
     const { added, lines } = await linesOf(repository, { ...request, at })
     if (lines.length > 0) found.push({ commit, added, lines })
   }
@@ -64,7 +64,7 @@ export async function writeNotes(
 
 async function linesOf(
   repository: GitRepository,
-  request: Omit<CommitsRequest, 'limit'> & { at: { commit: string; time: number } },
+  request: Omit<CommitsRequest, 'limit'> & { at: PastState & { commit: string } },
 ): Promise<{ added: number; lines: TurnLines[] }> {
   const { at } = request
   let added = 0

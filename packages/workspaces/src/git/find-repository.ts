@@ -60,4 +60,4 @@ function withoutFilter(driver: string): GitSetting[] {
 const TEXT_MERGE = 'git merge-file --marker-size=%L %A %O %B'
 
 /** These files are read to their end, and /dev/zero has none. Spelled as in `git config`. */
-const FILES = ['core.attributesfile', 'core.excludesfile']
+const FILES = ['core.attributesfile', 'core.excludesfile', 'mailmap.file']

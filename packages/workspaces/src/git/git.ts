@@ -84,6 +84,8 @@ const HARDENING: GitSetting[] = [
   ['diff.noprefix', 'false'],
   ['diff.mnemonicPrefix', 'false'],
   ['diff.submodule', 'short'],
+  // Runs the program that `gpg.program` names, for each signed commit that is shown.
+  ['log.showSignature', 'false'],
   ['submodule.recurse', 'false'],
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],

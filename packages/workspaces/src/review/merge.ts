@@ -47,10 +47,15 @@ export async function branchState(repository: GitRepository, branches: Branches)
 
 /** The files where a branch left its base, as a tree. */
 export async function treeAtBase(repository: GitRepository, branches: Branches): Promise<string> {
+  return text(await git(repository, ['rev-parse', `${await commitAtBase(repository, branches)}^{tree}`]))
+}
+
+/** The commit where a branch left its base. */
+export async function commitAtBase(repository: GitRepository, branches: Branches): Promise<string> {
   const { ours, theirs } = await tipsOf(repository, branches)
   const common = await git(repository, ['merge-base', ours, theirs], { okCodes: [0, 1] })
   if (text(common) === '') throw refused(`${branches.branch} and ${branches.base} have no common commit.`)
-  return text(await git(repository, ['rev-parse', `${text(common)}^{tree}`]))
+  return text(common)
 }
 
 /**

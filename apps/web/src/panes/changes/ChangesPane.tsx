@@ -1,10 +1,10 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Suspense, useEffect, useMemo, useRef, useState } from 'react'
 import { DiffCount, FilePath } from '../../diff/DiffView.tsx'
 import type { ReviewLook } from '../../diff/review-rows.ts'
 import { editedPaths } from '../../diff/tool-edits.ts'
 import { BoundedMap } from '../../state/kept/bounded-map.ts'
-import { filePlace, type SessionStatus, type TreeDiff } from '../../state/server/server-api.ts'
+import { filePlace, type SessionStatus, type TreeDiff, workFolder } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { usePulse } from '../../state/session/pulse.ts'
 import { useSession, useSessionStore, useWorkDone } from '../../state/session/use-session.ts'
@@ -27,6 +27,7 @@ import {
 } from './changes.logic.ts'
 import type { FileSource } from './FileBody.tsx'
 import { FileChange } from './FileChange.tsx'
+import { LineOrigins } from './LineOrigins.tsx'
 import { usePaneKeys } from './use-pane-keys.ts'
 import { useReview } from './use-review.ts'
 import './changes.css'
@@ -46,6 +47,8 @@ export interface ChangesPaneProps {
 export default function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProps) {
   const api = useApi()
   const { sessionId } = status
+  const queries = useQueryClient()
+  const [foot, setFoot] = useState<HTMLElement | null>(null)
   const store = useSessionStore()
   const whole = useSession(snapshot => snapshot.whole)
   const review = useReview(status)
@@ -65,7 +68,11 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
   })
   const workDone = useWorkDone()
   const isOfTurn = scope !== WORKING_TREE && scope !== BRANCH
-  usePulse(workDone, () => (isOfTurn ? Promise.resolve() : refetch()))
+  usePulse(workDone, () => {
+    if (isOfTurn) return Promise.resolve()
+    void queries.invalidateQueries({ queryKey: ['blame', workFolder(status)] })
+    return refetch()
+  })
   const { own, others } = useMemo(() => {
     const files = data ? changedFiles(data) : []
     if (scope !== WORKING_TREE) return { own: files, others: [] }
@@ -122,20 +129,22 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
         {own.length > 0 ? controls : null}
       </div>
       {own.length > 1 ? <FileList files={own} onFile={onFile} /> : null}
-      {list(own, canDiscard ? onDiscard : undefined)}
-      {others.length > 0 ? (
-        <>
-          <p className="changes__other">
-            {`${own.length > 0 ? 'Also changed' : 'Changed'} in this folder since the last commit, but not by an edit of ${whole ? 'this session: a command, another session or you.' : 'the part of this session that is loaded.'}`}
-            {whole ? null : (
-              <Button look="quiet" size="small" onClick={() => store.want('whole')}>
-                Load all of it
-              </Button>
-            )}
-          </p>
-          {list(others, undefined)}
-        </>
-      ) : null}
+      <LineOrigins {...{ status, source, foot }}>
+        {list(own, canDiscard ? onDiscard : undefined)}
+        {others.length > 0 ? (
+          <>
+            <p className="changes__other">
+              {`${own.length > 0 ? 'Also changed' : 'Changed'} in this folder since the last commit, but not by an edit of ${whole ? 'this session: a command, another session or you.' : 'the part of this session that is loaded.'}`}
+              {whole ? null : (
+                <Button look="quiet" size="small" onClick={() => store.want('whole')}>
+                  Load all of it
+                </Button>
+              )}
+            </p>
+            {list(others, undefined)}
+          </>
+        ) : null}
+      </LineOrigins>
       {isPending || count > 0 ? null : (
         <Empty
           title={
@@ -159,11 +168,14 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
           {`What can be done with these changes cannot be read: ${review.unread}`}
         </p>
       ) : null}
-      {review.state ? (
-        <Suspense fallback={null}>
-          <ReviewBar {...{ sessionId, review }} state={review.state} />
-        </Suspense>
-      ) : null}
+      <div className="changes__foot">
+        <div ref={setFoot} />
+        {review.state ? (
+          <Suspense fallback={null}>
+            <ReviewBar {...{ sessionId, review }} state={review.state} />
+          </Suspense>
+        ) : null}
+      </div>
     </div>
   )
 }

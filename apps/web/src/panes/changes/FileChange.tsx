@@ -36,7 +36,12 @@ export const FileChange = memo(function FileChange(props: FileChangeProps) {
   const open = choice ?? diff.added + diff.removed <= OPEN_LINES
   const lines = diff.hunks.reduce((sum, one) => sum + one.lines.length + 1, 0)
   return (
-    <section ref={section} className="file-change" aria-label={diff.path}>
+    <section
+      ref={section}
+      className="file-change"
+      aria-label={diff.path}
+      data-old-path={file.renamedFrom ?? diff.path}
+    >
       <div className="file-change__top">
         <button
           ref={head}

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ReviewState } from '../../state/server/review-api.ts'
-import type { SessionStatus } from '../../state/server/server-api.ts'
+import { type SessionStatus, workFolder } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { usePulse } from '../../state/session/pulse.ts'
 import { useWorkDone } from '../../state/session/use-session.ts'
@@ -47,10 +47,9 @@ export function useReview(status: SessionStatus): Review {
       setFailure(messageOf(error))
       return undefined
     } finally {
+      const read = ['review', 'diff', 'changed-file'].map(kind => [kind, sessionId])
       await Promise.all(
-        ['review', 'diff', 'changed-file'].map(key =>
-          queries.invalidateQueries({ queryKey: [key, sessionId] }),
-        ),
+        [...read, ['blame', workFolder(status)]].map(queryKey => queries.invalidateQueries({ queryKey })),
       )
       setBusy(false)
     }

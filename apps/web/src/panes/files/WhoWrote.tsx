@@ -1,7 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useHarnessLabel } from '../../app/labels.ts'
-import { type Blame, filePlace, type SessionStatus, workFolder } from '../../state/server/server-api.ts'
+import {
+  type Blame,
+  filePlace,
+  type SessionStatus,
+  type SideOfChanges,
+  workFolder,
+} from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { formatCost } from '../../ui/text/format.ts'
@@ -11,20 +17,22 @@ interface WhoWroteProps {
   status: SessionStatus
   path: string
   line: number
+  /** Default: the file as it is now. */
+  of?: SideOfChanges
 }
 
-/** Which turn wrote a line of a file as it is now, for which prompt and money. */
-export default function WhoWrote({ status, path, line }: WhoWroteProps) {
+/** Which turn wrote a line of a file, for which prompt and money. */
+export default function WhoWrote({ status, path, line, of }: WhoWroteProps) {
   const api = useApi()
   const { data, error, isPending } = useQuery({
-    queryKey: ['blame', workFolder(status), path],
-    queryFn: () => api.blame(filePlace(status), path),
+    queryKey: ['blame', workFolder(status), path, of ?? null],
+    queryFn: () => api.blame(filePlace(status), path, of),
     retry: false,
   })
   const found = data?.lines.find(({ line: from, count }) => line >= from && line < from + count)
   return (
     <p className="who-wrote" role="status">
-      <span className="who-wrote__line number">{`Line ${line}`}</span>
+      <span className="who-wrote__line number">{`${of?.side === 'old' ? 'Old line' : 'Line'} ${line}`}</span>
       <span className="who-wrote__words">
         {isPending ? 'Looking up who wrote it…' : null}
         {error ? messageOf(error) : null}

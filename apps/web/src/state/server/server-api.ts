@@ -16,6 +16,7 @@ import type { SettingsApi } from './settings-api.ts'
 /** What the agent of a fork gets: its own conversation, all of it or up to there, or a written account. */
 export type ForkHistory = CallOutputs['sessions']['forkHistory']
 
+export type SideOfChanges = NonNullable<CallInputs['files']['blame']['of']>
 export type Blame = NonNullable<CallOutputs['files']['blame']>
 
 export type Overlaps = CallOutputs['worktrees']['overlaps']
@@ -139,8 +140,8 @@ export interface ServerApi extends SettingsApi, LoopsApi, ReviewApi {
   findFiles(place: FilePlace, text: string): Promise<string[]>
   readFile(place: FilePlace, path: string): Promise<FileText>
   workingTreeDiff(place: FilePlace): Promise<TreeDiff | null>
-  /** Which turn wrote each line of a file as it is now; null without git. */
-  blame(place: FilePlace, path: string): Promise<Blame | null>
+  /** Which turn wrote each line of a file as it is now, or on one side of changes; null without git. */
+  blame(place: FilePlace, path: string, of?: SideOfChanges): Promise<Blame | null>
   /** Other sessions that changed the same files. */
   overlaps(sessionId: string): Promise<Overlaps>
   /** Whether a session can have a worktree of its own, and what it would begin with. */

@@ -16,6 +16,7 @@ import type {
   SendResult,
   ServerApi,
   SessionStatus,
+  SideOfChanges,
 } from './server-api.ts'
 import { settingsCalls } from './settings-api.ts'
 
@@ -292,7 +293,8 @@ function fileCalls(client: Client) {
       return { text: file.text, note: file.truncated ? 'Only the beginning of this file is shown.' : null }
     },
     workingTreeDiff: (place: FilePlace) => client.files.diff.query(place),
-    blame: (place: FilePlace, path: string) => client.files.blame.query({ ...place, path }),
+    blame: (place: FilePlace, path: string, of?: SideOfChanges) =>
+      client.files.blame.query({ ...place, path, ...(of ? { of } : {}) }),
     overlaps: (sessionId: string) => client.worktrees.overlaps.query({ sessionId }),
     worktreePlan: (project: string, base?: string) =>
       client.worktrees.plan.query({ project, ...(base ? { base } : {}) }),
