@@ -1,6 +1,6 @@
 import { lstat, readFile, realpath } from 'node:fs/promises'
 import path from 'node:path'
-import { costText } from '@chirality/core'
+import { CodedError, costText } from '@chirality/core'
 import { type Blame, type BlamedTurn, blameProjectFile, noteCommits, openBlamePlace } from '@chirality/server'
 import { userDataFolder } from '@chirality/sessions'
 import { NOTES_REF, projectOf, Worktrees } from '@chirality/workspaces'
@@ -25,7 +25,7 @@ export async function blame(args: string[], output: Output): Promise<number> {
   }
   const given = oneArgument(positionals, 'a file')
   const { file, line } = await parseFile(given)
-  if (!(await exists(file))) throw new Error(`There is no file ${given}.`)
+  if (!(await exists(file))) throw new CodedError('not-found', `There is no file ${given}.`)
   const found = await findPlace(file, values.project)
   const relative = path.relative(found.folder, file).split(path.sep).join('/')
   const blamed = await blameProjectFile(await open(found), { path: relative, line })
