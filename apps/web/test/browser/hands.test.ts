@@ -219,7 +219,7 @@ function writtenByCodex(api: CannedApi): void {
   aBusyDay(api)
   api.review = {
     ...{ branches: null, proposedMessage: '', hooks: [], uncommitted: ['src/ndjson.ts'] },
-    ...{ moves: [], untold: [] },
+    ...{ remotes: [], moves: [], untold: [] },
   }
   const turn = { sessionId: 's1', turnId: 't1', title: null, harness: 'codex', model: 'gpt', at: null }
   api.blames['src/ndjson.ts'] = {
