@@ -28,7 +28,7 @@ export async function commitsOfTurns(
 ): Promise<CommitOfTurns[]> {
   const first = Math.min(...request.points.map(({ at }) => at ?? 0))
   if (request.points.length === 0) return []
-  const since = `--since=${Math.floor(first / 1000)}`
+  const since = `--max-age=${Math.floor(first / 1000)}`
   const listed = await git(repository, [
     'log',
     '--no-merges',
