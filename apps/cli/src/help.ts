@@ -91,6 +91,17 @@ ${choices(PERMISSION_WORDS)}
   loop stop [ID]           Stop it in the process that runs it
   loop report [ID]         One page: proved, parked, failed, cost, and what to look at
   loop verify RECEIPT      Run the checks of a task again, on its commit
+  schedule add PROMPT      Let a server run a prompt, or with --loop LIST a task list, at times: see docs/loops.md
+      --cron "0 3 * * *"     Minute, hour, day, month, weekday, in the time zone --zone (default: this machine's); or
+      --every 6h             each 6 hours (m, h, d), or --at TIME once
+      --missed skip|once     What becomes of times at which no server ran (default: skip)
+      --overlap              Start it also while its last run goes on
+      --budget USD  --max-minutes N  --answer-minutes N
+                             Of each run; a request that nobody answers in that time ends it (default: 30)
+      --name N  --worktree  --harness ID  --persona ID  --model M  --permission-mode M  --project DIR  --json
+  schedule list            All of them, with the next time and the last run; schedule show ID: its runs and what they cost
+  schedule pause ID        Until schedule resume ID; schedule remove ID forgets it
+  schedule run ID          Now, beside its times
   doctor                   What is installed, what is logged in, what to do
       --project DIR  --json
   sessions list            Sessions of a project, newest first. An id may be shortened wherever it is unique

@@ -12,6 +12,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   agents: async () => (await import('./commands/agents.ts')).agents,
   conformance: async () => (await import('./commands/conformance.ts')).conformance,
   loop: async () => (await import('./commands/loop.ts')).loop,
+  schedule: async () => (await import('./commands/schedule.ts')).schedule,
   fleet: async () => (await import('./commands/fleet.ts')).fleet,
   worker: async () => (await import('./commands/serve.ts')).worker,
   doctor: async () => (await import('./commands/doctor.ts')).doctor,

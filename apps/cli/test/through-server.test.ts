@@ -50,6 +50,14 @@ test('a turn runs in the server that has the project, and looks like one of ours
   // The commands about what a session changed go through the same server.
   const asked = (...args: string[]) => world.start(args, { env: { CHIRALITY_HOME: home } }).result()
   const id = turn?.sessionId ?? ''
+  const add = ['schedule', 'add', 'Look.', '--project', world.project, '--name', 'Look']
+  const added = await asked(...add, '--cron', '0 3 * * *', '--zone', 'Europe/Berlin', '--json')
+  const look = { name: 'Look', what: { kind: 'prompt', prompt: 'Look.' }, isPaused: false, runs: [] }
+  expect(JSON.parse(added.stdout)).toMatchObject({ ...look, next: expect.any(String) })
+  expect((await asked('schedule', 'pause', 'Look')).stdout).toContain('Look · paused')
+  expect((await asked('schedule', 'remove', 'Look')).code).toBe(0)
+  expect(await asked(...add)).toMatchObject({ code: 2, stderr: expect.stringContaining('Say when') })
+  expect((await asked(...add, '--every', 'often')).stderr).toContain('such as 30m, 6h or 1d')
   expect(await asked('changes', id)).toMatchObject({ code: 0, stdout: 'There is no git repository here.\n' })
   const git = (...args: string[]) => execFileSync('git', args, { cwd: world.project })
   git('init', '-q')

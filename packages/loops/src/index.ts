@@ -25,4 +25,20 @@ export {
   type TaskStatus,
 } from './loop-state.ts'
 export { type Receipt, readReceipt, type Verification, verifyReceipt } from './receipt.ts'
+export {
+  dueWork,
+  NEW_SCHEDULE,
+  type NewSchedule,
+  nextTime,
+  type RunOutcome,
+  type RunReceipt,
+  SCHEDULE_TIMES,
+  type Schedule,
+  type ScheduleRun,
+  type ScheduleState,
+  type ScheduleTimes,
+  timesAfter,
+} from './schedule.ts'
+export { ScheduleBook } from './schedule-book.ts'
 export { parseTaskList, type Task, type TaskList, tickTasks } from './task-list.ts'
+export { eventsAfter, lastText, questionIn, requestWords } from './turn-facts.ts'

@@ -50,11 +50,19 @@ export type JournalEntry =
       by?: LoopRunner
     }
   /** A process took the loop over. What an earlier one left open is its to finish. */
-  | { type: 'run:start'; run: string; pid: number; by?: LoopRunner; settings?: LoopSettings }
+  | {
+      type: 'run:start'
+      run: string
+      pid: number
+      by?: LoopRunner
+      settings?: LoopSettings
+      /** This run ends by then. */
+      until?: string
+    }
   /** The process ended in order, and the next one goes on. */
   | { type: 'run:left' }
   /** A person changed its limits while it ran. */
-  | { type: 'loop:settings'; settings: LoopSettings }
+  | { type: 'loop:settings'; settings: LoopSettings; until?: string | null }
   | { type: 'loop:setup' }
   | { type: 'list:changed'; added: string[]; changed: string[]; removed: string[] }
   | { type: 'task:start'; task: Task; sessionId: string; worktreeId: string; base: string }

@@ -29,10 +29,12 @@ export interface StartOptions {
   allowDirty?: boolean
   until?: Date
   by?: LoopRunner
+  /** Of the caller's, by which it finds the loop again after a crash. */
+  loopId?: string
   onEntry?: (entry: Stamped) => void
 }
 
-export interface ResumeOptions extends Omit<StartOptions, 'allowDirty'> {
+export interface ResumeOptions extends Omit<StartOptions, 'allowDirty' | 'loopId'> {
   /** A parked or failed task to put back, and words for its agent. */
   again?: { task: string; note: string }
 }
@@ -63,7 +65,7 @@ export class LoopBook {
         `The loop ${open.loopId} on this list is not over. Go on with it: chirality loop resume ${open.loopId}`,
       )
     await host.openProject(this.#projectRoot)
-    const loopId = `${slugOf(path.basename(list, path.extname(list))).slice(0, 24)}-${randomBytes(3).toString('hex')}`
+    const loopId = options.loopId ?? newLoopId(list)
     const folder = await ensureChiralityFolder(this.#projectRoot, 'loops', loopId)
     // Before its journal: one that is there and not this user's could be neither gone on with nor replaced.
     this.#own(host, loopId)
@@ -296,6 +298,12 @@ export class LoopBook {
       `${changed.length} files are not committed (${names.join(', ')}${changed.length > 3 ? ', …' : ''}), and agents work from the last commit. Commit or stash them, or give --allow-dirty.`,
     )
   }
+}
+
+/** Of a loop on this list. */
+export function newLoopId(list: string): string {
+  const name = path.basename(list, path.extname(list))
+  return `${slugOf(name).slice(0, 24)}-${randomBytes(3).toString('hex')}`
 }
 
 /** Nothing of it can go on by itself. */

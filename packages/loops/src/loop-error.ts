@@ -3,7 +3,13 @@ import { CodedError } from '@chirality/core'
 /** What a call about a loop can fail with. */
 export type LoopErrorCode =
   /** The task list cannot be used: the message names the line. */
-  'bad-list' | 'loop-refused' | 'loop-missing' | 'loop-running' | 'bad-receipt'
+  | 'bad-list'
+  | 'loop-refused'
+  | 'loop-missing'
+  | 'loop-running'
+  | 'bad-receipt'
+  | 'schedule-refused'
+  | 'schedule-missing'
 
 export function loopError(code: LoopErrorCode, message: string, cause?: unknown): CodedError<LoopErrorCode> {
   return new CodedError(code, message, cause)

@@ -91,6 +91,8 @@ export interface LoopState {
   failures: number
   waits: number
   waitUntil?: string
+  /** When its last run had to end. The next run has a time of its own, or none. */
+  until?: string
   patterns: string[]
   changes: { added: string[]; changed: string[]; removed: string[] }
   end?: { reason: LoopEndReason; why: string; at: string }
@@ -131,9 +133,11 @@ export function applyEntry(state: LoopState, entry: Stamped): void {
       if (entry.settings !== undefined) state.settings = entry.settings
       state.failures = 0
       delete state.end
+      setUntil(state, entry.until ?? null)
       return
     case 'loop:settings':
       state.settings = entry.settings
+      setUntil(state, entry.until)
       return
     case 'loop:setup':
       state.isSetUp = true
@@ -179,6 +183,11 @@ function hasLasted({ lastRunAt }: LoopState, until: string): boolean {
 }
 
 const IDLE_MS = 60_000
+
+function setUntil(state: LoopState, until: string | null | undefined): void {
+  if (until === null) delete state.until
+  else if (until !== undefined) state.until = until
+}
 
 type TaskEntry = Extract<Stamped, { task: string }>
 

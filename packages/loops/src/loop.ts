@@ -31,7 +31,7 @@ export interface LoopOptions {
   state: LoopState
   /** In the place of those that the loop has had so far. */
   settings?: LoopSettings
-  /** Ends the loop by this time. */
+  /** Ends this run by this time. */
   until?: Date
   by?: LoopRunner
   onEntry?: (entry: Stamped) => void
@@ -82,8 +82,8 @@ export class Loop {
   }
 
   /** New limits, also for what runs. */
-  change(settings: LoopSettings): void {
-    this.record({ type: 'loop:settings', settings })
+  change(settings: LoopSettings, until?: string | null): void {
+    this.record({ type: 'loop:settings', settings, ...(until === undefined ? {} : { until }) })
     this.#setTimer()
     this.#wake()
   }
@@ -97,7 +97,7 @@ export class Loop {
 
   /** Works until nothing is left that could be worked on, a limit is reached, or it is stopped. */
   async run(): Promise<NonNullable<LoopState['end']>> {
-    const { folder, settings } = this.#options
+    const { folder, settings, until } = this.#options
     for (const name of ['prompts', 'outputs', 'receipts'])
       mkdirSync(path.join(folder, name), { recursive: true, mode: 0o700 })
     const stopFile = path.join(folder, 'stop')
@@ -111,6 +111,7 @@ export class Loop {
       pid: process.pid,
       by,
       ...(settings ? { settings } : {}),
+      ...(until ? { until: until.toISOString() } : {}),
     })
     const watch = setInterval(() => existsSync(stopFile) && this.stop(), STOP_POLL_MS)
     this.#setTimer()
@@ -309,7 +310,7 @@ export class Loop {
     const { max_minutes } = this.state.settings
     const ends = [
       ...(max_minutes === undefined ? [] : [Date.parse(this.state.startedAt) + max_minutes * 60_000]),
-      ...(this.#options.until === undefined ? [] : [this.#options.until.getTime()]),
+      ...(this.state.until === undefined ? [] : [Date.parse(this.state.until)]),
     ]
     return ends.length === 0 ? undefined : Math.min(...ends)
   }

@@ -19,6 +19,7 @@ import type { Route } from './http/routes.ts'
 import { SendPace, type SendPaceOptions } from './http/send-pace.ts'
 import { StaticFiles } from './http/static-files.ts'
 import { ServerLoops } from './loops/server-loops.ts'
+import { ServerSchedules } from './loops/server-schedules.ts'
 import { Programs } from './mcp/programs.ts'
 import { ProjectRegistry } from './projects/project-registry.ts'
 import { PushService } from './push/push-service.ts'
@@ -153,9 +154,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ...{ host, projects, onFault },
     requireRest: folder => requireRest({ host }, folder),
   })
-  const push = new PushService({ home, host, loops, onFault, allowLocal: options.allowLocalPush })
+  const schedules = new ServerSchedules({ home, address: url, host, loops, projects, onFault })
+  const push = new PushService({ home, host, loops, schedules, onFault, allowLocal: options.allowLocalPush })
   const services: AppServices = {
-    ...{ host, personas, changes, browsers, push, loops, projects, harnesses: options.harnesses },
+    ...{ host, personas, changes, browsers, push, loops, schedules, projects, harnesses: options.harnesses },
     agents: options.agents ?? new OwnAgents({ dataFolder: home, harnesses: options.harnesses }),
     programs: new Programs(home, keys),
     trials: new AgentTrials(home, options.tryAgent),
@@ -193,6 +195,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const closed = Promise.all(doors.servers.map(server => new Promise(resolve => server.close(resolve))))
     sockets.close()
     push.close()
+    // Before the agents end: a run that ends with the server is not over.
+    await schedules.close()
     const loopsOver = loops.close(agents)
     // Not waited for before the user's own agents are stopped.
     const trialsOver = services.trials.close()
@@ -222,7 +226,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     }
     void rawLogs.apply()
     // Not waited for: the git of a server that was killed may still be writing.
-    void recoverWorktrees(host).then(() => loops.continueUnfinished().catch(onFault))
+    void recoverWorktrees(host)
+      .then(() => loops.continueUnfinished().catch(onFault))
+      .then(() => schedules.start())
     await writeServerFile(home, { url, token: keys.token, pid: process.pid })
     options.fleet?.start(fleetLocal(services))
   } catch (error) {

@@ -169,7 +169,8 @@ test('a loop needs no agent to be refused, stopped, listed and forgotten with it
   const { client } = connect(server)
   const { project } = server
   const repository = repositoryWith(project, '---\nsetup: sleep 300\n---\n- [ ] One\n- [ ] Two\n')
-  const start = (list = 'TASKS.md') => client.loops.start.mutate({ project, list })
+  const until = '2040-01-31T06:30:00.000Z'
+  const start = (list = 'TASKS.md') => client.loops.start.mutate({ project, list, limits: { until } })
   const refused = (reason: string) => expect.objectContaining({ data: expect.objectContaining({ reason }) })
   for (const [list, reason] of [
     ['NONE.md', 'file-missing'],
@@ -178,6 +179,9 @@ test('a loop needs no agent to be refused, stopped, listed and forgotten with it
     ['README.md', 'bad-list'],
   ] as const)
     await expect(start(list)).rejects.toEqual(refused(reason))
+  await expect(
+    client.loops.start.mutate({ project, list: 'TASKS.md', limits: { until: '2020-01-31T06:30:00Z' } }),
+  ).rejects.toThrow('is over')
   repository.write('README.md', 'Changed.\n')
   await expect(start()).rejects.toThrow('not committed (README.md)')
   repository.run('checkout', '-q', 'README.md')
@@ -199,7 +203,7 @@ test('a loop needs no agent to be refused, stopped, listed and forgotten with it
   ])
     await expect(call).rejects.toEqual(refused('loop-running'))
   const changed = await client.loops.resume.mutate({ loopId, limits: { budgetUsd: 2, maxIterations: 7 } })
-  expect(changed).toMatchObject({ runs: 'here', limits: { budgetUsd: 2, maxIterations: 7 } })
+  expect(changed).toMatchObject({ runs: 'here', limits: { budgetUsd: 2, maxIterations: 7, until } })
   await expect(client.loops.resume.mutate({ loopId, again: { task: 'one', note: '' } })).rejects.toEqual(
     refused('loop-refused'),
   )
@@ -221,7 +225,9 @@ test('a loop needs no agent to be refused, stopped, listed and forgotten with it
   expect((await server.fetch('/api/harness/loops/NO%2F../events')).status).toBe(404)
   expect((await server.fetch(`/api/harness/loops/${loopId}/events?after=99999`)).status).toBe(409)
   const again = await server.post(`/api/harness/loops/${loopId}/resume`, { limits: { budgetUsd: null } })
-  expect(await again.json()).toMatchObject({ runs: 'here', limits: { budgetUsd: null, maxIterations: 7 } })
+  // The end time was of the first run; the limits stay.
+  const kept = { maxIterations: 7, maxMinutes: null, until: null }
+  expect(await again.json()).toMatchObject({ runs: 'here', limits: { budgetUsd: null, ...kept } })
   // The list is deleted, and then the project removed, while it runs.
   await expect.poll(() => findByMarker(marker), SLOW).not.toEqual([])
   rmSync(path.join(project, 'TASKS.md'))

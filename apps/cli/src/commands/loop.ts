@@ -53,7 +53,7 @@ async function runList(rest: string[], values: Values, output: Output): Promise<
   const project = await projectFolder(values.project)
   const server = await serverOf(project)
   if (server !== undefined) {
-    const limits = limitsOf(values, new Date())
+    const limits = limitsOf(values)
     const start = { project, list: path.relative(project, list), limits, allowDirty: values['allow-dirty'] }
     const { loopId } = await callProcedure<LoopSummary>(server, 'loops.start', start)
     return follow(server, { loopId, version: 0 }, values, output)
@@ -75,10 +75,10 @@ async function resume(rest: string[], values: Values, output: Output): Promise<n
   const book = new LoopBook(project)
   const { task, note = '' } = values
   if (task === undefined && note !== '') throw new UsageError('--note is for a task: name it with --task.')
-  const { loopId, startedAt, entries } = book.get(rest[0])
+  const { loopId, entries } = book.get(rest[0])
   const server = await serverOf(project)
   if (server !== undefined) {
-    const limits = limitsOf(values, new Date(startedAt))
+    const limits = limitsOf(values)
     const again = task === undefined ? {} : { again: { task, note } }
     await callProcedure(server, 'loops.resume', { loopId, limits, ...again })
     return follow(server, { loopId, version: entries }, values, output)
@@ -230,17 +230,15 @@ function settingsOf(values: Values): Partial<LoopSettings> {
   )
 }
 
-/** The same for a server, which keeps an end time as minutes since the loop began. */
-function limitsOf(values: Values, startedAt: Date) {
+/** The same for a server. */
+function limitsOf(values: Values) {
   const {
     parallel,
     max_iterations: maxIterations,
     budget_tokens: budgetTokens,
     budget_usd: budgetUsd,
   } = settingsOf(values)
-  const until = untilOf(values.until)
-  const maxMinutes = until && (until.getTime() - startedAt.getTime()) / 60_000
-  return { parallel, maxIterations, budgetTokens, budgetUsd, maxMinutes }
+  return { parallel, maxIterations, budgetTokens, budgetUsd, until: untilOf(values.until)?.toISOString() }
 }
 
 /** `06:30` is the next time that a clock shows it; otherwise a date and time. */

@@ -29,7 +29,7 @@ const LOOP: ShownLoop = {
   counts: { proved: 1, parked: 1, failed: 0, working: 0, toGo: 1 },
   spent: { usd: 1.4, isEstimate: false, tokens: 4000 },
   limits: {
-    ...{ budgetUsd: 20, budgetTokens: null, maxIterations: 9, maxMinutes: null, parallel: 1 },
+    ...{ budgetUsd: 20, budgetTokens: null, maxIterations: 9, maxMinutes: null, until: null, parallel: 1 },
     ...{ answerMinutes: 0, maxAttempts: 5, maxFailures: 3, waitForLimits: 0 },
   },
   end: { reason: 'blocked', why: '2 of 3 tasks are not proved.', at: '2026-11-09T07:22:00.000Z' },

@@ -8,6 +8,7 @@ import { envelope } from './events.ts'
 import * as fileAnswers from './file-answers.ts'
 import { loopCalls as loops } from './loop-calls.ts'
 import { reviewCalls as review } from './review-calls.ts'
+import { scheduleCalls as schedules } from './schedule-calls.ts'
 import * as values from './values.ts'
 
 // Every tRPC procedure with its input and output. Router, OpenAPI and tests read these; clients get their types from
@@ -367,7 +368,20 @@ const fleet = {
 
 export const CALLS = {
   ...{ projects, harnesses, personas, sessions, turns: { ...turns, queue }, decisions, files, worktrees },
-  ...{ agents: ownAgents, review, loops, budgets, rules, toolServers, trust, data, system, session, fleet },
+  ...{
+    agents: ownAgents,
+    review,
+    loops,
+    schedules,
+    budgets,
+    rules,
+    toolServers,
+    trust,
+    data,
+    system,
+    session,
+    fleet,
+  },
 }
 
 export interface Call {

@@ -6,6 +6,7 @@ import * as answers from './answers.ts'
 import { envelope, errorCode, uiEvent } from './events.ts'
 import * as fileAnswers from './file-answers.ts'
 import * as loops from './loop-calls.ts'
+import { scheduleEndpoints } from './schedule-calls.ts'
 import * as values from './values.ts'
 
 /** A REST or SSE route: its access, input and output. */
@@ -350,6 +351,7 @@ export const ENDPOINTS = {
     answer: json('The loop', loops.loopSummary),
     refuses: [404, 409],
   }),
+  ...scheduleEndpoints,
   coreEvents: get({
     path: '/events',
     summary: 'Events of the default session',

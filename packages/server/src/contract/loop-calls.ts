@@ -20,6 +20,10 @@ const limits = z.strictObject({
   budgetTokens: z.int().positive().nullish(),
   maxIterations: z.int().min(1).max(1_000_000).nullish().describe('Turns of agents in all.'),
   maxMinutes: minutes.nullish().describe('Of the whole loop, since it was started.'),
+  until: z.iso
+    .datetime({ offset: true })
+    .nullish()
+    .describe('This run ends by then; a later one that is not given a time has none.'),
   parallel: z.int().min(1).max(16).optional().describe('Tasks at once.'),
   answerMinutes: z
     .number()
@@ -34,6 +38,7 @@ const setLimits = z.strictObject({
   budgetTokens: z.number().nullable(),
   maxIterations: z.number().nullable(),
   maxMinutes: z.number().nullable(),
+  until: z.string().nullable().describe('When the present or last run ends.'),
   parallel: z.int(),
   answerMinutes: z.number(),
   maxAttempts: z.int().describe('Turns for one task.'),

@@ -120,6 +120,8 @@ export const CALL_STATUS: Record<CallErrorCode, TRPC_ERROR_CODE_KEY> = {
   'loop-missing': 'NOT_FOUND',
   'loop-running': 'CONFLICT',
   'bad-receipt': 'UNPROCESSABLE_CONTENT',
+  'schedule-refused': 'CONFLICT',
+  'schedule-missing': 'NOT_FOUND',
 
   'machine-away': 'SERVICE_UNAVAILABLE',
   'machine-silent': 'GATEWAY_TIMEOUT',

@@ -20,7 +20,7 @@ import type {
 } from '../contract/loop-calls.ts'
 import { confine } from '../files/confine.ts'
 import type { ProjectRegistry } from '../projects/project-registry.ts'
-import { type Shown, shownLoop, summaryOf, taskDetails, withLimits } from './shown-loop.ts'
+import { type Shown, shownLoop, summaryOf, taskDetails, untilOf, withLimits } from './shown-loop.ts'
 
 export interface ServerLoopsOptions {
   host: SessionHost
@@ -107,18 +107,17 @@ export class ServerLoops {
     return book.report(state)
   }
 
-  async start({ project, list, limits = {}, allowDirty }: z.infer<typeof newLoop>): Promise<LoopSummary> {
+  async start(input: z.infer<typeof newLoop>, loopId?: string): Promise<LoopSummary> {
+    const { project, list, limits = {}, allowDirty } = input
     const root = await this.#options.projects.require(project)
     const file = await confine(root, list)
     const loop = await this.#inTurn(root, async () => {
       const book = this.#requireBook(root)
       const opened = await book.start(this.#options.host, file, {
-        ...{
-          settings: withLimits({}, limits),
-          by: 'server',
-          onEntry: entry => this.#changed(opened.state.loopId, entry),
-        },
+        ...{ settings: withLimits({}, limits), by: 'server', ...untilOf(limits) },
+        onEntry: entry => this.#changed(opened.state.loopId, entry),
         ...(allowDirty === undefined ? {} : { allowDirty }),
+        ...(loopId === undefined ? {} : { loopId }),
       })
       this.#run(root, opened)
       return opened
@@ -134,7 +133,7 @@ export class ServerLoops {
       if (running === undefined) {
         const { state, book } = await this.#find(loopId)
         const opened = await book.resume(this.#options.host, loopId, {
-          ...{ settings: withLimits(state.settings, limits ?? {}), by: 'server' },
+          ...{ settings: withLimits(state.settings, limits ?? {}), by: 'server', ...untilOf(limits) },
           ...(again === undefined ? {} : { again }),
           onEntry: entry => this.#changed(loopId, entry),
         })
@@ -143,7 +142,8 @@ export class ServerLoops {
       }
       const { loop } = running
       if (again !== undefined) requireAgain(loop.state, again.task)
-      if (limits !== undefined) loop.change(withLimits(loop.state.settings, limits))
+      const until = untilOf(limits).until?.toISOString() ?? limits?.until
+      if (limits !== undefined) loop.change(withLimits(loop.state.settings, limits), until)
       if (again !== undefined) loop.again(again.task, again.note)
     })
     return this.summary(loopId)
@@ -278,6 +278,7 @@ export class ServerLoops {
     if ((await findProjectOwner(root)) !== undefined && !this.#options.host.projects().includes(root)) return
     const opened = await book.resume(this.#options.host, loopId, {
       ...{ by: 'server', onEntry: entry => this.#changed(loopId, entry) },
+      ...(state.until === undefined ? {} : { until: new Date(state.until) }),
     })
     this.#run(root, opened)
   }

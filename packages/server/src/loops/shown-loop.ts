@@ -7,6 +7,7 @@ import {
   type LoopBook,
   type LoopSettings,
   type LoopState,
+  loopError,
   parseTaskList,
   type Receipt,
   readReceipt,
@@ -53,6 +54,7 @@ export function summaryOf({ state, book, runs, live }: Shown): LoopSummary {
       budgetTokens: settings.budget_tokens ?? null,
       maxIterations: settings.max_iterations ?? null,
       maxMinutes: settings.max_minutes ?? null,
+      until: state.until ?? null,
       ...{ parallel: settings.parallel, answerMinutes: settings.answer_minutes },
       ...{ maxAttempts: settings.max_attempts, maxFailures: settings.max_failures },
       waitForLimits: settings.wait_for_limits,
@@ -61,6 +63,26 @@ export function summaryOf({ state, book, runs, live }: Shown): LoopSummary {
     waitsUntil: isWaiting ? waitUntil : null,
     end,
   }
+}
+
+/** Those that a person may set, in the place of what they were. */
+export function withLimits<S extends Partial<LoopSettings>>(settings: S, limits: LoopLimits): S {
+  const all = {
+    ...{ budget_usd: limits.budgetUsd, budget_tokens: limits.budgetTokens, parallel: limits.parallel },
+    ...{ max_iterations: limits.maxIterations, max_minutes: limits.maxMinutes },
+    answer_minutes: limits.answerMinutes,
+  }
+  const next: Record<string, unknown> = { ...settings }
+  // Undefined, and not left out: it takes the place of a limit that there was.
+  for (const [key, value] of Object.entries(all)) if (value !== undefined) next[key] = value ?? undefined
+  return next as S
+}
+
+/** Throws for a time that is over. */
+export function untilOf({ until }: LoopLimits = {}): { until?: Date } {
+  if (until == null) return {}
+  if (Date.parse(until) > Date.now()) return { until: new Date(until) }
+  throw loopError('loop-refused', `${until} is over: the loop could not begin. Give a time to come.`)
 }
 
 /** With its tasks in the order of the list, and then those that are not in it any more. */
@@ -183,17 +205,4 @@ function counted(text: string, name: string): Omit<TaskFile, 'path'> {
   } catch (error) {
     return { open: 0, done: 0, problem: error instanceof Error ? error.message : String(error) }
   }
-}
-
-/** Those that a person may set, in the place of what they were. */
-export function withLimits<S extends Partial<LoopSettings>>(settings: S, limits: LoopLimits): S {
-  const all = {
-    ...{ budget_usd: limits.budgetUsd, budget_tokens: limits.budgetTokens, parallel: limits.parallel },
-    ...{ max_iterations: limits.maxIterations, max_minutes: limits.maxMinutes },
-    answer_minutes: limits.answerMinutes,
-  }
-  const next: Record<string, unknown> = { ...settings }
-  // Undefined, and not left out: it takes the place of a limit that there was.
-  for (const [key, value] of Object.entries(all)) if (value !== undefined) next[key] = value ?? undefined
-  return next as S
 }

@@ -11,6 +11,7 @@ import { BROWSER_ID } from '../browsers/browser-key.ts'
 import { listBrowsers } from '../browsers/signed-in-browsers.ts'
 import { callError } from '../errors/call-error.ts'
 import type { LoopChange, ServerLoops } from '../loops/server-loops.ts'
+import type { ScheduleChange, ServerSchedules } from '../loops/server-schedules.ts'
 import { listUserFiles, readUserFile, removeUserFile, writeUserFile } from '../system/user-files.ts'
 import {
   areSubscriptionKeys,
@@ -34,6 +35,7 @@ export interface PushOptions {
   home: string
   host: Pick<SessionHost, 'onStatus' | 'statuses'>
   loops: Pick<ServerLoops, 'onChange' | 'ownerOf' | 'summary'>
+  schedules: Pick<ServerSchedules, 'onChange' | 'owns'>
   /** Only for tests: push services on this machine, over plain HTTP. */
   allowLocal?: boolean
   /** The pauses before a message is sent again. */
@@ -57,7 +59,7 @@ export class PushService {
   constructor(options: PushOptions) {
     this.#options = { allowLocal: false, retryMs: RETRY_MS, ...options }
     for (const status of options.host.statuses()) this.#before.set(status.sessionId, status)
-    const { host, loops, onFault } = options
+    const { host, loops, schedules, onFault } = options
     this.#unlisten = [
       host.onStatus(status => {
         const notice = noticeOf(status, this.#before.get(status.sessionId))
@@ -66,10 +68,16 @@ export class PushService {
         // A loop tells what became of a task; only a request that waits for an answer is told at once.
         const owner = loops.ownerOf(status.sessionId)
         if (owner !== undefined && (notice.kind === 'ended' || owner.answerMinutes === 0)) return
+        // A schedule tells of a run that is not done.
+        if (notice.kind === 'ended' && schedules.owns(status.sessionId)) return
         void this.#tellAll(notice).catch(onFault)
       }),
       loops.onChange(change => {
         if (isTold(change)) void this.#tellOfLoop(change).catch(onFault)
+      }),
+      schedules.onChange(change => {
+        const told = noticeOfRun(change)
+        if (told !== undefined) void this.#tellAll(told).catch(onFault)
       }),
     ]
   }
@@ -136,7 +144,7 @@ export class PushService {
 
   /** A message that is sent late asks for no answer that was given in the meantime. */
   #isOpen(notice: Notice): boolean {
-    if (notice.kind === 'loop') return true
+    if (notice.kind === 'loop' || notice.kind === 'schedule') return true
     const pending = this.#before.get(notice.sessionId)?.pending ?? []
     return notice.kind === 'ended' || pending.some(({ requestId }) => requestId === notice.asked.requestId)
   }
@@ -145,7 +153,7 @@ export class PushService {
     const url = new URL(endpoint)
     const address = await this.#allowedAddress(url)
     const body = encryptPush(JSON.stringify(shownOf(notice, show)), keys)
-    const subject = notice.kind === 'loop' ? notice.loopId : notice.sessionId
+    const subject = subjectOf(notice)
     const topic = createHash('sha256').update(subject).digest('base64url').slice(0, 32)
     const headers = {
       ...{ authorization: vapidHeader(await this.#vapid(), url.origin), ttl: '3600', urgency: 'high', topic },
@@ -268,7 +276,26 @@ type SessionNotice = { sessionId: string; status: SessionStatus } & (
   | { kind: 'ended' }
 )
 type LoopNotice = { kind: 'loop'; loopId: string; title: string; needsYou: boolean; words: string }
-type Notice = SessionNotice | LoopNotice
+type RunNotice = { kind: 'schedule'; scheduleId: string; title: string; needsYou: boolean; words: string }
+type Notice = SessionNotice | LoopNotice | RunNotice
+
+/** What a later message replaces. */
+function subjectOf(notice: Notice): string {
+  if (notice.kind === 'loop') return notice.loopId
+  return notice.kind === 'schedule' ? notice.scheduleId : notice.sessionId
+}
+
+/** A run that is done needs nobody, and a loop tells of itself. */
+function noticeOfRun({
+  schedule: { id, name },
+  run: { receipt, sessionId },
+}: ScheduleChange): RunNotice | undefined {
+  if (receipt === null || receipt.outcome === 'done' || receipt.outcome === 'stopped') return undefined
+  const isTold = receipt.loopId !== null && receipt.sessions.length > 0
+  if (isTold && sessionId === undefined) return undefined
+  const needsYou = receipt.outcome === 'needs-you'
+  return { kind: 'schedule', scheduleId: id, title: name, needsYou, words: firstLine(receipt.words) }
+}
 
 /** A task needs somebody, or the loop is over. One that only ends with the server is not. */
 function isTold({ entry }: LoopChange): boolean {
@@ -287,7 +314,7 @@ function noticeOf(status: SessionStatus, before: SessionStatus | undefined): Ses
 
 /** What the worker shows, as far as the user allowed it. */
 function shownOf(notice: Notice, show: PushDetail): Record<string, string> {
-  if (notice.kind === 'loop') return shownOfLoop(notice, show)
+  if (notice.kind === 'loop' || notice.kind === 'schedule') return shownOfWork(notice, show)
   const { kind, sessionId, status } = notice
   const subject = { kind, sessionId, ...(kind === 'asks' ? { requestId: notice.asked.requestId } : {}) }
   const isDone = status.lastTurn === 'completed'
@@ -303,10 +330,18 @@ function shownOf(notice: Notice, show: PushDetail): Record<string, string> {
   return { ...subject, title, body: show === 'name' ? 'needs an answer' : cut(textOf(notice.asked), 200) }
 }
 
-function shownOfLoop({ kind, loopId, title, needsYou, words }: LoopNotice, show: PushDetail) {
-  const short = needsYou ? 'A task needs you' : 'A loop ended'
-  if (show === 'nothing') return { kind, loopId, title: 'Chirality', body: short }
-  return { kind, loopId, title: cut(title, 80), body: show === 'name' ? short : cut(words, 200) }
+function shownOfWork(notice: LoopNotice | RunNotice, show: PushDetail): Record<string, string> {
+  const { kind, title, needsYou, words } = notice
+  const subject: Record<string, string> =
+    kind === 'loop' ? { kind, loopId: notice.loopId } : { kind, scheduleId: notice.scheduleId }
+  const short = SHORT_WORDS[kind][needsYou ? 'needsYou' : 'ended']
+  if (show === 'nothing') return { ...subject, title: 'Chirality', body: short }
+  return { ...subject, title: cut(title, 80), body: show === 'name' ? short : cut(words, 200) }
+}
+
+const SHORT_WORDS = {
+  loop: { needsYou: 'A task needs you', ended: 'A loop ended' },
+  schedule: { needsYou: 'A scheduled run needs you', ended: 'A scheduled run failed' },
 }
 
 function firstLine(text: string): string {

@@ -10,8 +10,8 @@ import { MAX_CALL_BYTES } from './trpc-route.ts'
 
 const BODY = { maxBytes: MAX_CALL_BYTES }
 
-/** Loops: what the procedures of `loops` do, as routes, and their journal as a stream. */
-export function loopRoutes({ loops }: AppServices, streams: OpenStreams): Route[] {
+/** Loops and schedules: what their procedures do, as routes, and the journal of a loop as a stream. */
+export function loopRoutes({ loops, schedules }: AppServices, streams: OpenStreams): Route[] {
   return [
     route(ENDPOINTS.listLoops, async ({ query, reply }) => reply(await loops.list(query.projectRoot))),
 
@@ -52,6 +52,26 @@ export function loopRoutes({ loops }: AppServices, streams: OpenStreams): Route[
     route(ENDPOINTS.revertLoopTask, async ({ params, reply }) =>
       reply(await loops.revert(idOf(params), taskOf(params))),
     ),
+
+    route(ENDPOINTS.listSchedules, ({ reply }) => reply(schedules.list())),
+
+    route(ENDPOINTS.addSchedule, async ({ readBody, reply }) => {
+      const { projectRoot, ...input } = await readBody(BODY)
+      reply(await schedules.add({ project: projectRoot, ...input }))
+    }),
+
+    route(ENDPOINTS.getSchedule, ({ params, reply }) => reply(schedules.get(`${params.id}`))),
+
+    route(ENDPOINTS.removeSchedule, ({ params, reply }) => {
+      schedules.remove(`${params.id}`)
+      reply()
+    }),
+
+    route(ENDPOINTS.pauseSchedule, ({ params, reply }) => reply(schedules.pause(`${params.id}`))),
+
+    route(ENDPOINTS.resumeSchedule, ({ params, reply }) => reply(schedules.resume(`${params.id}`))),
+
+    route(ENDPOINTS.runSchedule, async ({ params, reply }) => reply(await schedules.run(`${params.id}`))),
   ]
 }
 

@@ -9,6 +9,7 @@ import type { demo } from '../contract/answers.ts'
 import type { FleetService } from '../fleet/fleet-service.ts'
 import type { SendPace } from '../http/send-pace.ts'
 import type { ServerLoops } from '../loops/server-loops.ts'
+import type { ServerSchedules } from '../loops/server-schedules.ts'
 import type { Programs } from '../mcp/programs.ts'
 import type { ProjectRegistry } from '../projects/project-registry.ts'
 import type { PushService } from '../push/push-service.ts'
@@ -31,6 +32,7 @@ export interface AppServices {
   trials: AgentTrials
   push: PushService
   loops: ServerLoops
+  schedules: ServerSchedules
   removed: RemovedSessions
   discarded: DiscardedSessions
   stopped: StoppedTurns

@@ -11,6 +11,7 @@ import { loopsRouter } from './loops-router.ts'
 import { personasRouter } from './personas-router.ts'
 import { projectsRouter } from './projects-router.ts'
 import { reviewRouter } from './review-router.ts'
+import { schedulesRouter } from './schedules-router.ts'
 import { sessionsRouter } from './sessions-router.ts'
 import { systemRouter } from './system-router.ts'
 import { toolServersRouter } from './tool-servers-router.ts'
@@ -109,6 +110,7 @@ export const appRouter = router({
   review: reviewRouter,
   worktrees: worktreesRouter,
   loops: loopsRouter,
+  schedules: schedulesRouter,
   budgets: budgetsRouter,
   rules: rulesRouter,
   toolServers: toolServersRouter,

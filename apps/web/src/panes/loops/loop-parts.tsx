@@ -46,7 +46,7 @@ export function Used({ loop: { spent, limits, iterations, startedAt, end } }: { 
     { label: 'Turns', value: iterations, max: limits.maxIterations, text: `${iterations}`, of: null },
     {
       ...{ label: 'Time', value: minutes, max: limits.maxMinutes, of: null },
-      text: formatDuration(minutes * 60_000),
+      text: `${formatDuration(minutes * 60_000)}${end === null && limits.until !== null ? `, until ${new Date(limits.until).toLocaleTimeString([], { timeStyle: 'short' })}` : ''}`,
     },
   ]
   return (

@@ -1,0 +1,320 @@
+import { Cron } from 'croner'
+import { z } from 'zod'
+import { loopError } from './loop-error.ts'
+
+const MINUTES_A_YEAR = 366 * 24 * 60
+
+/** As IANA names it: `Europe/Berlin`. */
+const TIME_ZONE = z.string().max(64).refine(isTimeZone, 'must be a time zone, such as Europe/Berlin')
+
+/** When it runs. */
+export const SCHEDULE_TIMES = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('cron'),
+    cron: z
+      .string()
+      .max(200)
+      .refine(isCron, 'must be five cron fields that come to a time, such as "0 3 * * mon-fri"')
+      .describe('Minute, hour, day of the month, month, day of the week; or @hourly, @daily, @weekly.'),
+    timeZone: TIME_ZONE.describe('In which the fields are read. Daylight saving is followed.'),
+  }),
+  z.strictObject({
+    kind: z.literal('every'),
+    minutes: z.int().min(1).max(MINUTES_A_YEAR).describe('Since it was added.'),
+  }),
+  z.strictObject({ kind: z.literal('at'), time: z.iso.datetime({ offset: true }).describe('Once.') }),
+])
+
+/** What is run. */
+const SCHEDULE_WORK = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('prompt'),
+    prompt: z.string().trim().min(1, 'must not be empty').max(100_000),
+    harness: z
+      .string()
+      .regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be the id of a harness')
+      .optional(),
+    persona: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the id of a persona')
+      .optional(),
+    model: z
+      .string()
+      .regex(/^[A-Za-z0-9][\w.:@/[\]-]{0,127}$/, 'must be the name of a model')
+      .optional(),
+    permissionMode: z
+      .enum(['default', 'acceptEdits', 'dontAsk', 'plan'])
+      .optional()
+      .describe('Default: as in any session. What is asked waits for `answerMinutes`.'),
+    worktree: z.boolean().optional().describe('In a worktree of its own, from what is checked out then.'),
+  }),
+  z.strictObject({
+    kind: z.literal('loop'),
+    list: z.string().min(1).max(4096).describe('The task list: a path in the project.'),
+    maxIterations: z.int().min(1).max(1_000_000).optional().describe('Turns of agents in all.'),
+    parallel: z.int().min(1).max(16).optional().describe('Tasks at once.'),
+  }),
+])
+
+/** A loop or a prompt that the server runs at times. */
+export const NEW_SCHEDULE = z.strictObject({
+  name: z.string().trim().min(1, 'must not be empty').max(100),
+  project: z.string().min(1, 'must be the path of a project').max(4096),
+  what: SCHEDULE_WORK,
+  when: SCHEDULE_TIMES,
+  missed: z
+    .enum(['skip', 'once'])
+    .optional()
+    .describe('What becomes of times at which no server ran: `skip`, the default, or run `once`, later.'),
+  overlap: z
+    .enum(['skip', 'allow'])
+    .optional()
+    .describe('`skip`, the default: at a time at which it still runs it is not started again.'),
+  budgetUsd: z.number().positive().max(1_000_000).optional().describe('For each run.'),
+  maxMinutes: z
+    .number()
+    .positive()
+    .max(24 * 60)
+    .optional()
+    .describe('For each run. Default: 60 for a prompt, none for a loop.'),
+  answerMinutes: z
+    .number()
+    .min(0)
+    .max(24 * 60)
+    .optional()
+    .describe('How long a request waits for an answer before the run ends and needs you. Default: 30.'),
+})
+
+const STORED = NEW_SCHEDULE.required({ missed: true, overlap: true, answerMinutes: true }).extend({
+  id: z.string(),
+})
+
+export type NewSchedule = z.infer<typeof NEW_SCHEDULE>
+export type ScheduleTimes = z.infer<typeof SCHEDULE_TIMES>
+
+/** As it is stored: nothing is left open. */
+export type Schedule = z.infer<typeof STORED>
+
+/** The first time after a moment. Undefined if there is none. */
+export function timeAfter(when: ScheduleTimes, addedAt: number, after: number): number | undefined {
+  switch (when.kind) {
+    case 'cron':
+      return cronOf(when.cron, when.timeZone).nextRun(new Date(after))?.getTime()
+    case 'every': {
+      const step = when.minutes * 60_000
+      return addedAt + Math.max(1, Math.floor((after - addedAt) / step) + 1) * step
+    }
+    case 'at': {
+      const time = Date.parse(when.time)
+      return time > after ? time : undefined
+    }
+  }
+}
+
+/** The next times, at most `count`. */
+export function timesAfter(when: ScheduleTimes, now: number, count: number): string[] {
+  const times: string[] = []
+  for (let after = now; times.length < count; ) {
+    const next = timeAfter(when, now, after)
+    if (next === undefined) break
+    times.push(new Date(next).toISOString())
+    after = next
+  }
+  return times
+}
+
+/** Throws for a time that is over, or that a calendar never has. */
+export function requireTimes(when: ScheduleTimes, now: number): void {
+  if (timesAfter(when, now, 1).length > 0) return
+  throw loopError(
+    'schedule-refused',
+    when.kind === 'at' ? `${when.time} is over. Give a time to come.` : 'There is no such time to come.',
+  )
+}
+
+function cronOf(cron: string, timezone: string): Cron {
+  return new Cron(cron, { timezone, mode: '5-part' })
+}
+
+function isCron(cron: string): boolean {
+  try {
+    return cronOf(cron, 'UTC').nextRun(new Date(0)) !== null
+  } catch {
+    return false
+  }
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return name !== '' && new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined
+  } catch {
+    return false
+  }
+}
+
+export type RunReason = 'due' | 'missed' | 'asked'
+export type RunOutcome = 'done' | 'failed' | 'needs-you' | 'limit' | 'stopped'
+
+/** What one run did and cost. */
+export interface RunReceipt {
+  outcome: RunOutcome
+  /** As `chirality run` and `chirality loop run` exit. */
+  exitCode: number
+  /** Why it is not done, or what the agent said last. */
+  words: string
+  sessions: string[]
+  loopId: string | null
+  harness: string | null
+  model: string | null
+  costUsd: number | null
+  costIsEstimate: boolean
+  tokens: number
+  endedAt: string
+}
+
+export interface LoopSpent {
+  usd: number | null
+  tokens: number
+  iterations: number
+}
+
+/** Claimed: it is in the journal before anything of it is started. */
+export interface ScheduleRun {
+  run: string
+  due: string
+  why: RunReason
+  claimedAt: string
+  sessionId?: string
+  worktreeId?: string
+  loopId?: string
+  /** What the loop had spent and done before, if it is one that is gone on with. */
+  before?: LoopSpent
+  /** Null while it runs. */
+  receipt: RunReceipt | null
+}
+
+export type ScheduleEntry =
+  | { type: 'schedule:added'; schedule: Schedule }
+  | { type: 'schedule:paused' }
+  | { type: 'schedule:resumed' }
+  | { type: 'schedule:removed' }
+  /** A person wants it run now. */
+  | { type: 'run:asked' }
+  | ({ type: 'run:claimed'; until: string } & Omit<ScheduleRun, 'receipt' | 'claimedAt'>)
+  | { type: 'run:ended'; run: string; receipt: RunReceipt }
+  /** Times up to this one that were not run. */
+  | { type: 'run:skipped'; due: string; times: number; why: 'missed' | 'running' }
+
+/** A schedule as its journal tells it. */
+export interface ScheduleState {
+  schedule: Schedule
+  addedAt: string
+  isPaused: boolean
+  isRemoved: boolean
+  /** Times up to this one are dealt with. */
+  dealtWith: number
+  /** Asked for by a person, and not claimed. */
+  asked: number
+  /** The last ones, newest first, and all that are not over. */
+  runs: ScheduleRun[]
+  skipped: { due: string; times: number; why: 'missed' | 'running' } | null
+}
+
+/** Undefined before its first entry. Changes the state in place. */
+export function applyScheduleEntry(
+  state: ScheduleState | undefined,
+  entry: ScheduleEntry & { at: string },
+): ScheduleState | undefined {
+  if (entry.type === 'schedule:added') {
+    const { schedule, at } = entry
+    // Edited by hand, perhaps: what cannot be read is not run.
+    if (!STORED.safeParse(schedule).success) return state
+    return (
+      state ?? {
+        ...{ schedule, addedAt: at, isPaused: false, isRemoved: false, dealtWith: Date.parse(at) },
+        ...{ asked: 0, runs: [], skipped: null },
+      }
+    )
+  }
+  if (state === undefined) return undefined
+  switch (entry.type) {
+    case 'schedule:paused':
+      state.isPaused = true
+      break
+    case 'schedule:resumed':
+      state.isPaused = false
+      // Times while it was paused were not missed.
+      state.dealtWith = Math.max(state.dealtWith, Date.parse(entry.at))
+      break
+    case 'schedule:removed':
+      state.isRemoved = true
+      break
+    case 'run:asked':
+      state.asked += 1
+      break
+    case 'run:claimed': {
+      const { type: _type, until, at: claimedAt, ...run } = entry
+      state.dealtWith = Math.max(state.dealtWith, Date.parse(until))
+      if (run.why === 'asked') state.asked = Math.max(0, state.asked - 1)
+      const all = [{ ...run, claimedAt, receipt: null }, ...state.runs]
+      state.runs = all.filter(({ receipt }, at) => at < KEPT_RUNS || receipt === null)
+      break
+    }
+    case 'run:ended': {
+      const run = state.runs.find(one => one.run === entry.run)
+      if (run !== undefined) run.receipt ??= entry.receipt
+      break
+    }
+    case 'run:skipped':
+      state.dealtWith = Math.max(state.dealtWith, Date.parse(entry.due))
+      state.skipped = { due: entry.due, times: entry.times, why: entry.why }
+  }
+  return state
+}
+
+const KEPT_RUNS = 50
+
+/** What is to be done now: nothing, one run, or times to leave out. */
+export type DueWork =
+  | { do: 'run'; due: number; until: number; why: RunReason }
+  | { do: 'skip'; due: number; times: number; why: 'missed' | 'running' }
+
+export function dueWork(state: ScheduleState, now: number): DueWork | undefined {
+  const { schedule, isPaused, isRemoved, dealtWith, asked, runs } = state
+  if (isRemoved) return undefined
+  const isRunning = schedule.overlap === 'skip' && runs.some(({ receipt }) => receipt === null)
+  if (asked > 0 && !isRunning) return { do: 'run', due: now, until: dealtWith, why: 'asked' }
+  if (isPaused) return undefined
+  const { last, times } = timesUpTo(state, now)
+  if (last === undefined) return undefined
+  if (isRunning) return { do: 'skip', due: last, times, why: 'running' }
+  const isLate = now - last > LATE_MS
+  if (isLate && schedule.missed === 'skip') return { do: 'skip', due: last, times, why: 'missed' }
+  return { do: 'run', due: last, until: last, why: isLate ? 'missed' : 'due' }
+}
+
+/** The next time that is not dealt with. Null if none comes. */
+export function nextTime({ schedule, isPaused, dealtWith, addedAt }: ScheduleState): number | null {
+  return isPaused ? null : (timeAfter(schedule.when, Date.parse(addedAt), dealtWith) ?? null)
+}
+
+function timesUpTo({ schedule, addedAt, dealtWith }: ScheduleState, now: number) {
+  const added = Date.parse(addedAt)
+  let last: number | undefined
+  let times = 0
+  let after = dealtWith
+  for (;;) {
+    const next = timeAfter(schedule.when, added, after)
+    if (next === undefined || next > now) return { last, times }
+    last = next
+    after = next
+    times += 1
+    // A machine that slept for months: only the last times matter.
+    if (times === MAX_COUNTED) after = Math.max(after, now - RECENT_MS)
+  }
+}
+
+/** A run that begins later than this was missed: the server was off, or the machine slept. */
+export const LATE_MS = 10 * 60_000
+const MAX_COUNTED = 100
+const RECENT_MS = 60 * 60_000

@@ -1,0 +1,172 @@
+import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import {
+  dueWork,
+  NEW_SCHEDULE,
+  type NewSchedule,
+  nextTime,
+  type RunReceipt,
+  ScheduleBook,
+  type ScheduleTimes,
+  timesAfter,
+} from '../src/index.ts'
+
+const HOUR = 3_600_000
+const at = (time: string) => Date.parse(time)
+const cron = (fields: string, timeZone: string): ScheduleTimes => ({ kind: 'cron', cron: fields, timeZone })
+const times = (when: ScheduleTimes, from: string, count: number) => timesAfter(when, at(from), count)
+
+test.each([
+  ['Europe/Berlin', '2026-03-28T12:00:00Z', ['2026-03-29T01:00', '2026-03-30T00:30', '2026-03-31T00:30']],
+  ['Europe/Berlin', '2026-10-24T12:00:00Z', ['2026-10-25T00:30', '2026-10-26T01:30', '2026-10-27T01:30']],
+  ['America/New_York', '2026-03-07T12:00:00Z', ['2026-03-08T07:00', '2026-03-09T06:30', '2026-03-10T06:30']],
+  [
+    'Australia/Lord_Howe',
+    '2026-10-02T20:00:00Z',
+    ['2026-10-03T15:30', '2026-10-04T15:30', '2026-10-05T15:30'],
+  ],
+])('a daily time runs once on each day when clocks change in %s', (zone, from, expected) => {
+  const found = times(cron('30 2 * * *', zone), from, 3)
+  expect(found.map(time => time.slice(0, 16))).toEqual(expected)
+})
+
+test.each(['2026-03-28T22:30:00Z', '2026-10-24T22:30:00Z'])(
+  'an hourly time leaves no hour out and has none twice when clocks change after %s',
+  from => {
+    const found = times(cron('0 * * * *', 'Europe/Berlin'), from, 8).map(at)
+    expect(found.map(time => (time - (found[0] ?? 0)) / HOUR)).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
+  },
+)
+
+test('what is no time is refused with what is wrong', () => {
+  const input = (when: unknown) => NEW_SCHEDULE.safeParse({ ...NIGHTLY, when })
+  for (const fields of ['', 'x', '* * * * * *', '60 * * * *', '0 0 30 2 *', '@reboot', '* '.repeat(500)])
+    expect(input(cron(fields, 'UTC')).success, fields).toBe(false)
+  for (const fields of ['@daily', '0 3 * * mon-fri', '*/5 * * * *', '0 3 L * *', '0 0 29 2 *'])
+    expect(input(cron(fields, 'UTC')).success, fields).toBe(true)
+  expect(input(cron('0 3 * * *', 'Mars/Olympus')).error?.issues[0]?.message).toContain('time zone')
+  expect(input({ kind: 'every', minutes: 0 }).success).toBe(false)
+  expect(input({ kind: 'at', time: 'tomorrow' }).success).toBe(false)
+})
+
+const NIGHTLY: NewSchedule = {
+  ...{ name: 'Nightly check', project: '/code/shop', what: { kind: 'prompt', prompt: 'Look at the logs.' } },
+  when: cron('0 3 * * *', 'UTC'),
+}
+const ADDED = at('2026-06-01T12:00:00Z')
+
+function newBook(): { book: ScheduleBook; home: string } {
+  const home = mkdtempSync(path.join(tmpdir(), 'schedules-'))
+  onTestFinished(() => rmSync(home, { recursive: true }))
+  return { book: new ScheduleBook(home), home }
+}
+
+function added(fields: Partial<NewSchedule> = {}) {
+  const { book, home } = newBook()
+  const { id } = book.add({ ...NIGHTLY, ...fields }, ADDED).schedule
+  const work = (time: string) => dueWork(book.get(id), at(time))
+  /** Does what is due, as the server does. */
+  const deal = (time: string) => {
+    const found = work(time)
+    if (found?.do === 'run') return { ...found, claimed: book.claim(id, found, { now: at(time) }) }
+    if (found !== undefined) book.skip(id, found)
+    return found
+  }
+  return { book, home, id, work, deal }
+}
+
+const DONE: RunReceipt = {
+  ...{ outcome: 'done', exitCode: 0, words: '', sessions: [], loopId: null, harness: null, model: null },
+  ...{ costUsd: null, costIsEstimate: false, tokens: 0, endedAt: '2026-06-02T03:10:00.000Z' },
+}
+
+test('a time is claimed once, and the next one comes after it', () => {
+  const { book, id, work, deal } = added()
+  expect(work('2026-06-02T02:59:59Z')).toBeUndefined()
+  expect(deal('2026-06-02T03:00:00Z')).toMatchObject({
+    do: 'run',
+    why: 'due',
+    due: at('2026-06-02T03:00:00Z'),
+  })
+  // The same moment again, and another process with the same files.
+  expect(work('2026-06-02T03:00:00Z')).toBeUndefined()
+  expect(
+    dueWork(new ScheduleBook(path.dirname(book.folder)).get(id), at('2026-06-02T03:00:01Z')),
+  ).toBeUndefined()
+  expect(nextTime(book.get(id))).toBe(at('2026-06-03T03:00:00Z'))
+  const [run] = book.get(id).runs
+  expect(run).toMatchObject({ why: 'due', sessionId: expect.any(String), receipt: null })
+  book.end(id, run?.run ?? '', DONE)
+  // A second end of the same run changes nothing.
+  book.end(id, run?.run ?? '', { ...DONE, outcome: 'failed' })
+  expect(book.get(id).runs).toMatchObject([{ receipt: { outcome: 'done' } }])
+})
+
+test('times that were missed are left out, or made up for once', () => {
+  const three = '2026-06-05T12:00:00Z'
+  expect(added().deal(three)).toMatchObject({ do: 'skip', why: 'missed', times: 4 })
+  const { deal, work } = added({ missed: 'once' })
+  expect(deal(three)).toMatchObject({ do: 'run', why: 'missed', due: at('2026-06-05T03:00:00Z') })
+  expect(work(three)).toBeUndefined()
+  // A little late is not missed.
+  expect(added().work('2026-06-02T03:09:00Z')).toMatchObject({ do: 'run', why: 'due' })
+  // A machine that slept for ten years is no work for minutes.
+  expect(added({ when: cron('* * * * *', 'UTC') }).work('2036-06-05T12:00:00Z')).toMatchObject({ do: 'run' })
+  const once = added({ when: { kind: 'at', time: '2026-06-02T03:00:00Z' } })
+  once.deal('2026-06-02T03:00:00Z')
+  expect(nextTime(once.book.get(once.id))).toBeNull()
+})
+
+test('one run at a time, unless more are allowed', () => {
+  const { book, id, deal } = added()
+  deal('2026-06-02T03:00:00Z')
+  expect(() => book.ask(id)).toThrow('"Nightly check" runs.')
+  expect(deal('2026-06-03T03:00:00Z')).toMatchObject({ do: 'skip', why: 'running', times: 1 })
+  expect(book.get(id).skipped).toEqual({ due: '2026-06-03T03:00:00.000Z', times: 1, why: 'running' })
+  book.end(id, book.get(id).runs[0]?.run ?? '', DONE)
+  expect(deal('2026-06-04T03:00:00Z')).toMatchObject({ do: 'run' })
+
+  const more = added({ overlap: 'allow', when: { kind: 'every', minutes: 60 } })
+  expect([more.deal('2026-06-01T13:00:00Z')?.do, more.deal('2026-06-01T14:00:00Z')?.do]).toEqual([
+    'run',
+    'run',
+  ])
+})
+
+test('a paused schedule misses nothing, runs when asked, and goes on at its next time', () => {
+  const { book, id, work, deal } = added()
+  book.pause(id)
+  expect([work('2026-06-04T12:00:00Z'), nextTime(book.get(id))]).toEqual([undefined, null])
+  book.ask(id)
+  expect(deal('2026-06-04T12:00:00Z')).toMatchObject({ why: 'asked' })
+  book.end(id, book.get(id).runs[0]?.run ?? '', DONE)
+  book.resume(id, at('2026-06-05T12:00:00Z'))
+  expect(work('2026-06-05T12:00:01Z')).toBeUndefined()
+  expect(nextTime(book.get(id))).toBe(at('2026-06-06T03:00:00Z'))
+})
+
+test('its journal stands a torn line, other processes, links and foreign files', () => {
+  const { book, home, id } = added()
+  const other = new ScheduleBook(home)
+  appendFileSync(path.join(book.folder, id, 'journal.ndjson'), '{"type":"schedule:paus')
+  expect(book.get(id).isPaused).toBe(false)
+  other.pause(id)
+  expect([book.get(id).isPaused, other.get('Nightly check').isPaused]).toEqual([true, true])
+  for (const name of ['no-journal', '.chirality', 'UPPER']) mkdirSync(path.join(book.folder, name))
+  mkdirSync(path.join(book.folder, 'linked'))
+  symlinkSync('/dev/zero', path.join(book.folder, 'linked', 'journal.ndjson'))
+  mkdirSync(path.join(book.folder, 'edited'))
+  const edited = { type: 'schedule:added', at: new Date(ADDED).toISOString(), schedule: { id: 'edited' } }
+  appendFileSync(path.join(book.folder, 'edited', 'journal.ndjson'), `${JSON.stringify(edited)}\n`)
+  expect(book.list().map(({ schedule }) => schedule.id)).toEqual([id])
+  expect(() => book.get('../..')).toThrow('There is no schedule')
+  expect(() => book.add({ ...NIGHTLY, when: { kind: 'at', time: '2020-01-01T00:00:00Z' } })).toThrow(
+    'is over',
+  )
+  other.remove(id)
+  expect(book.list()).toEqual([])
+  expect(readdirSync(path.join(book.folder, 'removed'))).toEqual([id])
+  expect(() => book.end(id, 'x', DONE)).not.toThrow()
+})

@@ -1,0 +1,153 @@
+import { renameSync } from 'node:fs'
+import path from 'node:path'
+import { initRepository } from '@chirality/fixtures'
+import { dueWork, type NewSchedule, ScheduleBook } from '@chirality/loops'
+import { expect, test } from 'vitest'
+import { checkAnswers } from '../src/contract/checked.ts'
+import { createWorld } from './support/agents.ts'
+import { startTestServer } from './support/test-server.ts'
+import { connect } from './support/trpc-client.ts'
+
+const SLOW = { timeout: 120_000, interval: 50 }
+const MAKES = { text: 'I make it.', tool: 'bash', input: { command: 'echo made > made.txt' } }
+const refused = (reason: string) => expect.objectContaining({ data: expect.objectContaining({ reason }) })
+const NIGHTLY = { kind: 'cron', cron: '0 3 * * *', timeZone: 'Europe/Berlin' } as const
+
+test('a prompt runs when asked, leaves a receipt, and what nobody answers needs you', async () => {
+  checkAnswers()
+  const world = await createWorld({ answers: ['All is well.', MAKES, 'Which of the two?'] })
+  const server = await startTestServer({ harnesses: world.harnesses(), projects: [world.project] })
+  const { client } = connect(server)
+  const { project } = world
+  const what = { kind: 'prompt', prompt: 'Look at the logs.', harness: 'messages-api' } as const
+  const input: NewSchedule = { name: 'Nightly check', project, what, when: NIGHTLY, answerMinutes: 0 }
+  expect((await client.schedules.preview.query({ when: NIGHTLY })).times).toHaveLength(3)
+  const { id, next, missed } = await client.schedules.add.mutate(input)
+  expect([missed, Date.parse(next ?? '') > Date.now()]).toEqual(['skip', true])
+  /** The receipt of the run that is asked for now. */
+  const run = async () => {
+    await client.schedules.run.mutate({ id })
+    const last = async () => (await client.schedules.get.query({ id })).last
+    await expect.poll(async () => (await last())?.receipt, SLOW).not.toBeNull()
+    return last()
+  }
+  const first = await run()
+  expect(first).toMatchObject({
+    ...{ why: 'asked', sessionId: expect.any(String) },
+    receipt: { outcome: 'done', exitCode: 0, words: 'All is well.', harness: 'messages-api' },
+  })
+  const { sessions } = await client.sessions.list.query({ project })
+  expect(sessions).toMatchObject([{ id: first?.sessionId, title: 'Nightly check' }])
+  // A request that nobody answers within its time.
+  expect((await run())?.receipt).toMatchObject({
+    ...{ outcome: 'needs-you', exitCode: 1, words: expect.stringContaining('It asks to use') },
+  })
+  // An answer that is a question.
+  expect((await run())?.receipt).toMatchObject({ outcome: 'needs-you', words: 'Which of the two?' })
+  expect((await client.schedules.get.query({ id })).runs).toHaveLength(3)
+  expect(server.faults).toEqual([])
+}, 200_000)
+
+test('a run that was cut off is gone on with once: not begun, or ended and not written down', async () => {
+  const world = await createWorld({ answers: ['One.', 'Two.', 'Never asked for.'] })
+  const harnesses = world.harnesses()
+  const first = await startTestServer({ harnesses, projects: [world.project] })
+  const { home } = first
+  const { project } = world
+  const what = { kind: 'prompt', prompt: 'Go.', harness: 'messages-api' } as const
+  // Not where the first server would find it.
+  const book = new ScheduleBook(path.join(home, 'staged'))
+  const added = Date.now()
+  const claim = (name: string) => {
+    const when = { kind: 'every', minutes: 60 } as const
+    const { id } = book.add({ name, project, what, when }, added).schedule
+    const work = dueWork(book.get(id), added + 3_600_000)
+    if (work?.do !== 'run') throw new Error('It is not due.')
+    return { id, run: book.claim(id, work, { now: Date.now() }) }
+  }
+  // The process before was killed between the claim and the session, and between the turn and its end.
+  const ended = claim('Ended')
+  await first.host.createSession(project, {
+    id: ended.run.sessionId,
+    harness: 'messages-api',
+    title: 'Ended',
+  })
+  const live = await first.host.session(ended.run.sessionId ?? '')
+  await live.start('Go.')
+  await live.settled()
+  await first.close()
+  const begun = claim('Claimed')
+  renameSync(book.folder, path.join(home, 'schedules'))
+  const server = await startTestServer({ harnesses: world.harnesses(), home })
+  const { client } = connect(server)
+  const runs = async (id: string) => (await client.schedules.get.query({ id })).runs
+  for (const [{ id, run }, words] of [
+    [ended, 'One.'],
+    [begun, 'Two.'],
+  ] as const) {
+    await expect
+      .poll(async () => (await runs(id))[0]?.receipt, SLOW)
+      .toMatchObject({ outcome: 'done', words })
+    expect(await runs(id)).toMatchObject([{ run: run.run, sessionId: run.sessionId }])
+  }
+  const turns = await Promise.all(
+    [ended, begun].map(async ({ run }) => {
+      const { log } = await server.host.session(run.sessionId ?? '')
+      return log.readAfter(0, log.lastSeq).filter(({ event }) => event.type === 'turn:start').length
+    }),
+  )
+  expect(turns).toEqual([1, 1])
+  expect(server.faults).toEqual([])
+}, 200_000)
+
+test('a scheduled loop runs to its end, and schedules are refused, paused and removed by every way', async () => {
+  const server = await startTestServer()
+  const { client } = connect(server)
+  const { project } = server
+  const repository = initRepository(project)
+  // A task whose set-up fails is parked, without an agent.
+  repository.write('TASKS.md', '---\nsetup: exit 3\n---\n- [ ] One\n')
+  repository.run('add', '.')
+  repository.run('commit', '-qm', 'First')
+  const loop = { name: 'Tasks', project, what: { kind: 'loop', list: 'TASKS.md' }, when: NIGHTLY } as const
+  const add = (fields: Partial<NewSchedule>) => client.schedules.add.mutate({ ...loop, ...fields })
+  await expect(add({ what: { kind: 'loop', list: '../TASKS.md' } })).rejects.toEqual(
+    refused('outside-project'),
+  )
+  await expect(add({ project: '/nowhere' })).rejects.toEqual(refused('project-not-registered'))
+  const past = { kind: 'at', time: '2020-01-01T00:00:00Z' } as const
+  await expect(add({ when: past })).rejects.toEqual(refused('schedule-refused'))
+  await expect(add({ when: { ...NIGHTLY, cron: 'often' } })).rejects.toThrow('five cron fields')
+  await expect(client.schedules.get.query({ id: 'none' })).rejects.toEqual(refused('schedule-missing'))
+  expect(await client.schedules.list.query()).toEqual([])
+
+  const { id } = await add({ maxMinutes: 5 })
+  await client.schedules.run.mutate({ id })
+  const last = async () => (await client.schedules.get.query({ id })).last
+  await expect.poll(async () => (await last())?.receipt, SLOW).not.toBeNull()
+  const { loopId, receipt } = (await last()) ?? {}
+  expect(receipt).toMatchObject({ outcome: 'needs-you', loopId, words: '1 of 1 tasks are not proved.' })
+  expect(await client.loops.list.query({ project })).toMatchObject([{ loopId, counts: { parked: 1 } }])
+
+  // By REST, too, and by another process that has the same folder.
+  const rest = async (method: string, route: string, body?: unknown) => {
+    const init = body === undefined ? { method } : { method, body: JSON.stringify(body) }
+    const headers = { 'content-type': 'application/json' }
+    return server.fetch(`/api/harness/schedules${route}`, { ...init, headers })
+  }
+  const { project: _project, ...named } = loop
+  const made = await (await rest('POST', '', { ...named, name: 'By REST', projectRoot: project })).json()
+  expect(made).toMatchObject({ name: 'By REST', isPaused: false })
+  expect(await (await rest('POST', `/${made.id}/pause`, {})).json()).toMatchObject({
+    isPaused: true,
+    next: null,
+  })
+  expect(await (await rest('GET', `/${made.id}`)).json()).toMatchObject({ isPaused: true, runs: [] })
+  expect(await (await rest('POST', `/${made.id}/resume`, {})).json()).toMatchObject({ isPaused: false })
+  new ScheduleBook(server.home).pause(made.id)
+  expect(await (await rest('GET', '')).json()).toMatchObject([{ id }, { id: made.id, isPaused: true }])
+  expect((await rest('DELETE', `/${made.id}`)).status).toBe(204)
+  expect((await rest('DELETE', `/${made.id}`)).status).toBe(404)
+  expect((await rest('POST', `/${encodeURIComponent('../../x')}/run`, {})).status).toBe(404)
+  expect(server.faults).toEqual([])
+}, 120_000)
