@@ -368,20 +368,8 @@ const fleet = {
 
 export const CALLS = {
   ...{ projects, harnesses, personas, sessions, turns: { ...turns, queue }, decisions, files, worktrees },
-  ...{
-    agents: ownAgents,
-    review,
-    loops,
-    schedules,
-    budgets,
-    rules,
-    toolServers,
-    trust,
-    data,
-    system,
-    session,
-    fleet,
-  },
+  ...{ agents: ownAgents, review, loops, schedules, budgets, rules, toolServers, trust, data },
+  ...{ system, session, fleet },
 }
 
 export interface Call {
