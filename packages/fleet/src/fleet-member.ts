@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ProjectLock, SessionLog } from '@chirality/sessions'
+import type { ProjectLock, SessionLog, StoredSession } from '@chirality/sessions'
 import { BEAT_MS } from './claim/presence.ts'
-import { answerJoins, notSetUp, type RunningBroker, startBroker } from './engine/broker.ts'
+import { answerJoins, invite, notSetUp, type RunningBroker, revoke, startBroker } from './engine/broker.ts'
+import { certificateFingerprint } from './engine/certificate.ts'
 import {
   fleetFolder,
   lockMember,
@@ -13,17 +14,19 @@ import {
   write,
 } from './engine/fleet-files.ts'
 import type { Follower, StoredMessage } from './engine/follower.ts'
-import { Link } from './engine/link.ts'
+import { type Link, openLink } from './engine/link.ts'
 import { findNatsServer } from './engine/nats-binary.ts'
 import { fleetError } from './fleet-error.ts'
-import { type Beat, beatOf, type LocalMachine, type Machine, Machines } from './machines.ts'
+import { type Beat, beatOf, type Keys, type LocalMachine, type Machine, Machines } from './machines.ts'
 import { Mirror } from './mirror/mirror.ts'
 import { MoveDesk } from './move/move-desk.ts'
 import { type Moved, Moves } from './move/moves.ts'
+import { OwnSessions } from './own-sessions.ts'
+import { choose } from './placement/place.ts'
 import { type RemoteSession, RemoteSessions } from './remote-sessions.ts'
 import { answerCalls, callMachine, fetchBytes, pingMachine, type RemoteCall } from './rpc/calls.ts'
 import { bytesOf, Shipper } from './ship/shipper.ts'
-import { parseSubject, subjects } from './subjects.ts'
+import { parseSubject, type Role, subjects } from './subjects.ts'
 
 export interface FleetMemberOptions {
   /** The user's data folder. */
@@ -51,15 +54,15 @@ export class FleetMember {
   readonly #moves: Moves
   readonly #stop = new AbortController()
   readonly #cleanups: (() => unknown)[] = []
-  readonly #dirty = new Set<string>()
-  /** Whose status the hubs have: when this machine stops, they hear that none of them runs. */
-  readonly #told = new Set<string>()
+  readonly #own: OwnSessions
   /** Also those that were closed: their last events are shipped, too. */
   readonly #roots = new Set<string>()
-  readonly #states = new Map<string, Machine['state']>()
   #local: LocalMachine | undefined
   #shipper: Shipper | undefined
   #agents: Beat['agents'] = []
+  #repositories: Beat['repositories'] = []
+  /** Undefined if the broker is on another machine. */
+  #keys: Keys | undefined
   #link: Link | undefined
   #events: Follower | undefined
   #state: Follower | undefined
@@ -76,6 +79,7 @@ export class FleetMember {
     this.#broker = broker
     this.machine = member.machine
     this.#machines = new Machines(member.machine)
+    this.#own = new OwnSessions(member.machine, join(fleetFolder(options.home), 'told.json'))
     const folder = join(fleetFolder(options.home), 'mirrors')
     this.#remote = new RemoteSessions(folder)
     const fetch = (machine: string, session: string, from: number) =>
@@ -121,14 +125,40 @@ export class FleetMember {
   start(local: LocalMachine): void {
     this.#local = local
     this.#cleanups.push(
-      local.host.onStatus(({ sessionId }) => this.#dirty.add(sessionId)),
-      local.onRemoved(sessionId => this.#dirty.add(sessionId)),
+      local.host.onStatus(({ sessionId }) => this.#own.mark(sessionId)),
+      local.onRemoved(sessionId => this.#own.mark(sessionId)),
     )
     this.#running = this.#run(local)
   }
 
   machines(): Machine[] {
-    return this.#machines.list()
+    const named = [this.machine, ...this.#remote.list().map(({ machine }) => machine)]
+    return this.#machines.list({ named, ...(this.#keys === undefined ? {} : { keys: this.#keys }) })
+  }
+
+  info() {
+    const { seed: _, cert, ...member } = this.#member
+    const { connected } = this
+    return { ...member, connected, fingerprint: certificateFingerprint(cert), hasBroker: !!this.#broker }
+  }
+
+  /** A code with which one machine can join. Only where the broker is. */
+  readonly invite = (role: Role) => invite(this.#options.home, role)
+
+  async revoke(machine: string): Promise<void> {
+    await revoke(this.#options.home, machine)
+    await this.#readKeys()
+  }
+
+  /** Where a new session would run, and why each machine fits or does not. */
+  readonly choose = (work: Parameters<typeof choose>[0]) => choose(work, this.machines())
+
+  /** Makes a session on another machine. It is known here at once. */
+  async create(machine: string, input: object): Promise<StoredSession> {
+    const made = await callMachine(this.#link, machine, { path: 'sessions.create', input })
+    const session = made as StoredSession
+    this.#remote.take(machine, session.id, JSON.stringify({ session, status: null }))
+    return session
   }
 
   /** The sessions of the other machines. */
@@ -187,8 +217,8 @@ export class FleetMember {
     const link = this.#link
     if (link === undefined || this.#local === undefined || !link.connected) return
     await this.#shipper?.flush()
-    for (const sessionId of this.#told) this.#dirty.add(sessionId)
-    await this.#tellSessions(link, this.#local)
+    this.#own.markTold()
+    await this.#own.tell(link, this.#local)
   }
 
   #require(sessionId: string): string {
@@ -199,7 +229,7 @@ export class FleetMember {
 
   async #run(local: LocalMachine): Promise<void> {
     const { signal } = this.#stop
-    const link = await this.#connect()
+    const link = await openLink(this.#member, signal, this.#options.onNews)
     if (link === undefined) return
     this.#link = link
     this.#machines.connected(true)
@@ -228,8 +258,8 @@ export class FleetMember {
       },
       onLeft: local.left,
       tell: async session => {
-        this.#dirty.add(session)
-        await this.#tellSessions(link, local)
+        this.#own.mark(session)
+        await this.#own.tell(link, local)
       },
     })
     this.#cleanups.push(
@@ -244,16 +274,18 @@ export class FleetMember {
     void local.agents().then(agents => {
       this.#agents = agents
     }, this.#options.onFault)
-    await this.#markAll(local)
+    await this.#own.markAll(local)
     let beatAt = Number.NEGATIVE_INFINITY
     while (!signal.aborted) {
       try {
         if (performance.now() - beatAt >= BEAT_MS) {
           beatAt = performance.now()
-          const beat = beatOf(local, { ...this.#options, role: this.role, agents: this.#agents })
-          await link.publish(subjects.presence(this.machine), Buffer.from(JSON.stringify(beat)))
+          this.#repositories = await local.repositories()
+          // `chirality fleet` changes it, too.
+          await this.#readKeys()
+          await link.publish(subjects.presence(this.machine), Buffer.from(JSON.stringify(this.#beat(local))))
         }
-        await this.#tellSessions(link, local)
+        await this.#own.tell(link, local)
         if (this.role === 'hub') await this.#moves.finish()
       } catch (error) {
         if (link.connected && !signal.aborted) this.#options.onFault?.(error)
@@ -262,23 +294,6 @@ export class FleetMember {
       this.#noticeStates()
       await sleep(TELL_MS, undefined, { signal }).catch(() => {})
     }
-  }
-
-  /** Tries until it is let in, or closed. */
-  async #connect(): Promise<Link | undefined> {
-    const { signal } = this.#stop
-    let told = ''
-    while (!signal.aborted) {
-      try {
-        return await Link.open(this.#member)
-      } catch (error) {
-        const why = error instanceof Error ? error.message : String(error)
-        if (why !== told) this.#options.onNews?.(`${why} It is tried again.`)
-        told = why
-        await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})
-      }
-    }
-    return undefined
   }
 
   /** What only hubs do: they keep the streams, read them, and let machines join. */
@@ -354,26 +369,14 @@ export class FleetMember {
     return (await this.#local?.host.store.get(session).catch(() => undefined)) !== undefined
   }
 
-  async #markAll({ host }: LocalMachine): Promise<void> {
-    for (const root of host.projects())
-      for (const { id } of await host.store.list(root).catch(() => [])) this.#dirty.add(id)
+  #beat(local: LocalMachine): Beat {
+    const { labels, slots } = this.#options
+    const own = { agents: this.#agents, repositories: this.#repositories }
+    return beatOf(local, { role: this.role, labels, slots, ...own })
   }
 
-  async #tellSessions(link: Link, { host }: LocalMachine): Promise<void> {
-    for (const sessionId of [...this.#dirty]) {
-      this.#dirty.delete(sessionId)
-      try {
-        const session = await host.store.get(sessionId)
-        const status = host.statuses().find(one => one.sessionId === sessionId) ?? null
-        const body = session === undefined ? '' : JSON.stringify({ session, status })
-        await link.publish(subjects.session(this.machine, sessionId), Buffer.from(body))
-        if (status === null) this.#told.delete(sessionId)
-        else this.#told.add(sessionId)
-      } catch (error) {
-        this.#dirty.add(sessionId)
-        throw error
-      }
-    }
+  async #readKeys(): Promise<void> {
+    if (this.#broker !== undefined) this.#keys = (await readBroker(this.#options.home))?.machines
   }
 
   #allRoots({ host }: LocalMachine): string[] {
@@ -383,13 +386,8 @@ export class FleetMember {
 
   /** Those who watch sessions of a machine hear that it is away, or back. */
   #noticeStates(): void {
-    const changed = new Set<string>()
-    for (const { machine, state } of this.#machines.list()) {
-      if (this.#states.get(machine) !== state) changed.add(machine)
-      this.#states.set(machine, state)
-    }
-    if (changed.size === 0) return
-    for (const { machine, session } of this.#remote.list())
+    const changed = this.#machines.changed()
+    for (const { machine, session } of changed.size === 0 ? [] : this.#remote.list())
       if (changed.has(machine)) this.#remote.tell(session.id)
   }
 }

@@ -15,7 +15,14 @@ export type { FleetErrorCode } from './fleet-error.ts'
 export { FleetMember, type FleetMemberOptions } from './fleet-member.ts'
 export type { Beat, LocalMachine, Machine } from './machines.ts'
 export type { Moved } from './move/moves.ts'
-export { type Candidate, type Placement, place, type Work } from './placement/place.ts'
+export {
+  type Candidate,
+  type Choice,
+  type Offer,
+  type Placement,
+  place,
+  type Work,
+} from './placement/place.ts'
 export type { RemoteSession } from './remote-sessions.ts'
 export type { RemoteCall } from './rpc/calls.ts'
 export type { Role } from './subjects.ts'

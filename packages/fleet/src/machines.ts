@@ -25,22 +25,21 @@ const beat = z.object({
     )
     .max(100),
   projects: z.array(z.string().max(4096)).max(10_000),
+  /** Its projects again, each with the name that it has on every machine: its git remote, else the folder's name. */
+  repositories: z
+    .array(z.object({ root: z.string().max(4096), key: z.string().max(1000) }))
+    .max(10_000)
+    .default([]),
 })
 
 export type Beat = z.infer<typeof beat>
-
-export interface Machine extends Beat {
-  machine: string
-  state: MachineState
-  /** Whether it is the machine that answers. */
-  isThis: boolean
-}
 
 /** What a machine brings into the fleet. */
 export interface LocalMachine {
   host: SessionHost
   version: string
   agents: () => Promise<Beat['agents']>
+  repositories: () => Promise<Beat['repositories']>
   /** Answers a call of a hub as this machine's own server would. */
   answer: (call: RemoteCall) => Promise<unknown>
   onRemoved: (listener: (sessionId: string) => void) => () => void
@@ -48,24 +47,52 @@ export interface LocalMachine {
   left: (sessionId: string) => void
 }
 
-/** What this machine says of itself now. */
+export interface Machine extends Beat {
+  machine: string
+  state: MachineState
+  /** Whether it is the machine that answers. */
+  isThis: boolean
+  /** Since it was last heard. Null: not since this machine listens. */
+  heardSecondsAgo: number | null
+  /** False: its rights were taken away. Null: only the machine with the broker knows. */
+  hasKey: boolean | null
+}
+
+/** Who has a key for the broker of this machine. */
+export type Keys = readonly { machine: string; role: Beat['role'] }[]
+
+/** What this machine says of itself. */
 export function beatOf(
-  { host, version }: LocalMachine,
-  said: Pick<Beat, 'role' | 'agents'> & { labels?: readonly string[]; slots?: number },
+  { host, version }: Pick<LocalMachine, 'host' | 'version'>,
+  {
+    role,
+    labels,
+    slots,
+    agents,
+    repositories,
+  }: Pick<Beat, 'role' | 'agents' | 'repositories'> & {
+    labels: readonly string[] | undefined
+    slots: number | undefined
+  },
 ): Beat {
+  const busy = host.statuses().filter(({ phase }) => phase !== 'idle').length
+  const load = (loadavg()[0] ?? 0) / availableParallelism()
   return {
-    ...{ role: said.role, version, labels: [...(said.labels ?? [])], agents: said.agents },
-    slots: said.slots ?? availableParallelism(),
-    busy: host.statuses().filter(({ phase }) => phase !== 'idle').length,
-    load: (loadavg()[0] ?? 0) / availableParallelism(),
-    projects: host.projects(),
+    ...{ role, version, labels: [...(labels ?? [])], slots: slots ?? availableParallelism(), busy, load },
+    ...{ agents, projects: host.projects(), repositories },
   }
+}
+
+interface Known {
+  beat: Beat
+  heardAt: number | undefined
 }
 
 /** The machines of a fleet, as one of them sees them. */
 export class Machines {
-  readonly #known = new Map<string, { beat: Beat; heardAt: number | undefined }>()
+  readonly #known = new Map<string, Known>()
   readonly #own: string
+  readonly #states = new Map<string, MachineState>()
   #connectedSince: number | undefined
 
   constructor(own: string) {
@@ -90,15 +117,40 @@ export class Machines {
     this.#connectedSince = isConnected ? performance.now() : undefined
   }
 
-  list(): Machine[] {
+  /** The machines that came or went since this was asked last. */
+  changed(): Set<string> {
+    const changed = new Set<string>()
+    for (const { machine, state } of this.list()) {
+      if (this.#states.get(machine) !== state) changed.add(machine)
+      this.#states.set(machine, state)
+    }
+    return changed
+  }
+
+  /** Also those that have a key and were never heard, and those that only their sessions are known of. */
+  list({ keys, named = [] }: { keys?: Keys; named?: Iterable<string> } = {}): Machine[] {
     const now = performance.now()
     const connectedSince = this.#connectedSince
-    const machines = [...this.#known].map(([machine, { beat: said, heardAt }]): Machine => {
+    const silent = [...(keys ?? []), ...[...named].map(machine => ({ machine, role: 'worker' as const }))]
+    const all = new Map<string, Known>(
+      silent.map(({ machine, role }) => [machine, { beat: { ...UNHEARD, role }, heardAt: undefined }]),
+    )
+    for (const [machine, known] of this.#known) all.set(machine, known)
+    const machines = [...all].map(([machine, { beat: said, heardAt }]): Machine => {
       const isThis = machine === this.#own
-      return { machine, ...said, isThis, state: isThis ? 'here' : stateOf({ heardAt, connectedSince, now }) }
+      return {
+        ...{ machine, ...said, isThis },
+        state: isThis ? 'here' : stateOf({ heardAt, connectedSince, now }),
+        heardSecondsAgo: heardAt === undefined ? null : Math.round((now - heardAt) / 1000),
+        hasKey: keys === undefined ? null : keys.some(one => one.machine === machine),
+      }
     })
     return machines.sort((a, b) => (a.machine < b.machine ? -1 : 1))
   }
+}
+
+const UNHEARD: Omit<Beat, 'role'> = {
+  ...{ version: '', labels: [], slots: 0, busy: 0, load: 0, agents: [], projects: [], repositories: [] },
 }
 
 function parseBeat(body: Uint8Array): Beat | undefined {

@@ -19,6 +19,7 @@ import { brokerConfig, formatJoinCode, lockMember, newKey, parseJoinCode } from 
 import { findNatsServer, isOlder, parseVersion } from '../src/engine/nats-binary.ts'
 import { Machines } from '../src/machines.ts'
 import { Mirror, type MirrorOptions } from '../src/mirror/mirror.ts'
+import { ToldSessions } from '../src/own-sessions.ts'
 import { RemoteSessions } from '../src/remote-sessions.ts'
 import { LogBytes } from '../src/ship/log-bytes.ts'
 import { logPath } from '../src/ship/shipper.ts'
@@ -192,6 +193,17 @@ test('a living process whose command cannot be read, or is another one, is not t
   writeFileSync(join(home, 'fleet', 'broker', 'nats.pid'), String(process.pid))
   expect(await brokerPid(home)).toBeUndefined()
   expect(await brokerPid(home, join(home, 'no-proc'))).toBeUndefined()
+})
+
+test('which sessions the hubs were told of is known to the next server', async () => {
+  const file = join(folder, 'told.json')
+  const told = new ToldSessions(file)
+  await told.add('a')
+  await told.add('b')
+  await told.delete('a')
+  expect(new ToldSessions(file).list()).toEqual(['b'])
+  writeFileSync(file, '{')
+  expect(new ToldSessions(file).list()).toEqual([])
 })
 
 test('one process of a user is a machine of the fleet at a time', async () => {

@@ -8,6 +8,7 @@ import { TurnChanges } from './changes/turn-changes.ts'
 import { HttpError } from './errors/call-error.ts'
 import { toHttpError } from './errors/to-call-error.ts'
 import { answerWith, type FleetLocal, type FleetService } from './fleet/fleet-service.ts'
+import { repositoryKey } from './fleet/mirrored.ts'
 import { clientAddress } from './guard/facts.ts'
 import { Keys } from './guard/keys.ts'
 import type { Place } from './guard/places.ts'
@@ -262,6 +263,8 @@ function fleetLocal(services: AppServices): FleetLocal {
     ...{ host: own.host, version: own.facts.version, answer: answerWith(caller) },
     onRemoved: listener => own.removed.onRemoved(listener),
     left: sessionId => own.removed.tell(sessionId),
+    repositories: () =>
+      Promise.all(own.host.projects().map(async root => ({ root, key: await repositoryKey(root) }))),
     agents: async () => {
       const found = await own.harnesses.checkAllInstallStatus()
       return own.harnesses.getAll().map(harness => {

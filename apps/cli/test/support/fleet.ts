@@ -19,13 +19,15 @@ const CACHE = path.join(
 
 export interface Server {
   command: RunningCommand
+  /** Signs a browser in. */
+  link: string
   url: string
   token: string
 }
 
 export async function started(command: RunningCommand): Promise<Server> {
   await command.shows('\n')
-  return { command, ...(JSON.parse(command.stdout.split('\n')[0] ?? '') as { url: string; token: string }) }
+  return { command, ...(JSON.parse(command.stdout.split('\n')[0] ?? '') as Omit<Server, 'command'>) }
 }
 
 export async function call<T>(

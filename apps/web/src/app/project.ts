@@ -20,7 +20,24 @@ export function fromSlug(slug: string | undefined): string | undefined {
   }
 }
 
+/** The project of a session, and the machine that has it if that is another one. */
+export function placeName({
+  projectRoot,
+  machine,
+}: {
+  projectRoot: string
+  machine?: { name: string } | undefined
+}): string {
+  return machine ? `${projectName(projectRoot)} on ${machine.name}` : projectName(projectRoot)
+}
+
 /** The last part of a folder's path: what people call a project. */
 export function projectName(root: string): string {
   return root.split('/').filter(Boolean).at(-1) ?? root
+}
+
+/** The name of a machine, and that it cannot be reached. `unknown`: this server is cut off itself. */
+export function machineWords({ name, state }: { name: string; state: 'here' | 'away' | 'unknown' }): string {
+  if (state === 'here') return name
+  return state === 'away' ? `${name}, away` : `${name}, not connected`
 }

@@ -88,6 +88,7 @@ export class CannedApi {
   loopDetails: CallOutputs['loops']['task'] | null = null
   taskFiles: CallOutputs['loops']['files'] = []
   overlaps: unknown[] = []
+  machines: unknown[] = []
   blames: Record<string, unknown> = {}
   readonly #discarded = new Map<string, SessionStatus>()
   /** What the project brings for its agents. */
@@ -521,6 +522,7 @@ export class CannedApi {
     'worktrees.plan': () => this.worktreePlan,
     'worktrees.list': () => this.worktrees,
     'worktrees.overlaps': () => this.overlaps,
+    'fleet.machines': () => this.machines,
     'files.blame': ({ path }: { path: string }) => this.blames[path] ?? null,
     'worktrees.restore': ({ id }: { id: string }) => {
       for (const worktree of this.worktrees) if (worktree.id === id) worktree.condition = 'ready'

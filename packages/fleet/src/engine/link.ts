@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   DeliverPolicy,
   DiscardPolicy,
@@ -230,6 +231,27 @@ export class Link {
   }
 }
 
+/** Tries until it is let in, or is aborted. */
+export async function openLink(
+  options: LinkOptions,
+  signal: AbortSignal,
+  onNews: (text: string) => void = () => {},
+): Promise<Link | undefined> {
+  let told = ''
+  while (!signal.aborted) {
+    try {
+      return await Link.open(options)
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      if (why !== told) onNews(`${why} It is tried again.`)
+      told = why
+      await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})
+    }
+  }
+  return undefined
+}
+
+const AGAIN_MS = 1_000
 const EMPTY = new Uint8Array()
 const ACK_MS = 10_000
 const DEDUPE_NS = 120_000_000_000

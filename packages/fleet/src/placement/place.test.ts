@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Candidate, place, type Work } from './place.ts'
+import type { Machine } from '../machines.ts'
+import { type Candidate, choose, place, type Work } from './place.ts'
 
 const WORK: Work = { id: 'task-1', labels: ['gpu'], agent: 'some-agent', project: 'repo' }
 
@@ -56,5 +57,30 @@ describe('placement', () => {
     expect(new Set(places.map(found => ('machine' in found ? found.machine : '')))).toEqual(
       new Set(['a', 'b', 'c']),
     )
+  })
+})
+
+test('a choice follows a project to the machines that have it under another folder, and says what keeps the others', () => {
+  const one = (name: string, changes: Partial<Machine>): Machine => ({
+    ...{ role: 'worker', version: '1', isThis: false, heardSecondsAgo: 1, hasKey: null, repositories: [] },
+    ...{ machine: name, state: 'here', labels: [], slots: 2, busy: 0, load: 0, projects: [] },
+    agents: [{ id: 'some-agent', name: 'Some agent', installed: true, loggedIn: true, version: null }],
+    ...changes,
+  })
+  const key = 'example.com/team/shop'
+  const machines = [
+    one('desk', { isThis: true, busy: 2, repositories: [{ root: '/home/me/shop', key }] }),
+    one('build', { repositories: [{ root: '/srv/shop', key }] }),
+    one('other', { repositories: [{ root: '/home/me/shop', key: 'shop' }] }),
+  ]
+  const found = choose({ agent: 'some-agent', project: '/home/me/shop', labels: [] }, machines)
+  expect(found).toEqual({
+    machine: 'build',
+    why: 'the only machine that fits, 2 of 2 slots free',
+    offers: [
+      { machine: 'desk', isThis: true, project: '/home/me/shop', problem: 'waits: no slot is free on desk' },
+      { machine: 'build', isThis: false, project: '/srv/shop', problem: null },
+      { machine: 'other', isThis: false, project: null, problem: `waits: ${key} is not on other` },
+    ],
   })
 })

@@ -1,4 +1,5 @@
 import type { MachineState } from '../claim/presence.ts'
+import type { Machine } from '../machines.ts'
 
 export interface Work {
   id: string
@@ -49,6 +50,47 @@ export function place(work: Work, machines: readonly Candidate[]): Placement {
     machine: best.machine,
     why: left.length === 1 ? `the only machine that fits, ${room}` : `most room: ${room}`,
   }
+}
+
+/** A machine as new work sees it. */
+export interface Offer {
+  machine: string
+  isThis: boolean
+  /** The folder of the project there. Null if it is not there. */
+  project: string | null
+  /** Why it does not fit. Null if it does. */
+  problem: string | null
+}
+
+export interface Choice {
+  /** The machine that is chosen. Null: it waits. */
+  machine: string | null
+  why: string
+  offers: Offer[]
+}
+
+/** Places work of a project that a person named by its folder on one of the machines. */
+export function choose(
+  work: { agent: string; project: string; labels: readonly string[] },
+  machines: readonly Machine[],
+): Choice {
+  const own = [...machines].sort((a, b) => Number(b.isThis) - Number(a.isThis))
+  const repositories = own.flatMap(one => one.repositories)
+  const key = repositories.find(({ root }) => root === work.project)?.key ?? work.project
+  const wanted = { id: `${work.agent} ${key}`, agent: work.agent, labels: work.labels, project: key }
+  const candidates = machines.map(one => ({ ...one, projects: one.repositories.map(each => each.key) }))
+  const placed = place(wanted, candidates)
+  const offers = candidates.map((one): Offer => {
+    const alone = place(wanted, [one])
+    const project = one.repositories.find(each => each.key === key)?.root ?? null
+    return {
+      machine: one.machine,
+      isThis: one.isThis,
+      project,
+      problem: 'machine' in alone ? null : alone.why,
+    }
+  })
+  return { machine: 'machine' in placed ? placed.machine : null, why: placed.why, offers }
 }
 
 interface Rule {

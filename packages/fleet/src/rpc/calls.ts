@@ -106,7 +106,9 @@ export function answerCalls(link: Link, machine: string, answers: Answers): () =
       done.set(id, answer)
       if (done.size > MAX_REMEMBERED) done.delete(done.keys().next().value ?? '')
     }
-    return Buffer.from(JSON.stringify(await answer))
+    const bytes = Buffer.from(JSON.stringify(await answer))
+    // The broker would drop it, and who asked would wait for nothing.
+    return bytes.length <= MAX_ANSWER ? bytes : Buffer.from(JSON.stringify(TOO_LARGE))
   })
 }
 
@@ -140,4 +142,10 @@ const CALL_MS = 60_000
 const PING_MS = 10_000
 /** Packing and checking out a large repository. The broker lets a machine answer for two minutes. */
 const MOVE_MS = 110_000
+/** Below the broker's `max_payload`. */
+const MAX_ANSWER = 7 * 1024 * 1024
+const TOO_LARGE: CallAnswer = {
+  ...{ ok: false, code: 'unsupported' },
+  message: 'The answer is too large to be sent between machines. Open the dashboard of that machine.',
+}
 const MAX_REMEMBERED = 1_000

@@ -62,13 +62,15 @@ export const sessionMachine = z
   .strictObject({ name: z.string(), state: machineState })
   .describe('The machine of the fleet that has it. Absent for this one.')
 
+export const machineRole = z.enum(['worker', 'hub'])
+
 /** A machine of the fleet, as it last described itself. */
 export const machine = z
   .strictObject({
     machine: z.string().describe('Its name.'),
     state: machineState,
     isThis: z.boolean(),
-    role: z.enum(['worker', 'hub']),
+    role: machineRole,
     version: z.string(),
     labels: z.array(z.string()),
     slots: z.number(),
@@ -81,6 +83,14 @@ export const machine = z
       }),
     ),
     projects: z.array(z.string()),
+    repositories: z
+      .array(z.strictObject({ root: z.string(), key: z.string() }))
+      .describe('Its projects, with the name that each has on every machine.'),
+    heardSecondsAgo: z.number().nullable().describe('Null: not since this server listens.'),
+    hasKey: z
+      .boolean()
+      .nullable()
+      .describe('False: its rights were taken away. Null: only the machine with the broker knows.'),
   })
   .meta({ id: 'Machine' })
 
@@ -88,6 +98,28 @@ export const movedSession = z.strictObject({
   session: z.string(),
   from: z.string().describe('The machine that had it.'),
   to: z.string(),
+})
+
+export const invitation = z.strictObject({ code: z.string(), fingerprint: z.string() })
+
+export const fleetInfo = z.strictObject({
+  ...{ machine: z.string(), role: machineRole, url: z.string() },
+  connected: z.boolean(),
+  hasBroker: z.boolean().describe('Whether machines are invited and revoked here.'),
+  fingerprint: z.string().describe('Of the certificate of the broker.'),
+})
+
+/** Where a new session would run. */
+export const placement = z.strictObject({
+  machine: z.string().nullable().describe('Null: it waits.'),
+  why: z.string(),
+  offers: z.array(
+    z.strictObject({
+      ...{ machine: z.string(), isThis: z.boolean() },
+      project: z.string().nullable().describe('The folder of the project there.'),
+      problem: z.string().nullable().describe('Why the machine does not fit.'),
+    }),
+  ),
 })
 
 export const slashCommand = z.strictObject({

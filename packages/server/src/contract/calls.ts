@@ -71,7 +71,10 @@ const MIN_PIECE_BYTES = 16
 const MAX_PIECE_BYTES = 8 * 1024 * 1024
 
 const sessions = {
-  create: { input: values.newSession, output: answers.storedSession },
+  create: {
+    input: values.newSession.extend({ machine: values.machineName.optional() }),
+    output: answers.storedSession,
+  },
   list: {
     input: z
       .strictObject({
@@ -360,6 +363,10 @@ const session = {
 const fleet = {
   events: { yields: answers.fleetEvent },
   machines: { output: z.array(agents.machine) },
+  info: { output: agents.fleetInfo.nullable() },
+  invite: { input: z.strictObject({ role: agents.machineRole }), output: agents.invitation },
+  revoke: { input: z.strictObject({ machine: values.machineName }), output: nothing },
+  place: { input: values.newWork, output: agents.placement.nullable() },
   move: {
     input: z.strictObject({ sessionId, to: z.string().min(1).max(100).describe('The name of a machine.') }),
     output: agents.movedSession,

@@ -101,6 +101,16 @@ export const gitBase = z
   .regex(/^[^\s\p{Cc}-][^\p{Cc}]{0,249}$/u, 'must be the name of a branch, a tag or a commit')
 export const worktreeId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'must be the id of a worktree')
 
+export const machineName = z
+  .string()
+  .regex(/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/)
+  .describe('A machine of the fleet. Folders that are named beside it are there.')
+
+export const newWork = z.strictObject({
+  ...{ harness: harnessId, project: z.string().min(1).max(4096) },
+  labels: z.array(z.string().min(1).max(100)).max(100).optional(),
+})
+
 export const newSession = z.strictObject({
   project,
   persona: personaId.nullable().optional(),

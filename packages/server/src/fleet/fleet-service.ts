@@ -1,8 +1,9 @@
-import { CodedError } from '@chirality/core'
+import { CodedError, conditionOf } from '@chirality/core'
 import type { SessionHost, SessionLog, SessionStatus, StoredSession } from '@chirality/sessions'
 import { TRPCError } from '@trpc/server'
-import type { z } from 'zod'
-import type { machine, movedSession } from '../contract/agent-answers.ts'
+import { z } from 'zod'
+import type { fleetInfo, machine, movedSession, placement } from '../contract/agent-answers.ts'
+import { sessionStatus, storedSession } from '../contract/answers.ts'
 import { callError } from '../errors/call-error.ts'
 import { toCallError } from '../errors/to-call-error.ts'
 
@@ -27,6 +28,7 @@ export interface FleetLocal {
   host: SessionHost
   version: string
   agents: () => Promise<Machine['agents']>
+  repositories: () => Promise<Machine['repositories']>
   answer: (call: RemoteCall) => Promise<unknown>
   onRemoved: (listener: (sessionId: string) => void) => () => void
   /** A session went to another machine. */
@@ -36,6 +38,15 @@ export interface FleetLocal {
 /** The fleet as the server sees it: `FleetMember` of `@chirality/fleet`, which only a caller that wants it loads. */
 export interface FleetService {
   start(local: FleetLocal): void
+  info(): z.infer<typeof fleetInfo>
+  /** A code with which one machine can join. */
+  invite(role: Machine['role']): Promise<{ code: string; fingerprint: string }>
+  revoke(machine: string): Promise<void>
+  choose(work: { agent: string; project: string; labels: readonly string[] }): z.infer<typeof placement>
+  /** Makes a session on another machine. */
+  create(machine: string, input: object): Promise<StoredSession>
+  /** The project folder that has the mirrored logs of a machine. */
+  mirrorRoot(machine: string): string
   machines(): Machine[]
   sessions(): RemoteSession[]
   session(sessionId: string): RemoteSession | undefined
@@ -48,6 +59,28 @@ export interface FleetService {
   close(): Promise<void>
 }
 
+/** The sessions of the other machines, without those that are not as the contract says: a machine may lie or be newer. */
+export function remoteSessions(fleet: FleetService | undefined): RemoteSession[] {
+  return fleet?.sessions().filter(isSound) ?? []
+}
+
+export function remoteSession(fleet: FleetService | undefined, sessionId: string): RemoteSession | undefined {
+  const remote = fleet?.session(sessionId)
+  return remote !== undefined && isSound(remote) ? remote : undefined
+}
+
+/** Each change is a new object. */
+const sound = new WeakMap<RemoteSession, boolean>()
+const told = z.object({ session: storedSession.loose(), status: sessionStatus.loose().nullable() })
+
+function isSound(remote: RemoteSession): boolean {
+  const known = sound.get(remote)
+  if (known !== undefined) return known
+  const is = told.safeParse(remote).success
+  sound.set(remote, is)
+  return is
+}
+
 /** A session or status with the machine that has it, and whether that is there now. */
 export function labelled<T extends object>(
   fleet: FleetService,
@@ -56,6 +89,25 @@ export function labelled<T extends object>(
 ): T & { machine: { name: string; state: Machine['state'] } } {
   const state = fleet.machines().find(({ machine: name }) => name === machineName)?.state ?? 'unknown'
   return { ...value, machine: { name: machineName, state } }
+}
+
+/** The status of a session of another machine; of one that is not open there, as it was stored. */
+export function remoteStatus(fleet: FleetService, { machine: name, session, status }: RemoteSession) {
+  return labelled(fleet, name, status ?? closedStatus(session))
+}
+
+function closedStatus(session: StoredSession): SessionStatus {
+  const { id, settings, progress, lastTurn, leftUnanswered } = session
+  const { projectRoot, title, harness, model, persona, mode, shelf, updatedAt, lastSeq } = session
+  const { costUsd, costIsEstimate, tokens, workedMs } = session
+  const { budgetUsd = null, budgetTokens = null, budgetMinutes = null } = settings
+  return {
+    ...{ sessionId: id, projectRoot, title, harness, model, persona, mode, shelf, updatedAt, lastSeq },
+    ...{ costUsd, costIsEstimate, tokens, workedMs, budgetUsd, budgetTokens, budgetMinutes },
+    ...{ phase: 'idle', condition: conditionOf({ phase: 'idle', lastTurn, leftUnanswered }) },
+    ...{ lastTurn, leftUnanswered, turnId: null, turnStartedAt: null, lastLine: progress.lastLine },
+    ...{ pending: [], policyProblem: null, queue: [], steered: [], queueHeld: false, logHealth: 'ok' },
+  }
 }
 
 /** What is read here, from the mirror: it also works while the machine is away. */
@@ -67,6 +119,9 @@ const FROM_MIRROR: ReadonlySet<string> = new Set([
   // A hub asks both machines.
   'fleet.move',
 ])
+
+/** What a hub does on a machine that is named, not found by a session. */
+const OF_MACHINE: ReadonlySet<string> = new Set(['sessions.create'])
 
 /** What a hub may ask of another machine. */
 const FORWARDED: ReadonlySet<string> = new Set([
@@ -83,6 +138,7 @@ const FORWARDED: ReadonlySet<string> = new Set([
   ].map(name => `turns.${name}`),
   ...['list', 'edit', 'move', 'remove', 'clear', 'hold', 'release'].map(name => `turns.queue.${name}`),
   ...['decisions.answer', 'budgets.setSession'],
+  ...['tree', 'find', 'read', 'status', 'diff', 'turnDiff', 'blame'].map(name => `files.${name}`),
   ...['rename', 'configure', 'nativeLines', 'nativeLine', 'forkHistory'].map(name => `sessions.${name}`),
 ])
 
@@ -92,7 +148,7 @@ export async function forwarded(
   { path, input }: RemoteCall,
 ): Promise<{ data: unknown } | undefined> {
   const sessionId = sessionOf(input)
-  const owner = sessionId === undefined ? undefined : fleet?.session(sessionId)?.machine
+  const owner = sessionId === undefined ? undefined : remoteSession(fleet, sessionId)?.machine
   if (fleet === undefined || sessionId === undefined || owner === undefined || FROM_MIRROR.has(path))
     return undefined
   if (FORWARDED.has(path)) return { data: await fleet.call(sessionId, { path, input }) }
@@ -110,7 +166,7 @@ type Caller = Record<string, unknown>
 /** Answers calls of hubs with this server's own procedures, as far as hubs may call them. */
 export function answerWith(caller: object): FleetLocal['answer'] {
   return async ({ path, input }) => {
-    if (typeof path !== 'string' || !FORWARDED.has(path))
+    if (typeof path !== 'string' || !(FORWARDED.has(path) || OF_MACHINE.has(path)))
       throw new CodedError('unsupported', 'A hub may not call that on another machine.')
     const procedure = path.split('.').reduce<unknown>((part, name) => (part as Caller)[name], caller)
     try {

@@ -4,6 +4,7 @@ import { exportSession } from '@chirality/sessions'
 import { ENDPOINTS } from '../contract/endpoints.ts'
 import { sessionId, worktreeId } from '../contract/values.ts'
 import { HttpError } from '../errors/call-error.ts'
+import { remoteSession } from '../fleet/fleet-service.ts'
 import type { Route, RouteRequest } from '../http/routes.ts'
 import { cursorOf, type ServerSentEvent } from '../http/sse.ts'
 import type { AppServices } from '../trpc/context.ts'
@@ -122,13 +123,16 @@ export function harnessRoutes(services: AppServices, streams: OpenStreams): Rout
 
     /** The session as a file to share, with secrets removed. */
     route(ENDPOINTS.exportSession, async ({ response, params, query: { format } }) => {
-      const { id, projectRoot } = await storedSession(services, idOf(params))
+      const remote = remoteSession(services.fleet, idOf(params))
+      const mirrored = remote && { session: remote.session, root: services.fleet?.mirrorRoot(remote.machine) }
+      const { id, projectRoot } = remote?.session ?? (await storedSession(services, idOf(params)))
       response.writeHead(200, {
         'content-type': 'application/octet-stream',
         'content-disposition': `attachment; filename="${id}.${EXTENSIONS[format]}"`,
         'cache-control': 'no-store',
       })
-      await pipeline(exportSession(projectRoot, id, { format, home: services.facts.home }), response)
+      const options = { format, home: services.facts.home, session: mirrored?.session }
+      await pipeline(exportSession(mirrored?.root ?? projectRoot, id, options), response)
     }),
 
     /** All events of a session, from a cursor on: for clients that lost the stream of a turn. */

@@ -4,7 +4,7 @@ import { tracked } from '@trpc/server'
 import type { z } from 'zod'
 import { CALLS } from '../contract/calls.ts'
 import { callError } from '../errors/call-error.ts'
-import { type FleetService, labelled } from '../fleet/fleet-service.ts'
+import { type FleetService, remoteSession, remoteSessions, remoteStatus } from '../fleet/fleet-service.ts'
 import type { AppServices } from './context.ts'
 import { JsonEvents } from './encoder.ts'
 import { EventTexts, eventBatches } from './event-batches.ts'
@@ -84,18 +84,33 @@ export const fleetRouter = router({
   machines: ask(CALLS.fleet.machines).query(({ ctx }) => ctx.fleet?.machines() ?? []),
 
   /** Moves a session to a machine that has a clone of its repository. Only a hub can. */
-  move: call(CALLS.fleet.move).mutation(({ ctx, input }) => {
-    if (ctx.fleet === undefined)
-      throw callError('unsupported', 'This server is in no fleet. Start it with --fleet.')
-    return ctx.fleet.move(input.sessionId, input.to)
+  move: call(CALLS.fleet.move).mutation(({ ctx, input }) =>
+    requireFleet(ctx).move(input.sessionId, input.to),
+  ),
+
+  /** This machine in its fleet. Null without one. */
+  info: ask(CALLS.fleet.info).query(({ ctx }) => ctx.fleet?.info() ?? null),
+
+  /** A code with which one machine can join, once, within a day. */
+  invite: call(CALLS.fleet.invite).mutation(({ ctx, input }) => requireFleet(ctx).invite(input.role)),
+
+  /** Takes the rights of a machine away. */
+  revoke: call(CALLS.fleet.revoke).mutation(({ ctx, input }) => requireFleet(ctx).revoke(input.machine)),
+
+  /** Where a new session of a project would run, and why. Null without a fleet. */
+  place: call(CALLS.fleet.place).query(({ ctx, input: { harness, project, labels = [] } }) => {
+    return ctx.fleet?.choose({ agent: harness, project, labels }) ?? null
   }),
 })
 
+function requireFleet({ fleet }: AppServices): FleetService {
+  if (fleet !== undefined) return fleet
+  throw callError('unsupported', 'This server is in no fleet. Start it with --fleet: docs/fleet.md.')
+}
+
 function remoteStatuses(fleet: FleetService | undefined): SessionStatus[] {
-  return (
-    fleet?.sessions().flatMap(({ machine, status }) => (status ? [labelled(fleet, machine, status)] : [])) ??
-    []
-  )
+  if (fleet === undefined) return []
+  return remoteSessions(fleet).flatMap(one => (one.status ? [remoteStatus(fleet, one)] : []))
 }
 
 /** The latest status of each session that changed since the last call, and the deleted ones. */
@@ -133,15 +148,14 @@ class StatusChanges {
         this.#wake()
       }),
       fleet?.onChange(sessionId => {
-        const remote = fleet.session(sessionId)
-        if (remote?.status) {
-          this.#removed.delete(sessionId)
-          this.#changed.set(sessionId, labelled(fleet, remote.machine, remote.status))
-        } else if (remote === undefined) {
+        const remote = remoteSession(fleet, sessionId)
+        if (remote === undefined) {
           this.#changed.delete(sessionId)
           this.#removed.add(sessionId)
+        } else {
+          this.#removed.delete(sessionId)
+          this.#changed.set(sessionId, remoteStatus(fleet, remote))
         }
-        // One that is stored there, and not open, stays in the list as it was.
         this.#wake()
       }) ?? (() => {}),
     ]
@@ -159,7 +173,7 @@ class StatusChanges {
 
   /** Sessions of registered projects, and the ids of those that were shown and no longer belong to one. */
   async registered(statuses: SessionStatus[]): Promise<{ shown: SessionStatus[]; hidden: string[] }> {
-    const isRemote = ({ sessionId }: SessionStatus) => this.#fleet?.session(sessionId) !== undefined
+    const isRemote = ({ sessionId }: SessionStatus) => remoteSession(this.#fleet, sessionId) !== undefined
     const roots = new Set(statuses.flatMap(status => (isRemote(status) ? [] : [status.projectRoot])))
     await Promise.all([...roots].map(root => this.#lookUp(root)))
     const isShown = (status: SessionStatus) =>

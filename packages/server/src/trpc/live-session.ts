@@ -9,7 +9,13 @@ import type {
   StoredSession,
 } from '@chirality/sessions'
 import { callError } from '../errors/call-error.ts'
-import { type FleetService, labelled, type RemoteSession } from '../fleet/fleet-service.ts'
+import {
+  type FleetService,
+  labelled,
+  type RemoteSession,
+  remoteSession,
+  remoteSessions,
+} from '../fleet/fleet-service.ts'
 import type { AppServices } from './context.ts'
 
 /** A session of a registered project. The project is opened if needed. */
@@ -56,7 +62,7 @@ export async function openLog(
   services: AppServices,
   sessionId: string,
 ): Promise<{ log: SessionLog; close: () => Promise<void> }> {
-  if (services.fleet?.session(sessionId) === undefined)
+  if (services.fleet === undefined || remoteSession(services.fleet, sessionId) === undefined)
     return { log: (await liveSession(services, sessionId)).log, close: async () => {} }
   const log = await services.fleet.log(sessionId)
   return { log, close: () => log.close() }
@@ -64,7 +70,7 @@ export async function openLog(
 
 /** A session with its current state. */
 export async function shownSession(services: AppServices, sessionId: string): Promise<StoredSession> {
-  const remote = services.fleet?.session(sessionId)
+  const remote = remoteSession(services.fleet, sessionId)
   if (services.fleet !== undefined && remote !== undefined) return shownRemote(services.fleet, remote)
   const session = await storedSession(services, sessionId)
   return asItIsNow(services, [session])[0] ?? session
@@ -103,7 +109,7 @@ function withRemote(
     const at = Date.parse(updatedAt)
     return cursor === undefined || at < Number(time) || (at === Number(time) && id > String(after))
   }
-  const remote = fleet.sessions().flatMap(one => (isAfter(one.session) ? [shownRemote(fleet, one)] : []))
+  const remote = remoteSessions(fleet).flatMap(one => (isAfter(one.session) ? [shownRemote(fleet, one)] : []))
   const all = [...own.sessions, ...remote].sort(
     (a, b) => Date.parse(b.updatedAt) - Date.parse(a.updatedAt) || (a.id < b.id ? -1 : 1),
   )

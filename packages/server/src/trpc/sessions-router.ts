@@ -10,6 +10,7 @@ import {
 import type { z } from 'zod'
 import { CALLS } from '../contract/calls.ts'
 import { callError } from '../errors/call-error.ts'
+import { searchMirrors, withMirrored } from '../fleet/mirrored.ts'
 import { forkInWorktree } from '../review/fork-worktree.ts'
 import type { CallContext } from './context.ts'
 import { UNDO_SECONDS } from './discarded-sessions.ts'
@@ -27,7 +28,11 @@ import { ask, call, router } from './trpc.ts'
 
 export const sessionsRouter = router({
   create: call(CALLS.sessions.create).mutation(async ({ ctx, input }) => {
-    const { project: root, ...options } = input
+    const { project: root, machine, ...options } = input
+    if (machine !== undefined && machine !== ctx.fleet?.info().machine) {
+      if (ctx.fleet === undefined) throw callError('unsupported', 'This server is in no fleet.')
+      return ctx.fleet.create(machine, { project: root, ...options })
+    }
     return ctx.host.createSession(await ctx.projects.require(root), options)
   }),
 
@@ -155,7 +160,13 @@ export const sessionsRouter = router({
     const registered = new Set((await ctx.projects.list()).map(entry => entry.root))
     const isShown = (hit: (typeof found.hits)[number]) =>
       registered.has(hit.projectRoot) && !ctx.discarded.has(hit.sessionId)
-    return { ...found, hits: found.hits.filter(isShown) }
+    const own = { ...found, hits: found.hits.filter(isShown) }
+    if (ctx.fleet === undefined || projectRoot !== undefined) return own
+    return withMirrored(
+      own,
+      await searchMirrors(ctx.fleet, { query, limit, signal, home: ctx.facts.home }),
+      limit,
+    )
   }),
 })
 

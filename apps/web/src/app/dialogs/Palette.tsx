@@ -19,7 +19,7 @@ import { Icon, type IconName } from '../../ui/marks/Icon.tsx'
 import { Kbd } from '../../ui/marks/Kbd.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { type Findable, rank, scoreOf } from '../../ui/text/rank.ts'
-import { projectName, toSlug } from '../project.ts'
+import { placeName, toSlug } from '../project.ts'
 import { NAV_PAGES } from '../shell/pages.ts'
 import { useShell } from '../shell/shell-context.ts'
 import './palette.css'
@@ -148,9 +148,9 @@ function useSessionEntries(text: string): PaletteGroup {
     return {
       id: `session ${sessionId}`,
       label: sessionTitle(status),
-      words: `${projectName(status.projectRoot)} ${sessionId}`,
+      words: `${placeName(status)} ${sessionId}`,
       mark: <Dot tone={toneOf(status)} />,
-      note: projectName(status.projectRoot),
+      note: placeName(status),
       run: () => void navigate({ to: '/s/$sessionId', params: { sessionId } }),
     }
   })

@@ -12,7 +12,7 @@ import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { isTyping } from '../../ui/keys/is-typing.ts'
 import { Dot } from '../../ui/marks/Dot.tsx'
 import { Icon } from '../../ui/marks/Icon.tsx'
-import { projectName, toSlug } from '../project.ts'
+import { machineWords, projectName, toSlug } from '../project.ts'
 import { BrandLink } from './BrandLink.tsx'
 import { needsYouWords } from './StatusBar.tsx'
 import { useShell } from './shell-context.ts'
@@ -55,6 +55,12 @@ function SessionBar({ sessionId }: { sessionId: string }) {
             <Icon name="folder" size={13} />
             {projectName(status.projectRoot)}
           </Link>
+          {status.machine ? (
+            <span className="chip-fact top-bar__machine">
+              <Icon name={status.machine.state === 'here' ? 'screen' : 'offline'} size={13} />
+              {machineWords(status.machine)}
+            </span>
+          ) : null}
           {status.worktree ? (
             <span className="chip-fact only-wide" title={status.worktree.folder ?? undefined}>
               <Icon name="branch" size={13} />
@@ -100,6 +106,7 @@ function SessionTitle({ status }: { status: SessionStatus }) {
     const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.repeat
     if (!isPlain || isTyping(event.target) || document.querySelector('dialog[open]')) return
     if (event.key === 'r') setRenaming(true)
+    else if (status.machine) return
     else if (event.key === 'p') shelve([sessionId], shelf === 'pinned' ? null : 'pinned')
     else if (event.key === 'z') shelve([sessionId], shelf === 'archived' ? null : 'archived')
     else return

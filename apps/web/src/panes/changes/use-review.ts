@@ -24,7 +24,7 @@ export interface Review {
 
 /** What can be done with the changes of a session. */
 export function useReview(status: SessionStatus): Review {
-  const { sessionId, phase } = status
+  const { sessionId, phase, machine } = status
   const api = useApi()
   const queries = useQueryClient()
   const [isBusy, setBusy] = useState(false)
@@ -32,11 +32,12 @@ export function useReview(status: SessionStatus): Review {
   const { data, error, refetch } = useQuery({
     queryKey: ['review', sessionId],
     queryFn: () => api.reviewState(sessionId),
-    ...{ staleTime: 0, gcTime: 0, retry: false },
+    // What changes files is done on the machine that has them.
+    ...{ staleTime: 0, gcTime: 0, retry: false, enabled: !machine },
   })
   const workDone = useWorkDone()
   const rests = phase === 'idle'
-  usePulse(`${rests} ${workDone}`, () => (rests ? refetch() : Promise.resolve()))
+  usePulse(`${rests} ${workDone}`, () => (rests && !machine ? refetch() : Promise.resolve()))
   const run = async <T>(action: () => Promise<T>): Promise<T | undefined> => {
     if (isBusy) return undefined
     setBusy(true)

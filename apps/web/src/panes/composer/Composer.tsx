@@ -89,11 +89,16 @@ export function Composer({ status }: { status: SessionStatus }) {
           The log of this session cannot be written. Is the disk full? The agent waits until it can.
         </p>
       ) : null}
-      <ProjectSettings status={status} when="unused" />
-      <WorktreeNotice status={status} />
-      <Suspense fallback={null}>
-        <OverlapNotice status={status} />
-      </Suspense>
+      {/* Of this machine's folders only. */}
+      {status.machine ? null : (
+        <>
+          <ProjectSettings status={status} when="unused" />
+          <WorktreeNotice status={status} />
+          <Suspense fallback={null}>
+            <OverlapNotice status={status} />
+          </Suspense>
+        </>
+      )}
       <WentBackNotice sessionId={sessionId} />
       <SteeredList steered={status.steered} />
       <QueueList status={status} />

@@ -1,6 +1,6 @@
 import { type PermissionRequestEvent, riskTitle } from '@chirality/core'
 import { Link } from '@tanstack/react-router'
-import { projectName } from '../../app/project.ts'
+import { placeName } from '../../app/project.ts'
 import { useFleet } from '../../state/fleet/use-fleet.ts'
 import { workFolder } from '../../state/server/server-api.ts'
 import { ProjectRootContext } from '../../state/session/use-session.ts'
@@ -28,7 +28,7 @@ export default function Tray({ onClose }: { onClose(): void }) {
                 {sessionTitle(status)}
               </Link>
               <span className="tray__project">
-                {`${projectName(status.projectRoot)} · ${formatWait(status.updatedAt, now)}`}
+                {`${placeName(status)} · ${formatWait(status.updatedAt, now)}`}
               </span>
             </p>
             <ProjectRootContext value={workFolder(status)}>

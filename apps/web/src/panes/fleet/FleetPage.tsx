@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useHarnessLabel } from '../../app/labels.ts'
-import { projectName } from '../../app/project.ts'
+import { placeName } from '../../app/project.ts'
 import { useFleet, useFleetStore } from '../../state/fleet/use-fleet.ts'
 import type { SessionStatus } from '../../state/server/server-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
@@ -16,6 +16,7 @@ import { groupSessions, isArchived, statusLine, toneOf } from '../sidebar/groups
 import { sessionTitle } from '../sidebar/session-title.ts'
 import { useListActions } from '../sidebar/use-list-actions.ts'
 import ImportDialog from './ImportDialog.tsx'
+import { MachineStrip } from './Machines.tsx'
 import './fleet.css'
 
 /** Every session on one page: who does what, what it costs a minute, who waits; and what was put away. */
@@ -47,6 +48,7 @@ export default function FleetPage() {
         <h1>All sessions</h1>
         <span className="number">{`${plural(statuses.length, 'session')} · ${formatCost(spent, isEstimate)}${burn > 0 ? ` · ${formatUsd(burn)}/min` : ''}`}</span>
       </header>
+      <MachineStrip sessions={all} />
       <div className="fleet__tools">
         <Segmented
           label="Which sessions"
@@ -71,7 +73,7 @@ export default function FleetPage() {
         <SelectedBar
           selected={statuses.filter(({ sessionId }) => selected.has(sessionId))}
           view={view}
-          onAll={() => setSelected(new Set(statuses.map(({ sessionId }) => sessionId)))}
+          onAll={() => setSelected(new Set(statuses.flatMap(one => (one.machine ? [] : [one.sessionId]))))}
           onDone={() => setSelected(null)}
         />
       )}
@@ -159,7 +161,7 @@ function FleetCard({ status, burn, now, selected, onToggle }: FleetCardProps) {
   const facts = (
     <>
       <span className="fleet-card__title">
-        {selected === null ? (
+        {selected === null || status.machine ? (
           <Dot tone={toneOf(status)} />
         ) : (
           <input type="checkbox" checked={selected} onChange={onToggle} />
@@ -168,14 +170,14 @@ function FleetCard({ status, burn, now, selected, onToggle }: FleetCardProps) {
       </span>
       <span className="fleet-card__line">{statusLine(status, now)}</span>
       <span className="fleet-card__foot">
-        <span className="truncate">{`${projectName(status.projectRoot)} · ${label}`}</span>
+        <span className="truncate">{`${placeName(status)} · ${label}`}</span>
         <Cost status={status} burn={burn} />
       </span>
     </>
   )
   return (
     <li>
-      {selected === null ? (
+      {selected === null || status.machine ? (
         <Link className={className} to="/s/$sessionId" params={{ sessionId: status.sessionId }}>
           {facts}
         </Link>

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { projectName } from '../../app/project.ts'
+import { placeName } from '../../app/project.ts'
 import { useShell } from '../../app/shell/shell-context.ts'
 import { useFleetStore } from '../../state/fleet/use-fleet.ts'
 import type { SessionStatus } from '../../state/server/server-api.ts'
@@ -145,7 +145,7 @@ function Row({ status, line, children }: { status: SessionStatus; line: string; 
 }
 
 function Where({ status }: { status: SessionStatus }) {
-  return <span className="home-row__where truncate">{projectName(status.projectRoot)}</span>
+  return <span className="home-row__where truncate">{placeName(status)}</span>
 }
 
 function inGroup(sessions: readonly SessionStatus[], name: string): readonly SessionStatus[] {

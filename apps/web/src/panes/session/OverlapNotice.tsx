@@ -11,7 +11,11 @@ export default function OverlapNotice({ status }: { status: SessionStatus }) {
   const { sessionId, projectRoot } = status
   const api = useApi()
   const others = useFleet().filter(
-    other => other.projectRoot === projectRoot && other.sessionId !== sessionId && other.shelf !== 'archived',
+    other =>
+      !other.machine &&
+      other.projectRoot === projectRoot &&
+      other.sessionId !== sessionId &&
+      other.shelf !== 'archived',
   )
   const turns = [status, ...others].map(({ turnId, lastSeq, sessionId: id }) => `${id} ${turnId ?? lastSeq}`)
   const { data = [] } = useQuery({

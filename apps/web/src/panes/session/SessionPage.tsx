@@ -30,6 +30,7 @@ import './session.css'
 
 const Contents = late(() => import('../find/Contents.tsx'))
 const BackDialog = late(() => import('./BackDialog.tsx'))
+const AwayNotice = late(() => import('./AwayNotice.tsx'))
 const OutputView = late(() => import('../output/OutputView.tsx'))
 
 export function SessionPage() {
@@ -86,12 +87,13 @@ function OpenSession({ status }: { status: SessionStatus }) {
   const basic = useActions(status, onFork)
   const [output, setOutput] = useState<string | null>(null)
   const [backTo, setBackTo] = useState<string | null>(null)
+  const isRemote = status.machine !== undefined
   const actions = useMemo(
     () => ({
       ...{ ...basic, showChanges: (id: string) => showChanges(id), showOutput: setOutput },
-      goBack: setBackTo,
+      ...(isRemote ? {} : { goBack: setBackTo }),
     }),
-    [basic],
+    [basic, isRemote],
   )
 
   // How long the log was when it was opened is all that counts.
@@ -140,7 +142,13 @@ function OpenSession({ status }: { status: SessionStatus }) {
             <div className="session__talk">
               <ChatPane ref={chat} turnId={turnId} at={at} />
               <AfterDemo status={status} />
-              <Composer status={status} />
+              {status.machine && status.machine.state !== 'here' ? (
+                <Suspense fallback={null}>
+                  <AwayNotice machine={status.machine} />
+                </Suspense>
+              ) : (
+                <Composer status={status} />
+              )}
             </div>
             <SidePanel
               {...{ status, tab, scope }}
@@ -191,6 +199,7 @@ function useActions(status: SessionStatus, onFork: (atSeq: number | undefined) =
   const hub = useSessionHub()
   const can = useHarness(status.harness)?.capabilities
   const { sessionId } = status
+  const isRemote = status.machine !== undefined
   return useMemo(() => {
     const failed = (error: unknown) => toasts.error(messageOf(error), sessionId)
     // A second click of the same hand would be a second turn.
@@ -209,8 +218,8 @@ function useActions(status: SessionStatus, onFork: (atSeq: number | undefined) =
     const goOn = (turnId: string | null) =>
       once(`go on ${turnId}`, () => api.send(sessionId, { text: GO_ON }))
     const fork = (turnId: string) => onFork(hub.store(sessionId).get().extras.turnEnds[turnId])
-    return { retry, goOn, ...(can?.supportsFork ? { fork } : {}) }
-  }, [api, hub, sessionId, can, onFork])
+    return { retry, goOn, ...(can?.supportsFork && !isRemote ? { fork } : {}) }
+  }, [api, hub, sessionId, can, onFork, isRemote])
 }
 
 /** What the agent is told after a limit of steps. */

@@ -6,6 +6,7 @@ import { LAYOUT_LIMITS, setLayout, useLayout } from '../../state/kept/layout.ts'
 import type { SessionStatus } from '../../state/server/server-api.ts'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { Splitter } from '../../ui/controls/Splitter.tsx'
+import { Empty } from '../../ui/marks/Empty.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { late } from '../../ui/overlay/late.tsx'
 import { PANEL_TABS, type PanelTab, useIsPanelSheet } from './panel-place.ts'
@@ -95,7 +96,12 @@ function Panel(props: SidePanelProps & { onClose?: () => void }) {
           {tab === 'activity' ? <ActivityPane onTurn={onTurn} /> : null}
           {tab === 'files' ? <FilesPane status={status} /> : null}
           {tab === 'raw' ? <RawPane sessionId={status.sessionId} /> : null}
-          {tab === 'persona' ? <PersonaPane status={status} /> : null}
+          {tab === 'persona' && !status.machine ? <PersonaPane status={status} /> : null}
+          {tab === 'persona' && status.machine ? (
+            <Empty title={`On ${status.machine.name}`}>
+              Personas are files of the machine that has them.
+            </Empty>
+          ) : null}
         </Suspense>
       </Tabs.Content>
     </Tabs.Root>

@@ -6,6 +6,7 @@ import { AgentSettings } from './AgentSettings.tsx'
 import { AppearanceSettings } from './AppearanceSettings.tsx'
 import { DataSettings } from './DataSettings.tsx'
 import { DeviceSettings } from './DeviceSettings.tsx'
+import { MachineSettings } from './MachineSettings.tsx'
 import { NotificationSettings } from './NotificationSettings.tsx'
 import { PermissionSettings } from './PermissionSettings.tsx'
 import { PersonaSettings } from './PersonaSettings.tsx'
@@ -20,6 +21,7 @@ const PAGES: Readonly<Record<SettingsSection, () => ReactNode>> = {
   personas: PersonaSettings,
   notifications: NotificationSettings,
   devices: DeviceSettings,
+  machines: MachineSettings,
   appearance: AppearanceSettings,
   data: DataSettings,
 }

@@ -8,6 +8,7 @@ export const SETTINGS_SECTIONS = [
   { id: 'personas', label: 'Personas', icon: 'persona', words: 'instructions prompt agent file' },
   { id: 'notifications', label: 'Notifications', icon: 'bell', words: 'push alerts sound' },
   { id: 'devices', label: 'Devices', icon: 'phone', words: 'phone qr code sign in browsers' },
+  { id: 'machines', label: 'Machines', icon: 'screen', words: 'fleet worker hub invite revoke' },
   { id: 'appearance', label: 'Appearance', icon: 'palette', words: 'theme dark light colours' },
   { id: 'data', label: 'Data', icon: 'data', words: 'disk space raw logs retention prune delete' },
 ] as const satisfies readonly { id: string; label: string; icon: IconName; words: string }[]

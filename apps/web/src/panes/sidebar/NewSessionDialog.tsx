@@ -24,6 +24,7 @@ import {
   toOptions,
 } from './new-session.logic.ts'
 import { useWorkspace, worktreeWords } from './use-workspace.ts'
+import { PLACEMENT_MS, whereOf } from './where.logic.ts'
 import './new-session.css'
 
 export default function NewSessionDialog(props: { project?: string | undefined; onClose(): void }) {
@@ -57,6 +58,7 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
     options: workspaces,
     settle,
   } = useWorkspace(root, chosen ?? lastChoices(root).workspace)
+  const [wanted, setWanted] = useState<string>()
   const personas =
     useQuery({ queryKey: ['personas', root], queryFn: () => api.personas(root), enabled: root !== '' })
       .data ?? []
@@ -74,9 +76,18 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
     set({ persona: id, ...(wanted ? { harness: wanted.id, model: '' } : {}) })
   }
 
+  const { data: placement } = useQuery({
+    queryKey: ['placement', harness?.id, root],
+    queryFn: () => api.placeSession(harness?.id ?? '', root),
+    enabled: root !== '' && harness !== undefined,
+    refetchInterval: PLACEMENT_MS,
+    retry: false,
+  })
+  const where = whereOf(placement, wanted)
+
   // Until it is known what is installed the agent that stands there may be one that cannot work.
   const isChosen = form.harness !== '' || !isPending
-  const canStart = !busy && root !== '' && harness !== undefined && isChosen
+  const canStart = !busy && root !== '' && harness !== undefined && isChosen && !where?.waits
 
   // The page is there before the dialog goes: what is typed next is for its field, and no shortcut.
   const show = async (sessionId: string) => {
@@ -95,9 +106,14 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
     if (!canStart) return
     setBusy(true)
     try {
+      const options = toOptions({ ...form, harness: harness?.id ?? '' }, harness)
+      if (where?.elsewhere) {
+        const { machine, project: folder } = where.elsewhere
+        return await show((await api.createSession(folder, { ...options, machine })).id)
+      }
       await api.openProject(root)
       const { id } = await api.createSession(root, {
-        ...toOptions({ ...form, harness: harness?.id ?? '' }, harness),
+        ...options,
         ...((await settle()) === 'worktree' ? { worktree: base ? { base } : {} } : {}),
       })
       await show(id)
@@ -207,7 +223,16 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
             hint={permissionMode && PERMISSION_WORDS[permissionMode].consequence}
           />
         </div>
-        {plan && workspaces.length > 0 ? (
+        {where ? (
+          <SelectField
+            label="Where"
+            value={where.value}
+            onChange={setWanted}
+            options={where.options}
+            hint={where.hint}
+          />
+        ) : null}
+        {plan && workspaces.length > 0 && !where?.elsewhere ? (
           <div className="new-session__pair">
             <SelectField
               label="Works in"

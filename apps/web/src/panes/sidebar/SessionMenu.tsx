@@ -4,7 +4,7 @@ import { setProjectFilter } from '../../state/kept/project-filter.ts'
 import type { SessionStatus } from '../../state/server/server-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
-import { Menu } from '../../ui/controls/Menu.tsx'
+import { Menu, type MenuItem } from '../../ui/controls/Menu.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { ForkDialog } from '../session/ForkDialog.tsx'
 import { sessionTitle } from './session-title.ts'
@@ -28,6 +28,41 @@ export function SessionMenu({
   const close = () => setAsking(null)
   const shelve = (to: SessionStatus['shelf']) => () => actions.shelve([sessionId], to)
   const rests = status.phase === 'idle'
+  // `here`: only for a session of this machine.
+  const items: (MenuItem & { here?: true })[] = [
+    { label: 'Rename', icon: 'edit', onSelect: onRename },
+    shelf === 'pinned'
+      ? { label: 'Unpin', icon: 'pin', onSelect: shelve(null), here: true }
+      : { label: 'Pin to the top', icon: 'pin', onSelect: shelve('pinned'), here: true },
+    shelf === 'archived'
+      ? { label: 'Back to the list', icon: 'archive', onSelect: shelve(null), here: true }
+      : { label: 'Archive', icon: 'archive', onSelect: shelve('archived'), here: true },
+    { label: 'Fork…', icon: 'fork', onSelect: () => setAsking('fork'), here: true },
+    {
+      label: 'Export as Markdown',
+      icon: 'end',
+      onSelect: () => void actions.exportAs([sessionId], 'markdown'),
+    },
+    {
+      label: 'Export as a page that replays it',
+      icon: 'end',
+      onSelect: () => void actions.exportAs([sessionId], 'html'),
+    },
+    {
+      label: 'Processes…',
+      icon: 'terminal',
+      onSelect: () => shell.open({ kind: 'processes', sessionId }),
+      here: true,
+    },
+    { label: 'Only this project', icon: 'folder', onSelect: () => setProjectFilter(projectRoot) },
+    {
+      label: rests ? 'Delete' : 'Delete…',
+      icon: 'remove',
+      onSelect: () => (rests ? actions.discard([sessionId]) : setAsking('delete')),
+      danger: true,
+      here: true,
+    },
+  ]
   return (
     <>
       <Menu
@@ -36,38 +71,7 @@ export function SessionMenu({
             <IconButton className="icon-button session-row__more" icon="more" label={`More for ${name}`} />
           )
         }
-        items={[
-          { label: 'Rename', icon: 'edit', onSelect: onRename },
-          shelf === 'pinned'
-            ? { label: 'Unpin', icon: 'pin', onSelect: shelve(null) }
-            : { label: 'Pin to the top', icon: 'pin', onSelect: shelve('pinned') },
-          shelf === 'archived'
-            ? { label: 'Back to the list', icon: 'archive', onSelect: shelve(null) }
-            : { label: 'Archive', icon: 'archive', onSelect: shelve('archived') },
-          { label: 'Fork…', icon: 'fork', onSelect: () => setAsking('fork') },
-          {
-            label: 'Export as Markdown',
-            icon: 'end',
-            onSelect: () => void actions.exportAs([sessionId], 'markdown'),
-          },
-          {
-            label: 'Export as a page that replays it',
-            icon: 'end',
-            onSelect: () => void actions.exportAs([sessionId], 'html'),
-          },
-          {
-            label: 'Processes…',
-            icon: 'terminal',
-            onSelect: () => shell.open({ kind: 'processes', sessionId }),
-          },
-          { label: 'Only this project', icon: 'folder', onSelect: () => setProjectFilter(projectRoot) },
-          {
-            label: rests ? 'Delete' : 'Delete…',
-            icon: 'remove',
-            onSelect: () => (rests ? actions.discard([sessionId]) : setAsking('delete')),
-            danger: true,
-          },
-        ]}
+        items={items.filter(({ here }) => !here || !status.machine)}
       />
       {asking === 'fork' ? <ForkDialog sessionId={sessionId} onClose={close} /> : null}
       {asking === 'delete' ? (

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { memo, useEffect, useRef, useState, useSyncExternalStore } from 'react'
-import { projectName } from '../../app/project.ts'
+import { placeName } from '../../app/project.ts'
 import { seenSeq, seenVersion, subscribeSeen } from '../../state/kept/seen.ts'
 import type { SessionStatus } from '../../state/server/server-api.ts'
 import { Cost } from '../../ui/marks/Cost.tsx'
@@ -62,8 +62,8 @@ export const SessionRow = memo(function SessionRow({
               : 'session-row__line truncate'
           }
         >
-          {showProject ? (
-            <span className="session-row__project">{projectName(status.projectRoot)}</span>
+          {showProject || status.machine ? (
+            <span className="session-row__project">{placeName(status)}</span>
           ) : null}
           {statusLine(status, now)}
         </span>

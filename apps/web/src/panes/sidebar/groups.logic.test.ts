@@ -122,3 +122,16 @@ test('next and previous go through the list as it is shown, and stop at its ends
     undefined,
   ])
 })
+
+test('a session of a machine that is away is not said to work or to need anybody', () => {
+  const machine = { name: 'build', state: 'away' as const }
+  const working = aStatus({ phase: 'running', machine })
+  expect([groupOf(working), statusLine(working, NOW)]).toEqual([
+    'At rest',
+    expect.stringMatching(/^build is away/),
+  ])
+  expect(groupOf(aStatus({ phase: 'waiting', pending: [request], machine }))).toBe('At rest')
+  // A hub that is cut off itself knows nothing else than what it heard last.
+  expect(groupOf(aStatus({ phase: 'running', machine: { ...machine, state: 'unknown' } }))).toBe('Working')
+  expect(matches(working, 'build')).toBe(true)
+})

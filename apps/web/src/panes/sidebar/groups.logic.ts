@@ -62,7 +62,9 @@ export function sessionBeside(
 }
 
 export function groupOf(status: SessionStatus): Exclude<GroupName, 'Pinned'> {
-  const { pending, queueHeld, queue } = status
+  const { pending, queueHeld, queue, machine } = status
+  // Nobody can answer it now, and nobody knows whether it works.
+  if (machine?.state === 'away' && (status.phase !== 'idle' || pending.length > 0)) return 'At rest'
   if (pending.length > 0 || (queueHeld && queue.length > 0)) return 'Needs you'
   // A turn that was asked to stop rests; one that had to be ended by force may have left things half done.
   if (status.phase === 'idle' && status.lastTurn === 'killed' && !status.leftUnanswered) return 'Stopped'
@@ -120,6 +122,8 @@ const ENDS: Readonly<Record<TurnEndReason, string>> = {
 
 /** The second line: what it wants, does, or how it ended. */
 export function statusLine(status: SessionStatus, now: number): string {
+  if (status.machine?.state === 'away' && status.phase !== 'idle')
+    return `${status.machine.name} is away · ${formatAge(status.updatedAt, now)}`
   const request = dangerousRequest(status) ?? status.pending[0]
   if (request) return decisionLine(request, requestArgument(request, status.projectRoot))
   if (status.queueHeld && status.queue.length > 0) return 'queued messages wait, go on?'
@@ -148,8 +152,8 @@ function plainLine(line: string): string {
 
 /** Every word must be somewhere in it. */
 export function matches(status: SessionStatus, text: string): boolean {
-  const { title, lastLine, projectRoot, persona, model } = status
-  const hay = [title, lastLine, projectRoot, persona, model].join(' ').toLowerCase()
+  const { title, lastLine, projectRoot, persona, model, machine } = status
+  const hay = [title, lastLine, projectRoot, persona, model, machine?.name].join(' ').toLowerCase()
   return text
     .toLowerCase()
     .split(/\s+/)

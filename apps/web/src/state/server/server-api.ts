@@ -178,14 +178,14 @@ export type SessionStatus = Omit<FleetSession, 'condition' | 'workedMs' | 'queue
   steered: QueuedMessage[]
 }
 
-/** The project's folder, or the worktree of a session. */
+/** The project's folder, the worktree of a session, or the folder of one that another machine has. */
 export interface FilePlace {
   project: string
   sessionId?: string
 }
 
-export function filePlace({ projectRoot, sessionId, worktree }: SessionPlace): FilePlace {
-  return worktree ? { project: projectRoot, sessionId } : { project: projectRoot }
+export function filePlace({ projectRoot, sessionId, worktree, machine }: SessionPlace): FilePlace {
+  return worktree || machine ? { project: projectRoot, sessionId } : { project: projectRoot }
 }
 
 /** Where the agent of a session works. */
@@ -193,7 +193,7 @@ export function workFolder({ projectRoot, worktree }: SessionPlace): string {
   return worktree?.folder ?? projectRoot
 }
 
-export type SessionPlace = Pick<SessionStatus, 'projectRoot' | 'sessionId' | 'worktree'>
+export type SessionPlace = Pick<SessionStatus, 'projectRoot' | 'sessionId' | 'worktree' | 'machine'>
 
 export type WorktreePlan = CallOutputs['worktrees']['plan']
 

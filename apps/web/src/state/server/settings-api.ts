@@ -17,6 +17,9 @@ export type DataUse = CallOutputs['data']['use']
 export type RawLogRule = DataUse['rule']
 export type PrunePlan = CallOutputs['data']['plan']
 export type Pruned = CallOutputs['data']['prune']
+export type Machine = CallOutputs['fleet']['machines'][number]
+export type FleetInfo = NonNullable<CallOutputs['fleet']['info']>
+export type Placement = NonNullable<CallOutputs['fleet']['place']>
 
 /** The calls of the settings page. */
 export interface SettingsApi {
@@ -47,6 +50,14 @@ export interface SettingsApi {
   /** What `pruneRawLogs` would delete. Deletes nothing. */
   planPrune(rule: RawLogRule): Promise<PrunePlan>
   pruneRawLogs(rule: RawLogRule): Promise<Pruned>
+  /** The machines of the fleet, this one included; none without a fleet. */
+  machines(): Promise<Machine[]>
+  fleetInfo(): Promise<FleetInfo | null>
+  /** A code with which one machine can join. */
+  inviteMachine(role: Machine['role']): Promise<CallOutputs['fleet']['invite']>
+  revokeMachine(machine: string): Promise<void>
+  /** Where a new session would run; null without a fleet. */
+  placeSession(harness: string, project: string): Promise<Placement | null>
 }
 
 export function settingsCalls(client: TRPCClient<AppRouter>): SettingsApi {
@@ -68,6 +79,11 @@ export function settingsCalls(client: TRPCClient<AppRouter>): SettingsApi {
     dataUse: () => client.data.use.query(),
     setRawLogRule: async rule => void (await client.data.setRule.mutate({ rule })),
     planPrune: rule => client.data.plan.query({ rule }),
+    machines: () => client.fleet.machines.query(),
+    fleetInfo: () => client.fleet.info.query(),
+    inviteMachine: role => client.fleet.invite.mutate({ role }),
+    revokeMachine: async machine => void (await client.fleet.revoke.mutate({ machine })),
+    placeSession: (harness, project) => client.fleet.place.query({ harness, project }),
     pruneRawLogs: rule => client.data.prune.mutate({ rule }),
     removePersona: (project, id, revision) => client.personas.remove.mutate({ project, id, revision }),
   }

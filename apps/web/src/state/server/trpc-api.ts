@@ -382,6 +382,7 @@ function toStatus(stored: Stored): SessionStatus {
       lastSeq,
       lastLine: stored.progress.lastLine,
     },
+    ...(stored.machine ? { machine: stored.machine } : {}),
     ...{ phase: 'idle', turnId: null, turnStartedAt: null, logHealth: 'ok' },
     ...{ pending: [], policyProblem: null, queue: [], steered: [], queueHeld: false },
   }

@@ -23,16 +23,18 @@ export interface ExportOptions {
   /** Default: redacts whatever looks like a secret, and the secret values of our environment. */
   redactor?: Redactor
   home?: string
+  /** A session of another machine, whose log is mirrored in the folder. Default: the one that is stored there. */
+  session?: StoredSession | undefined
 }
 
 /** A session for sharing, redacted, as a stream. Read-only, so it can run beside a server. */
 export async function* exportSession(
   projectRoot: string,
   sessionId: string,
-  { format, redactor = createRedactor(secretValues(processEnv())), home }: ExportOptions,
+  { format, redactor = createRedactor(secretValues(processEnv())), home, session: known }: ExportOptions,
 ): AsyncGenerator<string> {
-  const session = await sessionOf(projectRoot, sessionId, { home })
-  const log = await readSessionLog(session.projectRoot, sessionId)
+  const session = known ?? (await sessionOf(projectRoot, sessionId, { home }))
+  const log = await readSessionLog(known === undefined ? session.projectRoot : projectRoot, sessionId)
   try {
     const contents: SessionContents = {
       session: redactValue(session, redactor) as StoredSession,

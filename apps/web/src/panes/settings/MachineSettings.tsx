@@ -1,0 +1,144 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useFleet } from '../../state/fleet/use-fleet.ts'
+import type { FleetInfo, Machine } from '../../state/server/settings-api.ts'
+import { useApi } from '../../state/server/use-api.ts'
+import { Button } from '../../ui/controls/Button.tsx'
+import { CopyButton } from '../../ui/controls/CopyButton.tsx'
+import { toasts } from '../../ui/overlay/toast-store.ts'
+import { messageOf } from '../../ui/text/error-message.ts'
+import { MachineCard, useMachines } from '../fleet/Machines.tsx'
+import { SettingsHead } from './SettingsHead.tsx'
+
+/** The machines whose sessions are shown here, who may join them, and who may no longer. */
+export function MachineSettings() {
+  const api = useApi()
+  const sessions = useFleet()
+  const {
+    data: info,
+    error,
+    isPending,
+  } = useQuery({ queryKey: ['fleet-info'], queryFn: () => api.fleetInfo() })
+  const machines = useMachines().data ?? []
+  const [invited, setInvited] = useState<{ code: string; fingerprint: string } | null>(null)
+  const invite = () =>
+    api.inviteMachine('worker').then(setInvited, (failure: unknown) => toasts.error(messageOf(failure)))
+  return (
+    <>
+      <SettingsHead
+        title="Machines"
+        about="Agents can run on several machines and be seen and answered in one place."
+      >
+        {info?.hasBroker ? <Button onClick={() => void invite()}>Invite a machine</Button> : null}
+      </SettingsHead>
+      {error ? <p role="alert">{messageOf(error)}</p> : null}
+      {isPending || error ? null : info ? <FleetState info={info} /> : <NoFleet />}
+      {invited ? (
+        <div className="settings__card settings__card--padded machine-code" role="status">
+          <p>
+            Run this on the other machine within a day. It works once; whoever has it can join and run as one
+            of your machines.
+          </p>
+          <p className="settings__link">
+            <code>{`chirality fleet join ${invited.code}`}</code>
+            <CopyButton text={`chirality fleet join ${invited.code}`} label="Copy the command" />
+          </p>
+          <p>{`It shows this certificate: ${invited.fingerprint}`}</p>
+        </div>
+      ) : null}
+      {machines.length > 0 ? (
+        <ul className="machines">
+          {machines.map(machine => (
+            <MachineCard key={machine.machine} {...{ machine, sessions }}>
+              <MachineFacts machine={machine} />
+              {info?.hasBroker && machine.hasKey && !machine.isThis ? (
+                <Revoke machine={machine.machine} />
+              ) : null}
+            </MachineCard>
+          ))}
+        </ul>
+      ) : null}
+    </>
+  )
+}
+
+function FleetState({ info: { machine, role, url, connected, hasBroker } }: { info: FleetInfo }) {
+  return (
+    <p role="status">
+      {connected
+        ? `This is the ${role} ${machine} of the fleet at ${url}.`
+        : `This machine, ${machine}, is not connected to the fleet at ${url}. It is tried again all the time; agents work on.`}
+      {hasBroker ? '' : ' Machines are invited and revoked where the broker is.'}
+    </p>
+  )
+}
+
+function NoFleet() {
+  return (
+    <div className="settings__card settings__card--padded">
+      <p>This server is in no fleet. On the machine that shows everything:</p>
+      <p>
+        <code>chirality fleet init</code>
+      </p>
+      <p>
+        Then start the server with the command that it prints, and invite the others here. docs/fleet.md has
+        the rest.
+      </p>
+    </div>
+  )
+}
+
+function MachineFacts({ machine: { role, version, labels, agents, projects } }: { machine: Machine }) {
+  const installed = agents.filter(agent => agent.installed)
+  const facts = [
+    version === '' ? 'Not heard since this server listens.' : `${role}, Chirality ${version}`,
+    ...(labels.length > 0 ? [`Labels: ${labels.join(', ')}`] : []),
+    ...(projects.length > 0 ? [`Projects: ${projects.join(', ')}`] : []),
+    ...installed.map(
+      ({ name, version: of, loggedIn }) => `${name}${of ? ` ${of}` : ''}${loggedIn ? '' : ', not logged in'}`,
+    ),
+  ]
+  return (
+    <ul className="machine__facts">
+      {facts.map(fact => (
+        <li key={fact}>{fact}</li>
+      ))}
+    </ul>
+  )
+}
+
+/** Asked twice: the machine has to join again afterwards. */
+function Revoke({ machine }: { machine: string }) {
+  const api = useApi()
+  const queries = useQueryClient()
+  const [asking, setAsking] = useState(false)
+  const revoke = async () => {
+    setAsking(false)
+    try {
+      await api.revokeMachine(machine)
+      toasts.info(`${machine} can no longer connect. Its sessions can still be read.`)
+    } catch (error) {
+      toasts.error(messageOf(error))
+    }
+    await queries.invalidateQueries({ queryKey: ['machines'] })
+  }
+  return (
+    <span className="machine__foot">
+      {asking ? (
+        <>
+          <span>It has to be invited again afterwards.</span>
+          <Button size="small" look="quiet" onClick={() => setAsking(false)}>
+            Cancel
+          </Button>
+          <Button size="small" look="danger" onClick={() => void revoke()}>
+            {`Revoke ${machine}`}
+          </Button>
+        </>
+      ) : (
+        <Button size="small" aria-label={`Revoke ${machine}…`} onClick={() => setAsking(true)}>
+          Revoke…
+        </Button>
+      )}
+    </span>
+  )
+}

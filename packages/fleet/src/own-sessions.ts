@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { write } from './engine/fleet-files.ts'
+import type { Link } from './engine/link.ts'
+import type { LocalMachine } from './machines.ts'
+import { subjects } from './subjects.ts'
+
+/** Tells the hubs of this machine's sessions: all once, then those that changed. */
+export class OwnSessions {
+  readonly #machine: string
+  readonly #dirty = new Set<string>()
+  /** Whose status the hubs have: when this machine stops, they hear that none of them runs. */
+  readonly #told: ToldSessions
+
+  constructor(machine: string, file: string) {
+    this.#machine = machine
+    this.#told = new ToldSessions(file)
+  }
+
+  mark(sessionId: string): void {
+    this.#dirty.add(sessionId)
+  }
+
+  markTold(): void {
+    for (const sessionId of this.#told.list()) this.mark(sessionId)
+  }
+
+  /** Also those that a killed server told of and whose project this one has not opened: none of them runs. */
+  async markAll({ host }: LocalMachine): Promise<void> {
+    this.markTold()
+    for (const root of host.projects())
+      for (const { id } of await host.store.list(root).catch(() => [])) this.mark(id)
+  }
+
+  async tell(link: Link, { host }: LocalMachine): Promise<void> {
+    for (const sessionId of [...this.#dirty]) {
+      this.#dirty.delete(sessionId)
+      try {
+        const session = await host.store.get(sessionId)
+        const status = host.statuses().find(one => one.sessionId === sessionId) ?? null
+        // Before it is said: a server that is killed in between has nothing to take back.
+        if (status !== null) await this.#told.add(sessionId)
+        const body = session === undefined ? '' : JSON.stringify({ session, status })
+        await link.publish(subjects.session(this.#machine, sessionId), Buffer.from(body))
+        if (status === null) await this.#told.delete(sessionId)
+      } catch (error) {
+        this.mark(sessionId)
+        throw error
+      }
+    }
+  }
+}
+
+/**
+ * The sessions whose status the hubs have from this machine. It is in a file, so that a server that was killed is taken at
+ * its word only until the next one starts, whichever projects that one opens.
+ */
+export class ToldSessions {
+  readonly #file: string
+  readonly #ids: Set<string>
+
+  constructor(file: string) {
+    this.#file = file
+    this.#ids = new Set(readIds(file))
+  }
+
+  list(): string[] {
+    return [...this.#ids]
+  }
+
+  /** Resolves when it is on the disk. */
+  async add(sessionId: string): Promise<void> {
+    if (this.#ids.has(sessionId)) return
+    this.#ids.add(sessionId)
+    await this.#save()
+  }
+
+  async delete(sessionId: string): Promise<void> {
+    if (this.#ids.delete(sessionId)) await this.#save()
+  }
+
+  #save(): Promise<void> {
+    return write(this.#file, JSON.stringify([...this.#ids]))
+  }
+}
+
+/** A damaged file is as none: the sessions of open projects are told of in any case. */
+function readIds(file: string): string[] {
+  try {
+    return z.array(z.string()).parse(JSON.parse(readFileSync(file, 'utf8')))
+  } catch {
+    return []
+  }
+}
