@@ -1,5 +1,5 @@
 import type { ShownSession } from '../notices/notify.ts'
-import { sessionToOpen } from '../worker/worker-messages.ts'
+import { addressOf, subjectToOpen } from '../worker/worker-messages.ts'
 import { router } from './router.tsx'
 
 /** The session of the address. */
@@ -16,8 +16,8 @@ export function openOnNotification(): (() => void) | undefined {
   const worker = navigator.serviceWorker as ServiceWorkerContainer | undefined
   if (!worker) return undefined
   const onMessage = ({ data }: MessageEvent) => {
-    const sessionId = sessionToOpen(data)
-    if (sessionId !== undefined) void router.navigate({ to: '/s/$sessionId', params: { sessionId } })
+    const subject = subjectToOpen(data)
+    if (subject !== undefined) router.history.push(addressOf(subject))
   }
   worker.addEventListener('message', onMessage)
   return () => worker.removeEventListener('message', onMessage)

@@ -1,6 +1,6 @@
 import { isOurs, ShellCache } from './shell-cache.ts'
 import { type BuildFacts, treatmentOf } from './worker-files.ts'
-import { pushMessageOf, sessionIdOf, WORKER_OPENS } from './worker-messages.ts'
+import { addressOf, pushMessageOf, type Subject, subjectOf, WORKER_OPENS } from './worker-messages.ts'
 
 declare const self: ServiceWorkerGlobalScope
 /** Put here by the build: see vite.worker.ts. */
@@ -24,8 +24,8 @@ self.addEventListener('push', event => {
 
 self.addEventListener('notificationclick', event => {
   event.notification.close()
-  const sessionId = sessionIdOf(event.notification.data)
-  if (sessionId !== undefined) event.waitUntil(openSession(sessionId))
+  const subject = subjectOf(event.notification.data)
+  if (subject !== undefined) event.waitUntil(open(subject))
 })
 
 async function fileAnswer(request: Request, path: string): Promise<Response> {
@@ -63,12 +63,12 @@ async function showPush(text: string): Promise<void> {
 }
 
 /** In the window that was used last, else in a new one. */
-async function openSession(sessionId: string): Promise<void> {
+async function open(subject: Subject): Promise<void> {
   const [window] = await self.clients.matchAll({ type: 'window', includeUncontrolled: true })
   if (window === undefined) {
-    await self.clients.openWindow(`/s/${encodeURIComponent(sessionId)}`)
+    await self.clients.openWindow(addressOf(subject))
     return
   }
-  window.postMessage({ type: WORKER_OPENS, sessionId })
+  window.postMessage({ type: WORKER_OPENS, [`${subject.kind}Id`]: subject.id })
   await window.focus()
 }

@@ -10,7 +10,7 @@ function treat(url: string, changes: Partial<RequestFacts> = {}) {
 
 const PART = { mode: 'cors', destination: 'script' } as const
 
-test.each([...['/', '/fleet', '/usage', '/settings', '/settings/agents', '/s/abc', '/s/abc/t/1', '/p/code']])(
+test.each([...['/', '/fleet', '/loops', '/loops/l1', '/usage', '/settings', '/settings/agents', '/s/abc', '/s/abc/t/1', '/p/code']])(
   '%s is a page',
   url => {
     expect(treat(url)).toEqual({ kind: 'page', path: url })

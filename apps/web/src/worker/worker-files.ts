@@ -58,7 +58,7 @@ const NONE: Treatment = { kind: 'none' }
 
 /** The addresses of the router. All of them are the same HTML. */
 function isPageOfApp(path: string): boolean {
-  return PAGES.has(path) || ['/s/', '/p/', '/settings/'].some(folder => path.startsWith(folder))
+  return PAGES.has(path) || ['/s/', '/p/', '/loops/', '/settings/'].some(folder => path.startsWith(folder))
 }
 
-const PAGES = new Set(['/', '/fleet', '/usage', '/settings'])
+const PAGES = new Set(['/', '/fleet', '/loops', '/usage', '/settings'])

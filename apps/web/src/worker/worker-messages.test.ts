@@ -1,16 +1,22 @@
 import { expect, test } from 'vitest'
-import { pushMessageOf, sessionIdOf, sessionToOpen } from './worker-messages.ts'
+import { addressOf, pushMessageOf, subjectOf, subjectToOpen } from './worker-messages.ts'
 
-test('the session of a notification, and nothing of junk', () => {
-  expect(sessionIdOf({ kind: 'ended', sessionId: 's' })).toBe('s')
-  for (const junk of [null, undefined, 's', 1, {}, { sessionId: 1 }])
-    expect(sessionIdOf(junk)).toBeUndefined()
+test('the page that a notification is about, and nothing of junk', () => {
+  const page = (data: unknown) => {
+    const subject = subjectOf(data)
+    return subject && addressOf(subject)
+  }
+  expect(page({ kind: 'ended', sessionId: 's' })).toBe('/s/s')
+  expect(page({ kind: 'loop', loopId: 'a/b' })).toBe('/loops/a%2Fb')
+  expect(page({ kind: 'schedule', scheduleId: 'x' })).toBe('/loops')
+  for (const junk of [null, undefined, 's', 1, {}, { sessionId: 1 }, { loopId: '' }])
+    expect(subjectOf(junk)).toBeUndefined()
 })
 
-test('only a message that says so opens a session', () => {
-  expect(sessionToOpen({ type: 'open-session', sessionId: 's' })).toBe('s')
+test('only a message that says so opens something', () => {
+  expect(subjectToOpen({ type: 'open-session', sessionId: 's' })).toEqual({ kind: 'session', id: 's' })
   for (const junk of [null, { sessionId: 's' }, { type: 'other', sessionId: 's' }, { type: 'open-session' }])
-    expect(sessionToOpen(junk)).toBeUndefined()
+    expect(subjectToOpen(junk)).toBeUndefined()
 })
 
 test('a push message takes the place of what its session showed, and a broken one still shows a word', () => {

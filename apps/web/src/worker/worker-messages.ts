@@ -1,10 +1,22 @@
-/** What the worker says to a page: that the person chose the notification of this session. */
+/** What the worker says to a page: that the person chose a notification. Pages of an earlier build know this word, too. */
 export const WORKER_OPENS = 'open-session'
 
-/** The session that a notification, or a message of the worker, is about. */
-export function sessionIdOf(data: unknown): string | undefined {
-  if (typeof data !== 'object' || data === null || !('sessionId' in data)) return undefined
-  return typeof data.sessionId === 'string' ? data.sessionId : undefined
+/** What a notification, or a message of the worker, is about. Schedules are shown with the loops. */
+export type Subject = { kind: 'session' | 'loop' | 'schedule'; id: string }
+
+export function subjectOf(data: unknown): Subject | undefined {
+  if (typeof data !== 'object' || data === null) return undefined
+  for (const kind of ['session', 'loop', 'schedule'] as const) {
+    const id: unknown = Reflect.get(data, `${kind}Id`)
+    if (typeof id === 'string' && id !== '') return { kind, id }
+  }
+  return undefined
+}
+
+/** The page that shows it. */
+export function addressOf({ kind, id }: Subject): string {
+  if (kind === 'schedule') return '/loops'
+  return `${kind === 'session' ? '/s/' : '/loops/'}${encodeURIComponent(id)}`
 }
 
 /**
@@ -17,20 +29,20 @@ export function pushMessageOf(
   shown: readonly Pick<Notification, 'data'>[] = [],
 ): { title: string; options: NotificationOptions } {
   const { title, body, ...data } = parse(text)
-  const sessionId = sessionIdOf(data)
+  const subject = subjectOf(data)
   const options = {
     body: wordOf(body) ?? 'A session needs you',
     icon: '/icon-192.png',
     badge: '/badge-96.png',
   }
   const renotify = !shown.some(({ data: before }) => isSameSubject(data, before))
-  const tagged = sessionId === undefined ? options : { ...options, data, tag: sessionId, renotify }
+  const tagged = subject === undefined ? options : { ...options, data, tag: subject.id, renotify }
   return { title: wordOf(title) ?? 'Chirality', options: tagged }
 }
 
 function isSameSubject(data: Record<string, unknown>, before: unknown): boolean {
   if (typeof before !== 'object' || before === null) return false
-  return ['kind', 'sessionId', 'requestId'].every(key => data[key] === Reflect.get(before, key))
+  return ['kind', 'sessionId', 'loopId', 'scheduleId', 'requestId'].every(key => data[key] === Reflect.get(before, key))
 }
 
 /** Browsers want a notification for each message, so one that cannot be read shows a word, too. */
@@ -47,7 +59,7 @@ function wordOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-export function sessionToOpen(data: unknown): string | undefined {
+export function subjectToOpen(data: unknown): Subject | undefined {
   const isOpening = typeof data === 'object' && data !== null && 'type' in data && data.type === WORKER_OPENS
-  return isOpening ? sessionIdOf(data) : undefined
+  return isOpening ? subjectOf(data) : undefined
 }

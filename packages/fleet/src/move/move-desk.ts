@@ -20,7 +20,7 @@ export type MoveStep =
   /** Of the machine that has the session. */
   | { step: 'about'; session: string }
   | { step: 'pack'; session: string; move: string; from: string; to: string; haves: string[] }
-  | { step: 'leave'; session: string }
+  | { step: 'leave'; session: string; move: string }
   | { step: 'keep'; session: string; move: string }
   /** Of the machine that gets it. */
   | { step: 'place'; roots: string[]; prefix: string; path: string }
@@ -67,9 +67,11 @@ export class MoveDesk {
         return this.#pack(request)
       case 'leave':
         await host.leaveSession(request.session)
+        this.#forget(request.move)
         this.#options.onLeft(request.session)
         return this.#options.tell(request.session)
       case 'keep':
+        this.#forget(request.move)
         return host.keepSession(request.session, request.move)
       case 'place':
         return this.#place(request)
@@ -118,8 +120,9 @@ export class MoveDesk {
     })
     // A session that was packed before keeps the id of that move.
     const id = parcel.move.id
-    this.#folder(id)
-    return { move: id, ...writeParcel(this.#file(id), parcel) }
+    const written = writeParcel(this.#file(id), parcel)
+    if (id !== move) this.#forget(move)
+    return { move: id, ...written }
   }
 
   async #place({ roots, prefix, path }: MoveStep & { step: 'place' }): Promise<unknown> {
@@ -156,7 +159,7 @@ export class MoveDesk {
     return { size: from + bytes.length }
   }
 
-  async #open({ move, sha256, project }: MoveStep & { step: 'open' }): Promise<unknown> {
+  async #open({ session, move, sha256, project }: MoveStep & { step: 'open' }): Promise<unknown> {
     const folder = this.#folder(move)
     if (existsSync(join(folder, CANCELLED)))
       throw fleetError('move-failed', 'This move was given up. Move the session again.')
@@ -166,17 +169,19 @@ export class MoveDesk {
         'What arrived of the session is damaged. Nothing was changed: move it again.',
       )
     const parcel = readParcel(this.#file(move), folder)
-    const { id, worktree } = await this.#options.host.receiveSession(project, parcel)
-    rmSync(this.#file(move), { force: true })
-    return { session: id, worktree }
+    if (parcel.session.id !== session || parcel.move.id !== move)
+      throw fleetError('move-failed', 'Another session came than the one that was asked for. Nothing was changed.')
+    await this.#options.host.receiveSession(project, parcel)
+    this.#forget(move)
+    return { session }
   }
 
   /** Whether the session is here. If not, the move is over: what is still on its way is refused. */
   async #cancel({ move, session }: MoveStep & { step: 'cancel' }): Promise<unknown> {
     if ((await this.#options.host.store.get(session)) !== undefined) return { isHere: true }
+    this.#forget(move)
     const folder = this.#folder(move)
     writeFileSync(join(folder, CANCELLED), '', { mode: 0o600 })
-    rmSync(this.#file(move), { force: true })
     return { isHere: false }
   }
 
@@ -187,6 +192,10 @@ export class MoveDesk {
       result.catch(() => {}),
     )
     return result
+  }
+
+  #forget(move: string): void {
+    rmSync(this.#folder(move), { recursive: true, force: true })
   }
 
   #folder(move: string): string {

@@ -125,7 +125,7 @@ export class Moves {
 
   async #handOver(begun: Note): Promise<void> {
     const { session, from, to } = begun
-    await this.#ask(from, { step: 'leave', session })
+    await this.#ask(from, { step: 'leave', session, move: begun.move })
     // After the other machine said that it has it no more: hubs show the first that names it.
     await this.#ask(to, { step: 'tell', session })
     rmSync(this.#file(session), { force: true })
