@@ -18,7 +18,7 @@ import { type Link, openLink } from './engine/link.ts'
 import { findNatsServer } from './engine/nats-binary.ts'
 import { fleetError } from './fleet-error.ts'
 import { type Beat, beatOf, type Keys, type LocalMachine, type Machine, Machines } from './machines.ts'
-import { Mirror } from './mirror/mirror.ts'
+import { isSession, Mirror } from './mirror/mirror.ts'
 import { MoveDesk } from './move/move-desk.ts'
 import { type Moved, Moves } from './move/moves.ts'
 import { OwnSessions } from './own-sessions.ts'
@@ -157,6 +157,9 @@ export class FleetMember {
   async create(machine: string, input: object): Promise<StoredSession> {
     const made = await callMachine(this.#link, machine, { path: 'sessions.create', input })
     const session = made as StoredSession
+    // A machine answers for its own sessions only.
+    if (!isSession(session?.id) || this.#remote.get(session.id) || (await this.#has(session.id)))
+      throw fleetError('machine-silent', `The machine ${machine} answered nonsense. Look there.`)
     this.#remote.take(machine, session.id, JSON.stringify({ session, status: null }))
     return session
   }
@@ -251,14 +254,13 @@ export class FleetMember {
     })
     this.#shipper = shipper
     const desk = new MoveDesk({
-      ...{
-        host: local.host,
-        machine: this.machine,
-        folder: join(fleetFolder(this.#options.home), 'parcels'),
-      },
-      onLeft: local.left,
+      folder: join(fleetFolder(this.#options.home), 'parcels'),
+      ...{ host: local.host, machine: this.machine, onLeft: local.left },
       tell: async session => {
         this.#own.mark(session)
+        const before = this.#remote.get(session)
+        // Whatever the machine says that had it, it is here now.
+        if (before && (await this.#has(session))) this.#remote.take(before.machine, session, '')
         await this.#own.tell(link, local)
       },
     })
@@ -286,7 +288,7 @@ export class FleetMember {
           await link.publish(subjects.presence(this.machine), Buffer.from(JSON.stringify(this.#beat(local))))
         }
         await this.#own.tell(link, local)
-        if (this.role === 'hub') await this.#moves.finish()
+        if (this.role === 'hub') this.#moves.finishSoon()
       } catch (error) {
         if (link.connected && !signal.aborted) this.#options.onFault?.(error)
       }

@@ -9,6 +9,7 @@ import type { Link } from '../src/engine/link.ts'
 import type { Machine } from '../src/machines.ts'
 import { MoveDesk } from '../src/move/move-desk.ts'
 import { Moves } from '../src/move/moves.ts'
+import { readParcel } from '../src/move/parcel-file.ts'
 import { answerCalls } from '../src/rpc/calls.ts'
 import { folder, later } from './support/fleet.ts'
 
@@ -129,4 +130,55 @@ test('a session in no repository, and one whose repository the other machine lac
   await expect(hub().move(second, 'one', 'one')).rejects.toThrow(/already/)
   await expect(hub().move(second, 'one', 'three')).rejects.toThrow(/called three/)
   expect(await one.host.store.get(second)).toBeDefined()
+})
+
+test('a machine that has an old copy of the session refuses it, and the session stays where it is', async () => {
+  const { one, two, hub } = await twoMachines()
+  const { id } = await one.host.createSession(one.project, { title: 'twice' })
+  await two.host.createSession(two.project, { id, title: 'an old copy' })
+  await expect(hub().move(id, 'one', 'two')).rejects.toThrow(/of this id already/)
+  expect(await one.host.store.get(id)).toMatchObject({ title: 'twice' })
+})
+
+test('a machine that was killed before its last step finishes the session when it is asked again', async () => {
+  const { one, two, hub, cut } = await twoMachines()
+  writeFileSync(join(one.project, 'bird.txt'), 'heron\n')
+  const { id } = await one.host.createSession(one.project, { title: 'cut', budgetUsd: 3 })
+  const add = two.host.store.add
+  two.host.store.add = () => Promise.reject(new Error('the disk is full'))
+  await expect(hub().move(id, 'one', 'two')).rejects.toThrow(/full/)
+  two.host.store.add = add
+  cut(() => undefined)
+  await hub().finish()
+  expect(await one.host.store.get(id)).toBeUndefined()
+  const session = await two.host.store.resume(id)
+  expect(session).toMatchObject({ title: 'cut', settings: { budgetUsd: 3 } })
+  const { folder: made } = await two.host.worktrees.get(session.worktree ?? '')
+  expect(readFileSync(join(made, 'bird.txt'), 'utf8')).toBe('heron\n')
+})
+
+test('a move that was cut short is settled before another begins', async () => {
+  const { one, two, hub, cut } = await twoMachines()
+  const { id } = await one.host.createSession(one.project, { title: 'again' })
+  cut(count => (count >= 5 ? 'before' : undefined))
+  await expect(hub().move(id, 'one', 'two')).rejects.toThrow()
+  cut(() => undefined)
+  await expect(hub().move(id, 'one', 'three')).rejects.toThrow(/called three/)
+  // Given up, so that it can be used.
+  await expect(one.host.renameSession(id, 'still here')).resolves.toBeDefined()
+  await hub().move(id, 'one', 'two')
+  expect(await two.host.store.get(id)).toMatchObject({ title: 'still here' })
+})
+
+test('the id of a move that another machine chose is no part of a ref or a path', () => {
+  const file = join(folder(), 'parcel')
+  const odd = 'x/head 1\nupdate refs/heads/main 2\nupdate refs/chirality/kept/y'
+  for (const id of [odd, '../../x', '']) {
+    const header = { version: 1, move: { id, from: 'one', to: 'two' }, session: { id: 's' }, parts: [] }
+    const commit = '1'.repeat(40)
+    const work = { head: commit, files: 0, branch: 'b', base: commit, baseBranch: null, hasBundle: false }
+    const queue = { messages: [] }
+    writeFileSync(file, `${JSON.stringify({ ...header, work, queue, notes: [] })}\n`)
+    expect(() => readParcel(file, folder())).toThrow(/damaged/)
+  }
 })

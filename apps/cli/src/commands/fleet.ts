@@ -98,7 +98,7 @@ async function revoke(rest: string[], values: Values, output: Output): Promise<n
 async function move(rest: string[], values: Values, output: Output): Promise<number> {
   const session = oneArgument(rest, 'the id of the session')
   const moved = await moveTo(session, targetOf(values))
-  const text = `The session is on ${moved.to} now, in a worktree of its own. ${moved.from} keeps its log in .chirality/moved.\n`
+  const text = `The session is on ${moved.to} now, in a worktree of its own. ${moved.from} keeps its log in .chirality/moved, and its files.\n`
   return show(output, values, moved, text)
 }
 

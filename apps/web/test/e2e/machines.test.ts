@@ -114,7 +114,7 @@ test('a session of a machine that cannot be reached is read, found and exported,
     .click()
   await page.getByText('The importer skips rows without a postcode.').waitFor()
   await page.locator('.top-bar__machine').getByText('build-1, not connected').waitFor()
-  await page.getByRole('status').getByText('Not connected to build-1').waitFor()
+  await page.getByRole('status').getByText('Not heard from build-1 yet').waitFor()
   expect(await page.getByRole('textbox', { name: 'Message' }).count()).toBe(0)
   expect(await axeViolationsInBothSchemes(page)).toEqual([])
 
@@ -161,7 +161,7 @@ test('machines are listed with their state, and a hub without the broker says wh
   await phone.locator('.machine').filter({ hasText: 'build-1' }).waitFor()
   expect(await overhang(phone)).toBeLessThanOrEqual(0)
   await phone.goto(`${server.url}/s/${SESSION}`)
-  await phone.getByRole('status').getByText('Not connected to build-1').waitFor()
+  await phone.getByRole('status').getByText('Not heard from build-1 yet').waitFor()
   expect(await overhang(phone)).toBeLessThanOrEqual(0)
   expect(await axeViolations(phone)).toEqual([])
 })

@@ -11,9 +11,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import type { SessionHost } from '@chirality/sessions'
-import { repositoryMark } from '@chirality/workspaces'
+import { projectOf, repositoryMark } from '@chirality/workspaces'
 import { fleetError } from '../fleet-error.ts'
-import { hashOf, readParcel, writeParcel } from './parcel-file.ts'
+import { hashOf, MOVE, readParcel, writeParcel } from './parcel-file.ts'
 
 /** What a hub asks two machines for, one after the other, to move a session. Each step may be asked again. */
 export type MoveStep =
@@ -23,7 +23,7 @@ export type MoveStep =
   | { step: 'leave'; session: string; move: string }
   | { step: 'keep'; session: string; move: string }
   /** Of the machine that gets it. */
-  | { step: 'place'; roots: string[]; prefix: string; path: string }
+  | { step: 'place'; session: string; roots: string[]; prefix: string; path: string }
   | { step: 'put'; move: string; from: number; content: string }
   | { step: 'open'; session: string; move: string; sha256: string; project: string }
   | { step: 'cancel'; move: string; session: string }
@@ -66,9 +66,8 @@ export class MoveDesk {
       case 'pack':
         return this.#pack(request)
       case 'leave':
-        await host.leaveSession(request.session)
+        if (await host.leaveSession(request.session, request.move)) this.#options.onLeft(request.session)
         this.#forget(request.move)
-        this.#options.onLeft(request.session)
         return this.#options.tell(request.session)
       case 'keep':
         this.#forget(request.move)
@@ -125,8 +124,13 @@ export class MoveDesk {
     return { move: id, ...written }
   }
 
-  async #place({ roots, prefix, path }: MoveStep & { step: 'place' }): Promise<unknown> {
+  async #place({ session, roots, prefix, path }: MoveStep & { step: 'place' }): Promise<unknown> {
     const { host, machine } = this.#options
+    if ((await host.store.get(session)) !== undefined)
+      throw fleetError(
+        'move-failed',
+        `${machine} has a session of this id already, perhaps in a copy of the project.`,
+      )
     const found: { project: string; commits: string[] }[] = []
     for (const project of host.projects()) {
       const mark = await repositoryMark(project).catch(() => undefined)
@@ -170,18 +174,33 @@ export class MoveDesk {
       )
     const parcel = readParcel(this.#file(move), folder)
     if (parcel.session.id !== session || parcel.move.id !== move)
-      throw fleetError('move-failed', 'Another session came than the one that was asked for. Nothing was changed.')
+      throw fleetError(
+        'move-failed',
+        'Another session came than the one that was asked for. Nothing was changed.',
+      )
     await this.#options.host.receiveSession(project, parcel)
-    this.#forget(move)
+    this.#close(move, OPENED)
     return { session }
   }
 
   /** Whether the session is here. If not, the move is over: what is still on its way is refused. */
   async #cancel({ move, session }: MoveStep & { step: 'cancel' }): Promise<unknown> {
-    if ((await this.#options.host.store.get(session)) !== undefined) return { isHere: true }
-    this.#forget(move)
-    const folder = this.#folder(move)
-    writeFileSync(join(folder, CANCELLED), '', { mode: 0o600 })
+    const { host } = this.#options
+    const known = await host.store.get(session)
+    // It may have gone on to a third machine since.
+    if (known?.worktree === move || existsSync(join(this.#folder(move), OPENED))) return { isHere: true }
+    const worktree = await host.worktrees.find(move)
+    if (known !== undefined && worktree !== undefined) {
+      // This machine was killed, or its disk was full, when all but the last step was done.
+      await host.receiveSession(projectOf(worktree), readParcel(this.#file(move), this.#folder(move)))
+      this.#close(move, OPENED)
+      return { isHere: true }
+    }
+    if (worktree !== undefined) {
+      await host.worktrees.remove(move)
+      if ((await host.worktrees.find(move)) !== undefined) await host.worktrees.forget(move)
+    }
+    this.#close(move, CANCELLED)
     return { isHere: false }
   }
 
@@ -194,12 +213,18 @@ export class MoveDesk {
     return result
   }
 
+  /** Only how it ended stays of a move. */
+  #close(move: string, how: typeof OPENED | typeof CANCELLED): void {
+    this.#forget(move)
+    writeFileSync(join(this.#folder(move), how), '', { mode: 0o600 })
+  }
+
   #forget(move: string): void {
     rmSync(this.#folder(move), { recursive: true, force: true })
   }
 
   #folder(move: string): string {
-    if (!/^[a-z0-9][a-z0-9-]{0,63}$/.test(move)) throw fleetError('move-failed', 'That is no move.')
+    if (!MOVE.test(move)) throw fleetError('move-failed', 'That is no move.')
     const folder = join(this.#options.folder, move)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     return folder
@@ -214,3 +239,4 @@ export class MoveDesk {
 const PIECE_BYTES = 512 * 1024
 const MAX_PARCEL = 16 * 1024 * 1024 * 1024
 const CANCELLED = 'cancelled'
+const OPENED = 'opened'

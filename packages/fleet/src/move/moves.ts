@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { isCodedError } from '@chirality/core'
 import { z } from 'zod'
 import { write } from '../engine/fleet-files.ts'
 import type { Link } from '../engine/link.ts'
@@ -20,6 +19,8 @@ export interface MovesOptions {
 const note = z.object({ move: z.string(), session: z.string(), from: z.string(), to: z.string() })
 type Note = z.infer<typeof note>
 
+const cancelled = z.object({ isHere: z.boolean() })
+
 export interface Moved {
   session: string
   from: string
@@ -34,6 +35,7 @@ export interface Moved {
 export class Moves {
   readonly #options: MovesOptions
   readonly #running = new Set<string>()
+  #nextTry = 0
 
   constructor(options: MovesOptions) {
     this.#options = options
@@ -44,10 +46,21 @@ export class Moves {
     if (this.#running.has(session)) throw fleetError('move-failed', 'This session is being moved already.')
     this.#running.add(session)
     try {
+      // A move that was cut short comes first: its note says which machine may have the session.
+      const begun = this.#notes().find(one => one.session === session)
+      if (begun !== undefined && (await this.#settle(begun)))
+        return { session, from: begun.from, to: begun.to }
       return await this.#move(session, from, to)
     } finally {
       this.#running.delete(session)
     }
+  }
+
+  /** Now and then, beside everything else: a machine that does not answer takes its time. */
+  finishSoon(): void {
+    if (performance.now() < this.#nextTry) return
+    this.#nextTry = performance.now() + AGAIN_MS
+    void this.finish()
   }
 
   /** What a hub that was killed began. A machine that is away now is asked again with the next call. */
@@ -57,8 +70,8 @@ export class Moves {
       this.#running.add(begun.session)
       try {
         await this.#settle(begun)
-      } catch (error) {
-        if (!isCodedError(error)) throw error
+      } catch {
+        // A machine is away, or answers nonsense: the note stays.
       } finally {
         this.#running.delete(begun.session)
       }
@@ -69,7 +82,7 @@ export class Moves {
     const about = (await this.#ask(from, { step: 'about', session })) as AboutSession
     this.#requireReady(to, about.harness)
     const { roots, prefix, projectRoot: path } = about
-    const place = (await this.#ask(to, { step: 'place', roots, prefix, path })) as {
+    const place = (await this.#ask(to, { step: 'place', session, roots, prefix, path })) as {
       project: string
       commits: string[]
     }
@@ -134,7 +147,7 @@ export class Moves {
   /** Brings a move that was cut short to an end. True if the session is on the new machine. */
   async #settle(begun: Note): Promise<boolean> {
     const { session, from, to, move } = begun
-    const { isHere } = (await this.#ask(to, { step: 'cancel', move, session })) as { isHere: boolean }
+    const { isHere } = cancelled.parse(await this.#ask(to, { step: 'cancel', move, session }))
     if (isHere) {
       await this.#handOver(begun)
       return true
@@ -153,8 +166,11 @@ export class Moves {
     try {
       const names = readdirSync(this.#options.folder).filter(name => name.endsWith('.json'))
       return names.flatMap(name => {
-        const parsed = note.safeParse(JSON.parse(readFileSync(join(this.#options.folder, name), 'utf8')))
-        return parsed.success ? [parsed.data] : []
+        try {
+          return [note.parse(JSON.parse(readFileSync(join(this.#options.folder, name), 'utf8')))]
+        } catch {
+          return []
+        }
       })
     } catch {
       return []
@@ -165,3 +181,5 @@ export class Moves {
     return join(this.#options.folder, `${session}.json`)
   }
 }
+
+const AGAIN_MS = 10_000

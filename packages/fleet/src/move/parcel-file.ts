@@ -5,10 +5,13 @@ import type { Parcel } from '@chirality/sessions'
 import { z } from 'zod'
 import { fleetError } from '../fleet-error.ts'
 
+/** The id of a move is a part of paths and refs. */
+export const MOVE = /^[a-z0-9][a-z0-9-]{0,63}$/
+
 /** The first line of a parcel: everything that is small, and the lengths of what follows. */
 const header = z.object({
   version: z.literal(1),
-  move: z.object({ id: z.string(), from: z.string(), to: z.string() }),
+  move: z.object({ id: z.string().regex(MOVE), from: z.string().max(100), to: z.string().max(100) }),
   session: z.looseObject({ id: z.string() }),
   work: z.object({
     head: z.string().regex(/^[0-9a-f]{40,64}$/),
@@ -24,13 +27,15 @@ const header = z.object({
   }),
   queue: z.looseObject({ messages: z.array(z.unknown()) }),
   notes: z.array(z.string()),
-  parts: z.array(
-    z.object({
-      kind: z.enum(['log', 'bundle', 'conversation']),
-      name: z.string(),
-      bytes: z.number().int().min(0),
-    }),
-  ),
+  parts: z
+    .array(
+      z.object({
+        kind: z.enum(['log', 'bundle', 'conversation']),
+        name: z.string(),
+        bytes: z.number().int().min(0),
+      }),
+    )
+    .max(1000),
 })
 
 /** Writes a session that is on its way as one file. */
@@ -78,6 +83,12 @@ export function readParcel(file: string, folder: string): Parcel {
   const { move, session, work, queue, notes, parts } = parsed.data
   const total = parts.reduce((sum, { bytes }) => sum + bytes, first.length)
   if (total !== statSync(file).size) throw damaged()
+  // They are read into memory; the other machine may say anything.
+  const conversationBytes = parts.reduce(
+    (sum, { kind, bytes }) => sum + (kind === 'conversation' ? bytes : 0),
+    0,
+  )
+  if (conversationBytes > MAX_CONVERSATION) throw damaged()
   const log = join(folder, 'log.ndjson')
   const bundle = join(folder, 'work.bundle')
   writeFileSync(log, '', { mode: 0o600 })
@@ -156,4 +167,5 @@ function damaged() {
 }
 
 const PIECE = 1024 * 1024
+const MAX_CONVERSATION = 256 * 1024 * 1024
 const MAX_HEADER = 64 * 1024 * 1024

@@ -44,16 +44,22 @@ export async function writeConversation(
   }
   if (files.length === 0) return
   const folder = await keeper.folder(place)
-  for (const { name, content } of files) await writeFileWhole(path.join(folder, name), content)
+  for (const { name, content } of files) {
+    const file = path.join(folder, name)
+    // A conversation that this one was forked from may belong to another session here.
+    const isOwn = name.includes(place.nativeSessionId)
+    if (isOwn || !(await stat(file).catch(() => undefined))) await writeFileWhole(file, content)
+  }
 }
 
-/** Whole or not at all. What is there stays, unless the new content is the same and more. */
+/** Whole or not at all. What is there and goes on with the content stays; what says something else is kept under another name. */
 async function writeFileWhole(file: string, content: Uint8Array): Promise<void> {
   const known = await readFile(file).catch((error: unknown) => {
     if (errnoOf(error) === 'ENOENT') return undefined
     throw error
   })
-  if (known?.equals(content)) return
+  // The same or less: this machine went on with it.
+  if (known?.subarray(0, content.length).equals(content)) return
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 })
   const temporary = `${file}.${randomUUID()}.tmp`
   try {

@@ -149,7 +149,10 @@ class StatusChanges {
       }),
       fleet?.onChange(sessionId => {
         const remote = remoteSession(fleet, sessionId)
-        if (remote === undefined) {
+        const own = remote === undefined ? host.openSession(sessionId) : undefined
+        // It came to this machine.
+        if (own !== undefined) this.#changed.set(sessionId, own.status)
+        else if (remote === undefined) {
           this.#changed.delete(sessionId)
           this.#removed.add(sessionId)
         } else {

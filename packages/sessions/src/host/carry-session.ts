@@ -72,8 +72,13 @@ export async function receiveSession(
   const id = requireSessionId(sent.id)
   const known = await store.get(id)
   if (known !== undefined && known.worktree === move.id) return known
-  if (known !== undefined)
+  // Only the log of it was written before a crash: what was made of it knows nothing of its worktree.
+  const isHalf = known?.worktree === null && (await worktrees.find(move.id)) !== undefined
+  if (known !== undefined && !isHalf)
     throw new StorageError('unsafe', projectRoot, `This machine has a session ${id} already.`)
+  // What a machine sends is read as a file of a clone is: nothing in it is believed that could do harm.
+  const parsed = parseSession(formatSession(sent), { id, projectRoot })
+  if (parsed === undefined) throw new StorageError('unsafe', projectRoot, 'The session that came is damaged.')
   const worktree = await worktrees.receive({
     ...{ projectRoot, title: sent.title ?? 'work', id: move.id, work, bundle },
   })
@@ -83,9 +88,6 @@ export async function receiveSession(
   if (claudeSessionId !== null && conversation.length > 0)
     await agent?.placeConversation?.({ nativeSessionId: claudeSessionId, cwd, projectRoot }, conversation)
   const hasConversation = conversation.length > 0 && agent?.placeConversation !== undefined
-  // What a machine sends is read as a file of a clone is: nothing in it is believed that could do harm.
-  const parsed = parseSession(formatSession(sent), { id, projectRoot })
-  if (parsed === undefined) throw new StorageError('unsafe', projectRoot, 'The session that came is damaged.')
   const session: StoredSession = { ...parsed, worktree: worktree.id }
   await writeLog(parcel, projectRoot, missingOf(parcel, worktree.folder, hasConversation))
   await new QueueFile(projectRoot, id).write({

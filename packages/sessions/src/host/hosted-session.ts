@@ -127,6 +127,7 @@ export class HostedSession implements LiveSession {
   }
 
   async tellAgent({ note, shown }: AgentNote): Promise<void> {
+    this.#project.leaving.require(this.id)
     await new AgentNotes(this.#view.session.projectRoot, this.id).add(note)
     this.log.append(told(this.id, shown), { turnId: null })
   }
@@ -189,6 +190,7 @@ export class HostedSession implements LiveSession {
   }
 
   async #choose(chosen: Parameters<SessionStore['choose']>[1]): Promise<StoredSession> {
+    this.#project.leaving.require(this.id)
     const { settings, mode, shelf } = this.#view.session
     // The view is changed first: a turn that ends meanwhile stores the view's state.
     this.#view.replace(chosen)
@@ -207,6 +209,7 @@ export class HostedSession implements LiveSession {
   }
 
   async rename(title: string): Promise<StoredSession> {
+    this.#project.leaving.require(this.id)
     const session = await this.#project.store.rename(this.id, title)
     this.#view.replace({ title: session.title })
     return session
@@ -280,6 +283,7 @@ export class HostedSession implements LiveSession {
   }
 
   async #enqueue(message: string, request: TurnRequest, place: 'first' | 'last'): Promise<QueuedTurn> {
+    this.#project.leaving.require(this.id)
     return this.#queued(await this.queue.add(message, request, place))
   }
 

@@ -201,7 +201,7 @@ export class SessionHost {
       return await packSession(this.#context, await this.store.resume(id), { ...options, move })
     } catch (error) {
       // Another machine may have got what was packed before.
-      if (before === undefined) leaving.clear(id)
+      if (before === undefined) this.keepSession(id, move.id)
       throw error
     }
   }
@@ -216,15 +216,21 @@ export class SessionHost {
     return session
   }
 
-  /** Another machine has the session now. Nothing of it is deleted here: see `SessionStore.leave`. */
-  async leaveSession(id: string): Promise<void> {
-    const move = this.#context.leaving.get(id)
+  /**
+   * Another machine has the session now, by this move. Nothing of it is deleted here: see `SessionStore.leave`. A
+   * worktree stays, too, because it may have files that git ignores. False if it had left already.
+   */
+  async leaveSession(id: string, move: string): Promise<boolean> {
+    const { leaving } = this.#context
     const session = await this.store.get(id)
-    if (move === undefined || session === undefined) return
-    await this.store.leave(id, `${id}-${move.id}`)
-    this.#context.leaving.clear(id)
-    if (session.worktree !== null && !(await this.#isUsed(session.worktree, session.projectRoot)))
-      await this.worktrees.remove(session.worktree)
+    // It came back by another move meanwhile.
+    if (session === undefined || session.worktree === move) return false
+    const left = leaving.get(id)
+    if (left?.id !== move)
+      throw startError('busy', 'This session is not being moved by this move. Look at both machines.')
+    await this.store.leave(id, `${id}-${move}`)
+    leaving.clear(id)
+    return true
   }
 
   /** The move is given up: its target has nothing. */

@@ -115,7 +115,7 @@ test.each(AGENTS)(
     await arrive()
     // The answer of the other machine was lost: it is asked again.
     const arrived = await two.receiveSession(there, parcel)
-    await one.leaveSession(id)
+    await one.leaveSession(id, 'move-a')
     expect(await one.store.get(id)).toBeUndefined()
     expect(arrived).toMatchObject({ id, title: before.title, costUsd: before.costUsd, turnCount: 1 })
 
@@ -137,7 +137,7 @@ test.each(AGENTS)(
     writeFileSync(join(folder, 'bird.txt'), 'pelican\n')
     const back = await move(id, two, one, { root: world.project, name: 'b' })
     await back.arrive()
-    await two.leaveSession(id)
+    await two.leaveSession(id, 'move-b')
     const home = await one.session(id)
     expect(readFileSync(join(home.status.worktree?.folder ?? '', 'bird.txt'), 'utf8')).toBe('pelican\n')
     expect(readFileSync(join(world.project, 'bird.txt'), 'utf8')).toBe('heron\n')

@@ -3,6 +3,7 @@ import { constants } from 'node:fs'
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { ensurePrivateDirectory, errnoOf, readProcess } from '@chirality/runner'
+import { workspaceError } from '../workspace-error.ts'
 
 /** A worktree that Chirality made. The record outlives the worktree as long as work of it is kept. */
 export interface Worktree {
@@ -135,6 +136,12 @@ export class WorktreeRecords {
 const MAX_BYTES = 64 * 1024
 
 const ID = /^[a-z0-9][a-z0-9-]{0,63}$/
+
+/** An id becomes a part of paths and refs. */
+export function requireId(id: string): void {
+  if (!ID.test(id))
+    throw workspaceError('worktree-refused', `${JSON.stringify(id.slice(0, 80))} is no id of a worktree.`)
+}
 const COMMIT = /^[0-9a-f]{40,64}$/
 
 // Checked by hand: every command that opens a project reads records, and loading a schema library would cost it more than all

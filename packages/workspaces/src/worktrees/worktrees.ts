@@ -12,6 +12,7 @@ import { CHECKOUT_TIMEOUT_MS, forgetKept, keepBranch, keepWork, restoreFiles } f
 import {
   isAtWork,
   type KeptWork,
+  requireId,
   type SetupRecord,
   type Worktree,
   WorktreeRecords,
@@ -137,6 +138,7 @@ export class Worktrees {
    * work is kept from the moment that its commits are here, whatever happens to the folder.
    */
   async receive(received: ReceivedWork): Promise<Worktree> {
+    requireId(received.id)
     if ((await this.find(received.id)) === undefined)
       await this.#records.write(await takeWork(received, this.#records.folder))
     return this.restore(received.id)

@@ -87,7 +87,13 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
 
   // Until it is known what is installed the agent that stands there may be one that cannot work.
   const isChosen = form.harness !== '' || !isPending
-  const canStart = !busy && root !== '' && harness !== undefined && isChosen && !where?.waits
+  const canStart =
+    !busy &&
+    root !== '' &&
+    harness !== undefined &&
+    isChosen &&
+    !where?.waits &&
+    (wanted === '' || where !== undefined)
 
   // The page is there before the dialog goes: what is typed next is for its field, and no shortcut.
   const show = async (sessionId: string) => {

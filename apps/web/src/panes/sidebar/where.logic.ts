@@ -38,7 +38,8 @@ export function whereOf(placement: Placement | null | undefined, wanted = ''): W
     offer === undefined || offer.isThis || offer.project === null
       ? undefined
       : { machine: offer.machine, project: offer.project }
-  const waits = isAny && best === null
+  const isHere = chosen === '' || offer?.isThis === true
+  const waits = (isAny && best === null) || (!isHere && elsewhere === undefined)
   const hint = isAny ? (best === null ? why : `${best}: ${why}`) : (elsewhere?.project ?? '')
   return { value: wanted, options, hint, waits, ...(elsewhere ? { elsewhere } : {}) }
 }
