@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { HarnessTurnOpts, UIEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { collect, collectAnd, expectOneEnd, ofType, statuses } from './support/events.ts'
@@ -145,8 +146,12 @@ describe('an app-server that', () => {
       asked.push(toolName)
       return { behavior: 'allow' }
     }
-    const { harness, session, events } = start('asks-late', {}, { decide })
-    const first = await collect(events)
+    const binaryPath = world.fake('fake-codex', 'asks-late')
+    const harness = world.harness({ binaryPath })
+    const session = world.session()
+    const first = await collect(harness.startTurn(session, 'Hi', { decide }))
+    // What is asked may come a moment after the end: the next turn begins when it is answered.
+    await expect.poll(() => existsSync(`${binaryPath}.answered`), { timeout: 30_000 }).toBe(true)
     session.claudeSessionId = ofType(first, 'session:init')[0]?.claudeSessionId ?? null
     const second = await collect(harness.startTurn(session, 'Again', { decide }))
     expect(ofType(second, 'chat:complete')[0]?.text).toContain('-32000')

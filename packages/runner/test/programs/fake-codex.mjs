@@ -62,6 +62,7 @@ function answer(message) {
   }
   if (id === 'late') {
     late = message
+    appendFileSync(`${process.env.FAKE_AGENT}.answered`, 'yes')
     return onLate?.()
   }
   if (id !== undefined)
