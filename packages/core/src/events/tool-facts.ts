@@ -63,6 +63,8 @@ export interface Question {
   header: string | null
   options: QuestionOption[]
   multiSelect: boolean
+  /** The agent takes nothing but its options. */
+  onlyOptions?: boolean
 }
 
 export interface QuestionOption {

@@ -212,6 +212,7 @@ function readQuestions(input: JsonObject): Question[] {
         header: asString(asked.header) ?? null,
         options: asArray(asked.options).flatMap(readOption),
         multiSelect: asked.multiSelect === true,
+        ...(asked.onlyOptions === true ? { onlyOptions: true } : {}),
       },
     ]
   })

@@ -48,6 +48,7 @@ const question = z.strictObject({
   header: text.nullable(),
   options: z.array(z.strictObject({ label: text, description: text.nullable() })),
   multiSelect: flag,
+  onlyOptions: flag.optional().describe('The agent takes nothing but its options.'),
 }) satisfies z.ZodType<Question>
 
 const facts = z

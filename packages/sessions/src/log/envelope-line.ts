@@ -219,7 +219,9 @@ const edits = listOf({
 })
 const todos = listOf({ text, state: text })
 const options = listOf({ label: text, description: orNull(text) })
-const questions = listOf({ name: text, header: orNull(text), options, multiSelect: boolean })
+const questions = listOf({
+  ...{ name: text, header: orNull(text), options, multiSelect: boolean, onlyOptions: orMissing(boolean) },
+})
 const facts: Check = value =>
   object(value) &&
   hasFields(value as object, {

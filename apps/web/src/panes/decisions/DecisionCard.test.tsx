@@ -109,6 +109,15 @@ test('a question is answered when an option is chosen', () => {
   ])
 })
 
+test('own words are offered for a question unless its agent takes only its options', () => {
+  const question = { question: 'Which colour?', options: [{ label: 'Red' }] }
+  const free = card({ kind: 'question', input: { questions: [question] } })
+  expect(free.page.textContent).toContain('Or in your own words')
+  const bound = card({ kind: 'question', input: { questions: [{ ...question, onlyOptions: true }] } })
+  expect(bound.page.querySelectorAll('input[type=radio]')).toHaveLength(1)
+  expect(bound.page.textContent).not.toContain('Or in your own words')
+})
+
 test('a plan is taken, or dropped with the turn', () => {
   const { page, answers } = card({ kind: 'plan', input: { plan: '1. Read\n2. Write' } })
   expect(page.querySelectorAll('li')).toHaveLength(2)

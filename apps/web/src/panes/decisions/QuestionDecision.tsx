@@ -100,19 +100,21 @@ function QuestionFields(props: { question: Question; given: Given; onChange(give
           </span>
         </label>
       ))}
-      <Field label={question.options.length > 0 ? 'Or in your own words' : 'Your answer'}>
-        {id => (
-          <input
-            id={id}
-            className="input"
-            value={given.other}
-            onChange={event => {
-              const other = event.target.value
-              onChange({ chosen: question.multiSelect || other === '' ? given.chosen : [], other })
-            }}
-          />
-        )}
-      </Field>
+      {question.onlyOptions ? null : (
+        <Field label={question.options.length > 0 ? 'Or in your own words' : 'Your answer'}>
+          {id => (
+            <input
+              id={id}
+              className="input"
+              value={given.other}
+              onChange={event => {
+                const other = event.target.value
+                onChange({ chosen: question.multiSelect || other === '' ? given.chosen : [], other })
+              }}
+            />
+          )}
+        </Field>
+      )}
     </fieldset>
   )
 }

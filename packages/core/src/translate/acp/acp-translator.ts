@@ -290,7 +290,8 @@ class AcpReader implements AcpTranslator {
     const { name, input, facts } = canonicalCall(call)
     const { sessionId } = this
     const names = choices(params)
-    const asked = names ? { ...input, questions: [{ question: call.title, options: names }] } : input
+    const question = { question: call.title, options: names, onlyOptions: true }
+    const asked = names ? { ...input, questions: [question] } : input
     const request: PermissionRequestEvent = present({
       type: 'permission:request' as const,
       sessionId,

@@ -26,9 +26,11 @@ export function formRequest(
   if (!fields) return undefined
   const toolName = 'elicitation'
   const input = {
-    questions: fields.map(({ question, header, options, multiSelect }) =>
-      present({ question, header, options: options.map(({ label }) => ({ label })), multiSelect }),
-    ),
+    questions: fields.map(({ question, header, options, multiSelect }) => {
+      const labels = options.map(({ label }) => ({ label }))
+      const onlyOptions = hasChoices(options) ? true : undefined
+      return present({ question, header, options: labels, multiSelect, onlyOptions })
+    }),
   }
   const facts = toolFacts(toolName, input)
   return present({ kind: 'question' as const, toolName, input, facts, reason: asText(params.message) })
@@ -53,17 +55,31 @@ export function elicitationContent(params: JsonObject, answers: JsonObject): Jso
 }
 
 function fieldValue({ type, options, multiSelect }: FormField, said: string): unknown {
-  const optionOf = (text: string) => options.find(({ label }) => label === text)?.value
-  if (multiSelect) {
-    const values = said.split(', ').map(optionOf)
-    return values.includes(undefined) ? undefined : values
-  }
+  if (multiSelect) return chosenValues(options, said)
+  if (hasChoices(options)) return options.find(({ label }) => label === said)?.value
   if (type === 'number' || type === 'integer') {
     const value = Number(said)
     return Number.isFinite(value) && (type === 'number' || Number.isInteger(value)) ? value : undefined
   }
-  const choices = options.filter(({ label }) => label !== LEAVE_EMPTY)
-  return choices.length > 0 ? optionOf(said) : said
+  return said
+}
+
+/** Several labels are one text with commas between them. A label may have commas itself, so the longest one that fits is taken. */
+function chosenValues(options: FormField['options'], said: string): unknown[] | undefined {
+  const longestFirst = [...options].sort((a, b) => b.label.length - a.label.length)
+  const values: unknown[] = []
+  for (let rest = said; rest !== ''; ) {
+    const chosen = longestFirst.find(({ label }) => rest === label || rest.startsWith(`${label}, `))
+    if (chosen?.value === undefined) return undefined
+    values.push(chosen.value)
+    rest = rest.slice(chosen.label.length + 2)
+  }
+  return values
+}
+
+/** There is more to choose than to leave the field empty. */
+function hasChoices(options: FormField['options']): boolean {
+  return options.some(({ value }) => value !== undefined)
 }
 
 function formFields(params: JsonObject): FormField[] | undefined {
