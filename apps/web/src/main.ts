@@ -9,4 +9,12 @@ const result = signIn().then(result => ({
   result,
   connection: result.kind === 'signed-in' ? new Connection(result) : null,
 }))
-void import('./app/Start.tsx').then(async ({ start }) => start(await result))
+void import('./app/Start.tsx')
+  .then(async ({ start }) => start(await result))
+  .catch((error: unknown) => {
+    const root = document.getElementById('root')
+    if (root)
+      root.textContent =
+        'The dashboard could not be loaded. Load the page again. Your agents work on, and nothing is lost.'
+    throw error
+  })

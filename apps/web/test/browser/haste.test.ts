@@ -46,6 +46,17 @@ test('what a page shows is asked for while the code that draws it is still on it
   await close()
 })
 
+test('a page whose code does not come says so', async () => {
+  const { page, close } = await dashboard.open({
+    ...{ path: '/s/s1', serviceWorkers: 'block' },
+    scene: canned => canned.add({ lastTurn: 'completed' }),
+  })
+  await page.route(/\/start-[^/]*\.js/, route => route.abort())
+  await page.reload({ waitUntil: 'commit' })
+  await page.getByText('The dashboard could not be loaded. Load the page again.').waitFor()
+  await close()
+})
+
 test('what is written while a message is on its way stays, and is sent after it', async () => {
   const { page, api, complaints, close } = await dashboard.open({
     path: '/s/s1',

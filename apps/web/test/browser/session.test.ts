@@ -380,8 +380,11 @@ test('the status bar says that a version was never tested, and leads to a trial 
       for (const [sessionId, version] of [
         ['new', '2.1.400'],
         ['tried', '2.1.325'],
+        ['elsewhere', '2.1.401'],
       ] as const) {
-        canned.add({ sessionId, title: `Session ${sessionId}`, lastTurn: 'completed' })
+        const machine =
+          sessionId === 'elsewhere' ? { machine: { name: 'forge', state: 'here' as const } } : {}
+        canned.add({ sessionId, title: `Session ${sessionId}`, lastTurn: 'completed', ...machine })
         canned.push(sessionId, [
           { type: 'turn:start', message: 'go' },
           {
@@ -403,6 +406,10 @@ test('the status bar says that a version was never tested, and leads to a trial 
   expect(await axeViolations(page)).toEqual([])
   await page.getByRole('link', { name: /Session tried/ }).click()
   await bar.getByText('Claude Code 2.1.325').waitFor()
+  expect(await mark.count()).toBe(0)
+  // The trials are those of this machine.
+  await page.getByRole('link', { name: /Session elsewhere/ }).click()
+  await bar.getByText('Claude Code 2.1.401').waitFor()
   expect(await mark.count()).toBe(0)
   await page.getByRole('link', { name: /Session new/ }).click()
   await mark.press('Enter')

@@ -30,7 +30,7 @@ export function SessionFacts({ sessionId }: { sessionId: string }) {
       <span className="status-bar__item">
         {label}
         {agent.version ? ` ${agent.version}` : ''}
-        {agent.version ? <NeverTested harness={harness} version={agent.version} /> : null}
+        {agent.version && !status?.machine ? <NeverTested harness={harness} version={agent.version} /> : null}
         {driftCount > 0 ? (
           <span className="status-bar__drift" title="Events that this version does not know; see Raw">
             {`drift ${driftCount}`}
@@ -52,14 +52,15 @@ function NeverTested({ harness, version }: { harness: string | null; version: st
   const info = useHarness(harness)
   const support = versionSupport(version, info?.versions)
   const isUnknown = support === 'newer' || support === 'untested'
-  const { data, isPending } = useQuery({
+  const { data } = useQuery({
     queryKey: ['agent-trials'],
     queryFn: () => api.agentTrials(),
     enabled: isUnknown,
     retry: false,
   })
-  if (!isUnknown || isPending || !info?.versions) return null
-  if (data?.reports.some(report => report.harness === harness && report.version === version)) return null
+  // Without the trials of this machine nobody knows whether it was tested.
+  if (!isUnknown || !data || !info?.versions) return null
+  if (data.reports.some(report => report.harness === harness && report.version === version)) return null
   return (
     <Link
       className="status-bar__untested"
