@@ -9,6 +9,7 @@ import type { StopOptions, StopReport } from '../process/stop/stop.ts'
 import { HarnessLog } from '../turn/harness-log.ts'
 import type { KeptAgent } from '../turn/kept-agents.ts'
 import type { AgentName, TurnConfig } from '../turn/turn-program.ts'
+import { withoutSecrets } from './sent-message.ts'
 
 export interface AcpAgentOptions {
   agent: AgentName
@@ -99,7 +100,7 @@ export class AcpAgent implements KeptAgent {
           if (id === this.#promptId) this.#deliver(source)
           else this.#position = source.offset + source.bytes + 1
         },
-        onSent: message => spool.noteSent(JSON.stringify(message, withoutValues)),
+        onSent: message => spool.noteSent(JSON.stringify(message, withoutSecrets)),
         onNoise: text => this.#keepNoise(text.slice(0, MAX_LOG_CHARS)),
         ready: () => (this.#waitingBytes > MAX_WAITING_BYTES ? this.#taken.wait() : undefined),
       },
@@ -180,8 +181,8 @@ export class AcpAgent implements KeptAgent {
     this.#rpc.respond(id, result)
   }
 
-  respondError(id: RpcId, message: string): void {
-    this.#rpc.respondError(id, METHOD_NOT_FOUND, message)
+  respondError(id: RpcId, message: string, code = METHOD_NOT_FOUND): void {
+    this.#rpc.respondError(id, code, message)
   }
 
   /**
@@ -195,7 +196,7 @@ export class AcpAgent implements KeptAgent {
 
   /** The turn is over, or the messages are those of an earlier turn that a load repeats. */
   leave({ discard = false } = {}): void {
-    this.#listener = discard ? () => {} : null
+    this.#listener = discard ? message => this.#discard(message) : null
     this.#waitingBytes = 0
     this.#taken.notify()
   }
@@ -253,6 +254,11 @@ export class AcpAgent implements KeptAgent {
     return true
   }
 
+  #discard(message: AcpMessage): void {
+    if (message.request) this.respondError(message.request.id, NO_TURN)
+    this.taken(message)
+  }
+
   /** Kept also between turns. */
   #note(params: unknown): void {
     const update = asObject(asObject(params).update)
@@ -303,9 +309,11 @@ export function readSettings(settings: AcpSettings, said: Record<string, unknown
       return typeof id === 'string' ? [id] : []
     })
   if (typeof currentModeId === 'string') settings.mode = currentModeId
+  // The model with a method of its own is not among the options, and stays when these are told again.
+  const own = modelOption(said.models) ?? settings.options.find(({ id }) => id === null)
   if (Array.isArray(said.configOptions)) settings.options = said.configOptions.flatMap(readOption)
-  const model = modelOption(said.models)
-  if (model && !settings.options.some(({ category }) => category === 'model')) settings.options.push(model)
+  settings.options = settings.options.filter(({ id }) => id !== null)
+  if (own && !settings.options.some(({ category }) => category === 'model')) settings.options.push(own)
   const mode = settings.options.find(({ category }) => category === 'mode')
   if (mode && settings.modes.length === 0) settings.modes = mode.values.map(({ value }) => value)
   if (mode) settings.mode = mode.value
@@ -336,12 +344,6 @@ function modelOption(value: unknown): AcpOption | undefined {
       : []
   })
   return { id: null, category: 'model', value: String(currentModelId ?? ''), values }
-}
-
-/** Tool servers are opened with secrets in their variables and headers: the log has only the names. */
-function withoutValues(key: string, value: unknown): unknown {
-  if ((key !== 'env' && key !== 'headers') || !Array.isArray(value)) return value
-  return value.map(pair => ({ ...asObject(pair), value: '…' }))
 }
 
 function readHello(hello: Record<string, unknown>): AcpHello {

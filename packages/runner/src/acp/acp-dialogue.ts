@@ -98,9 +98,10 @@ export class AcpDialogue implements RpcDialogue {
     const content = await contentOf(agent, prompt)
     if (isOver()) return false
     const { facts, session } = this.#options
+    const patience = AbortSignal.timeout(STEERING_MS)
     const idle = { steering: { idleBehavior: 'promptRequired' } }
     const params = { sessionId: facts.conversation, prompt: content, _meta: idle }
-    const { outcome } = await agent.request('_session/steering', params).catch((error: unknown) => {
+    const { outcome } = await agent.request('_session/steering', params, patience).catch((error: unknown) => {
       if (error instanceof RpcError) return { outcome: 'failed' }
       throw error
     })
@@ -126,6 +127,11 @@ export class AcpDialogue implements RpcDialogue {
 
   refuse({ id, method }: RpcRequest): void {
     this.#agent.respond(id, cancelled(method))
+  }
+
+  /** The protocol wants an answer also to a request that the agent has taken back. */
+  withdrawn({ id }: RpcRequest): void {
+    this.#agent.respondError(id, 'The request was cancelled.', REQUEST_CANCELLED)
   }
 
   /** No file system, no terminal, and nothing that a person could not be shown. */
@@ -159,3 +165,7 @@ export class AcpDialogue implements RpcDialogue {
     return { error, code: 'process_crashed', reason: 'crashed' }
   }
 }
+
+/** Somebody waits for the outcome. A message that is not taken by then goes to the next turn. */
+const STEERING_MS = 10_000
+const REQUEST_CANCELLED = -32_800

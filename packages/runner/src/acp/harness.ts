@@ -349,11 +349,13 @@ async function* queryAcp(query: HarnessQuery, context: Context): AsyncGenerator<
   check(query, context)
   if (query.signal.aborted) return
   const served = await serveClientTools(query, context.agent.harnessId)
-  const launch = await launchOf(query, { sessionId: 'query', distinct: randomUUID() }, context)
-  const agent = await launch.start(query.signal)
   const waiting: AcpMessage[] = []
   let wake = () => {}
+  let started: AcpAgent | undefined
   try {
+    const launch = await launchOf(query, { sessionId: 'query', distinct: randomUUID() }, context)
+    const agent = await launch.start(query.signal)
+    started = agent
     const opened = await openConversation(agent, query, served.mcpServers, query.signal)
     yield { type: 'session_started', sessionId: opened.id }
     await applySettings(agent, query, context.spec.modes ?? {}, query.signal)
@@ -389,8 +391,8 @@ async function* queryAcp(query: HarnessQuery, context: Context): AsyncGenerator<
       code: 'process_crashed',
     }
   } finally {
-    await agent.stop({ interruptGraceMs: 0 })
-    await agent.ended
+    await started?.stop({ interruptGraceMs: 0 })
+    await started?.ended
     await served.stop()
   }
 }

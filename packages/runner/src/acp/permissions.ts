@@ -38,6 +38,8 @@ export async function ruleOf(
   const verdict = guard ? await askGuard(guard, call) : { effect: 'pass' as const }
   if (verdict.effect === 'deny') return denied(verdict)
   if (verdict.effect === 'ask') return undefined
+  // A form runs nothing, and a plan may depend on its answers.
+  if (query.permissionMode === 'plan' && kind === 'question' && toolName === 'elicitation') return undefined
   const mode = `permission mode ${query.permissionMode}`
   if (allowed.has(callKey(request))) return allow('allowed for this session')
   if (query.permissionMode === 'dontAsk' || query.permissionMode === 'plan') {
@@ -88,7 +90,7 @@ export function acpAnswer(
   const decision = possible(request, asked.decision)
   const isYes = decision.behavior === 'allow'
   const named = isYes ? chosenName(request, decision) : undefined
-  const byName = named === undefined ? undefined : options.find(({ name }) => name === named)
+  const byName = named === undefined ? undefined : options.find(given => nameOf(given) === named)
   const kinds = isYes ? ['allow_once', 'allow_always'] : ['reject_once', 'reject_always']
   const option = byName ?? kinds.flatMap(kind => options.filter(given => given.kind === kind))[0]
   if (isYes && decision.remember) allowed.add(callKey(request))
@@ -129,10 +131,20 @@ export function formAnswer(
 function possible(request: PermissionRequestEvent, decision: PermissionDecision): PermissionDecision {
   if (decision.behavior === 'deny' || decision.updatedInput === undefined) return decision
   const { answers: _answers, ...input } = decision.updatedInput
-  if (isDeepStrictEqual(input, request.input)) return decision
-  const message =
-    'This agent cannot run a changed input, so it was denied. Tell the agent what to do instead.'
-  return { behavior: 'deny', message }
+  if (!isDeepStrictEqual(input, request.input)) {
+    const message =
+      'This agent cannot run a changed input, so it was denied. Tell the agent what to do instead.'
+    return { behavior: 'deny', message }
+  }
+  const named = chosenName(request, decision)
+  if (named === undefined || asObjects(request.suggestions).some(option => nameOf(option) === named))
+    return decision
+  return { behavior: 'deny', message: `"${named}" is none of the agent's options, so it was denied.` }
+}
+
+/** The name that a person is shown. */
+function nameOf({ name, optionId }: Record<string, unknown>): string {
+  return asText(name) ?? String(optionId)
 }
 
 /** What a person chose of several options. */

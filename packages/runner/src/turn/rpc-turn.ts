@@ -46,6 +46,8 @@ export interface RpcDialogue {
   answer(request: RpcRequest, event: PermissionRequestEvent, asked: AskedDecision): RpcAnswer
   /** Refuses a request that nobody can answer any more. */
   refuse(request: RpcRequest): void
+  /** The agent has taken the request back. */
+  withdrawn?(request: RpcRequest): void
   /** Refuses a request that cannot be shown to a person. */
   refuseUnknown(request: RpcRequest): void
   /** No message of the turn comes any more: ends the work that goes on without it. */
@@ -225,7 +227,7 @@ export class RpcTurn implements Connection {
     const events = this.#dialogue.view.show(raw)
     this.#offset = offset
     this.#isOver ||= this.#dialogue.isLast(raw)
-    for (const event of events) if (event.type === 'permission:resolved') this.#asked.delete(event.requestId)
+    for (const event of events) if (event.type === 'permission:resolved') this.#withdraw(event.requestId)
     if (request) this.#note(request, events)
     return events.map(event => this.#withReason(event))
   }
@@ -235,6 +237,12 @@ export class RpcTurn implements Connection {
     if (!shown) this.#dialogue.refuseUnknown(request)
     else if (this.#isInterrupted && this.#dialogue.refusesOnInterrupt) this.#dialogue.refuse(request)
     else this.#asked.set(shown.requestId, request)
+  }
+
+  #withdraw(requestId: string): void {
+    const request = this.#asked.get(requestId)
+    this.#asked.delete(requestId)
+    if (request) this.#dialogue.withdrawn?.(request)
   }
 
   /** The agent reports that the turn was interrupted, but not why. */

@@ -7,6 +7,7 @@ import { acpHarness } from '../../src/acp/harness.ts'
 import { MARKER_VARIABLE } from '../../src/process/system/leftovers.ts'
 import { useArena } from '../cross-harness/arena.ts'
 import { ofType } from '../support/turns.ts'
+import { ECHO } from '../tool-server/support.ts'
 
 // An agent that a user configured may do anything. It harms nothing, and no turn hangs. The arena checks that no process is left.
 
@@ -73,17 +74,24 @@ test.each<[string, HarnessTurnOpts, string]>([
   expect(ofType(events, 'chat:complete')[0]?.text).toContain(option)
 })
 
-test('several ways to say yes are a question with the names of the agent', async () => {
-  const events = await turn('asks-many', {
-    permissionMode: 'default',
-    decide: async ({ input, facts }) => {
-      expect(facts?.questions?.[0]?.options.map(({ label }) => label)).toContain('As root')
-      return { behavior: 'allow', updatedInput: { ...input, answers: { 'touch x': 'As root' } } }
-    },
-  })
-  expect(ofType(events, 'permission:request')).toMatchObject([{ kind: 'question' }])
-  expect(ofType(events, 'chat:complete')[0]?.text).toContain('p_sudo')
-})
+test.each([
+  ['As root', 'p_sudo'],
+  ['Only in a copy', 'n_once'],
+])(
+  'several ways to say yes are a question with the names of the agent: %s takes %s',
+  async (answer, option) => {
+    const events = await turn('asks-many', {
+      permissionMode: 'default',
+      decide: async ({ input, facts }) => {
+        expect(facts?.questions?.[0]?.options.map(({ label }) => label)).toContain('As root')
+        expect(facts?.questions?.[0]?.onlyOptions).toBe(true)
+        return { behavior: 'allow', updatedInput: { ...input, answers: { 'touch x': answer } } }
+      },
+    })
+    expect(ofType(events, 'permission:request')).toMatchObject([{ kind: 'question' }])
+    expect(ofType(events, 'chat:complete')[0]?.text).toContain(option)
+  },
+)
 
 test.each<[string, Record<string, string>, string]>([
   [
@@ -102,17 +110,18 @@ test.each<[string, Record<string, string>, string]>([
     decide: async ({ input, facts, reason }) => {
       expect(reason).toBe('Where should it go?')
       expect(
-        facts?.questions?.map(({ name, options, multiSelect }) => [
+        facts?.questions?.map(({ name, options, multiSelect, onlyOptions }) => [
           name,
           options.map(({ label }) => label),
           multiSelect,
+          onlyOptions,
         ]),
       ).toEqual([
-        ['Place', ['Europe', 'America'], false],
-        ['How many?', [], false],
-        ['tags', ['a', 'b'], true],
-        ['again', ['Yes', 'No'], false],
-        ['note', ['Leave empty'], false],
+        ['Place', ['Europe', 'America'], false, true],
+        ['How many?', [], false, undefined],
+        ['tags', ['a', 'b'], true, true],
+        ['again', ['Yes', 'No'], false, true],
+        ['note', ['Leave empty'], false, undefined],
       ])
       return { behavior: 'allow', updatedInput: { ...input, answers } }
     },
@@ -132,10 +141,11 @@ test('a form that nobody fills in is declined, and a page elsewhere is not opene
   expect(ofType(elsewhere, 'chat:complete')[0]?.text).toContain('file: -32601')
 })
 
-test('a request that the agent takes back is not left open', async () => {
+test('a request that the agent takes back is not left open, and answered as cancelled', async () => {
   const decide = () => new Promise<never>(() => {})
   const events = await turn('withdraws', { permissionMode: 'default', decide })
   expect(ofType(events, 'permission:resolved')).toMatchObject([{ outcome: 'cancelled', by: 'agent' }])
+  expect(ofType(events, 'chat:complete')[0]?.text).toContain('error -32800')
   expect(ofType(events, 'turn:end')).toMatchObject([{ reason: 'completed' }])
 })
 
@@ -158,6 +168,14 @@ test('an agent that announces resume and lacks it is asked to load, and earlier 
   expect(ofType(first, 'session:complete')[0]?.costUsd).toBeUndefined()
   const second = await collect(harness, 'Again', {}, session)
   expect(ofType(second, 'session:complete')[0]?.costUsd).toBeCloseTo(0.1)
+})
+
+test('a load that repeats more than is kept unread, and asks meanwhile, ends, and nothing of it is told', async () => {
+  const session = arena.session({ claudeSessionId: 'one' })
+  const events = await collect(create('replays'), 'Hi', {}, session)
+  expect(session.claudeSessionId).toBe('one')
+  expect(ofType(events, 'permission:request')).toEqual([])
+  expect(ofType(events, 'chat:complete')).toMatchObject([{ text: 'Hello. ' }])
 })
 
 test('a model of an agent without options is set by its own method, and another one is refused', async () => {
@@ -188,7 +206,10 @@ test('a message goes into the running turn of an agent that takes it, and is tol
 
 test('what the agent is sent is kept beside what it says, without the secrets of tool servers', async () => {
   const mcpServers = {
-    tools: { type: 'stdio' as const, command: 'true', env: { TOKEN: 'sk-of-the-server' } },
+    tools: {
+      ...{ type: 'stdio' as const, command: 'true', args: ['--key', 'sk-of-the-server'] },
+      env: { TOKEN: 'sk-of-the-server' },
+    },
   }
   await turn('good', { mcpServers })
   const folder = path.join(arena.project, '.chirality', 'logs', 'acp-fake')
@@ -270,6 +291,19 @@ test('a command that is missing is named', async () => {
     message: expect.stringContaining('There is no program /nowhere/agent'),
   })
   expect(await harness.checkInstallStatus()).toMatchObject({ installed: false })
+})
+
+test('a query whose agent cannot be started leaves no tool server running', async () => {
+  const servers = () => process.getActiveResourcesInfo().filter(name => name === 'TCPServerWrap').length
+  const before = servers()
+  const spec = { capabilities: { supportsClientTools: true } }
+  const harness = create('good', { command: '/nowhere/agent', spec })
+  const query = harness.query({
+    ...{ prompt: 'Hi', cwd: arena.project, mode: 'workspace-write', clientTools: [ECHO] },
+    signal: new AbortController().signal,
+  })
+  await expect(query.next()).rejects.toMatchObject({ code: 'not_installed' })
+  await expect.poll(servers, { timeout: 20_000 }).toBe(before)
 })
 
 test.each(['dies-prompt', 'dies-text', 'dies-asking'])(

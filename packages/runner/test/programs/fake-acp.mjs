@@ -12,6 +12,7 @@ die('start')
 
 let buffer = ''
 let promptId
+let loadId
 let model = 'small'
 let cost = 0.9
 const MODELS = {
@@ -62,6 +63,7 @@ function hear(message) {
       return send({ id: promptId, result: { stopReason: 'end_turn' } })
     case 'session/load':
       if (behaviour === 'loads') return send({ id, result: {} })
+      if (behaviour === 'replays') return replay(id)
       return send({ id, error: { code: -32002, message: 'no such session' } })
     case 'session/cancel':
       if (behaviour !== 'deaf') send({ id: promptId, result: { stopReason: 'cancelled' } })
@@ -185,8 +187,7 @@ function prompt(id) {
           options: [{ optionId: 'yes', kind: 'allow_once', name: 'Yes' }],
         },
       })
-      send({ method: '$/cancel_request', params: { requestId: 'ask' } })
-      return done()
+      return send({ method: '$/cancel_request', params: { requestId: 'ask' } })
     case 'counts':
       for (const inputTokens of [100, 20])
         update({
@@ -217,9 +218,18 @@ function prompt(id) {
   }
 }
 
+// More than a client keeps unread, and a request whose answer the load waits for.
+function replay(id) {
+  for (let i = 0; i < 40; i += 1) text('x'.repeat(50_000))
+  loadId = id
+  send({ id: 'early', method: 'session/request_permission', params: { sessionId: 'one', options: [] } })
+}
+
 function answered({ id, result, error }) {
-  if (id === 'ask' && result?.action) text(JSON.stringify(result))
-  else if (id === 'ask') text(result?.outcome?.optionId ?? result?.outcome?.outcome ?? 'error')
+  if (id === 'early') return send({ id: loadId, result: {} })
+  if (id === 'ask' && error) text(`error ${error.code}`)
+  else if (id === 'ask' && result?.action) text(JSON.stringify(result))
+  else if (id === 'ask') text(result?.outcome?.optionId ?? result?.outcome?.outcome)
   if (id === 'f1') text(`file: ${error?.code} `)
   if (id === 't1') text(`terminal: ${error?.code}`)
   if (id !== 'f1' || behaviour === 'form-elsewhere')
