@@ -3,6 +3,7 @@ import type { SessionHarness } from '@chirality/core'
 import { PersonaManager } from '@chirality/personas'
 import { type HarnessRegistry, OwnAgents, type RunnerLogEntry } from '@chirality/runner'
 import { SessionHost, StorageError, sweepTemporaries, userDataFolder } from '@chirality/sessions'
+import { endPrograms } from '@chirality/workspaces'
 import { SignedInBrowsers } from './browsers/signed-in-browsers.ts'
 import { TurnChanges } from './changes/turn-changes.ts'
 import { HttpError } from './errors/call-error.ts'
@@ -196,6 +197,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const closed = Promise.all(doors.servers.map(server => new Promise(resolve => server.close(resolve))))
     sockets.close()
     push.close()
+    // A push that goes on would change the remote after the server said that it ended.
+    endPrograms()
     // Before the agents end: a run that ends with the server is not over.
     await schedules.close()
     const loopsOver = loops.close(agents)

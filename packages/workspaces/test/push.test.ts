@@ -15,7 +15,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { initRepository, type Repository } from '@chirality/fixtures'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { runProgram } from '../src/git/run-program.ts'
 import {
+  endPrograms,
   findRepository,
   forgeOf,
   type GitRepository,
@@ -79,9 +81,14 @@ describe('a push', () => {
     expect(plan.command.slice(0, 2)).toEqual(['git', 'push'])
     expect(refsOf(bare)).toBe(before)
     const late = commit('Not shown')
-    await expect(pushBranch(opened, { branch, commit: plan.commit })).rejects.toThrow('Look at it again')
+    await expect(pushBranch(opened, { branch, url: bare, commit: plan.commit })).rejects.toThrow(
+      'Look at it again',
+    )
     expect(refsOf(bare)).toBe(before)
-    expect(await pushBranch(opened, { branch, commit: late })).toMatchObject({ kind: 'new', commit: late })
+    expect(await pushBranch(opened, { branch, url: bare, commit: late })).toMatchObject({
+      kind: 'new',
+      commit: late,
+    })
     expect(refsOf(bare)).toContain(`refs/heads/${branch} ${late}`)
     expect(repository.run('rev-parse', '--abbrev-ref', `${branch}@{upstream}`).trim()).toBe(
       `origin/${branch}`,
@@ -91,9 +98,42 @@ describe('a push', () => {
     expect(await planPush(opened, { branch })).toMatchObject({ kind: 'forward', total: 1 })
   })
 
+  test('pushes the commit that was shown though the branch moves meanwhile, and not to another address', async () => {
+    const { url, commit: shown, command } = await planPush(opened, { branch })
+    expect(command.at(-1)).toBe(`${shown}:refs/heads/${branch}`)
+    // The branch gets a commit when git push begins.
+    const moved = commit('Not shown')
+    repository.run('update-ref', `refs/heads/${branch}`, shown)
+    const programs = path.join(folder, 'programs')
+    mkdirSync(programs)
+    const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim()
+    const move = `'${real}' -C '${repository.root}' update-ref 'refs/heads/${branch}' ${moved}`
+    const git = `#!/bin/sh\ncase " $* " in *' push --porcelain '*) ${move};; esac\nexec '${real}' "$@"\n`
+    writeFileSync(path.join(programs, 'git'), git, { mode: 0o755 })
+    vi.stubEnv('PATH', `${programs}:${process.env.PATH}`)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const before = refsOf(bare)
+    const elsewhere = pushBranch(opened, { branch, commit: shown, url: `${bare}-other` })
+    await expect(elsewhere).rejects.toThrow('The address of the remote changed. Look at it again.')
+    expect(refsOf(bare)).toBe(before)
+    await pushBranch(opened, { branch, commit: shown, url })
+    expect(repository.run('rev-parse', branch).trim()).toBe(moved)
+    expect(refsOf(bare)).toContain(`refs/heads/${branch} ${shown}`)
+  })
+
+  test('that ended without a word of the remote says that it is not known what came of it', async () => {
+    const { url, commit: shown } = await planPush(opened, { branch })
+    const hook = path.join(repository.root, '.git/hooks/pre-push')
+    mkdirSync(path.dirname(hook), { recursive: true })
+    writeFileSync(hook, '#!/bin/sh\nkill -9 $PPID\n', { mode: 0o755 })
+    await expect(pushBranch(opened, { branch, commit: shown, url, hooks: true })).rejects.toThrow(
+      'Whether it was pushed is not known',
+    )
+  })
+
   test('is refused with the reason: no remote, an unknown one, several, no commit, and a remote that moved on', async () => {
     const plan = await planPush(opened, { branch })
-    await pushBranch(opened, { branch, commit: plan.commit })
+    await pushBranch(opened, { branch, url: bare, commit: plan.commit })
     // Somebody else pushes meanwhile.
     const other = path.join(folder, 'other')
     execFileSync('git', ['clone', '-q', '-b', branch, bare, other])
@@ -104,7 +144,7 @@ describe('a push', () => {
     const mine = commit('Mine')
     const moved = 'origin has commits on chirality/work that are not here'
     await expect(planPush(opened, { branch })).rejects.toThrow(moved)
-    await expect(pushBranch(opened, { branch, commit: mine })).rejects.toThrow(moved)
+    await expect(pushBranch(opened, { branch, url: bare, commit: mine })).rejects.toThrow(moved)
     expect(refsOf(bare)).toBe(theirs)
     await expect(planPush(opened, { branch: 'none' })).rejects.toThrow('The branch none has no commit')
     await expect(planPush(opened, { branch, remote: 'no' })).rejects.toThrow('There is no remote no')
@@ -131,9 +171,9 @@ describe('a push', () => {
     execFileSync('git', ['-C', bare, 'config', 'core.alternateRefsCommand', program])
     const plan = await planPush(opened, { branch })
     expect(plan.hooks).toEqual(['pre-push'])
-    await pushBranch(opened, { branch, commit: plan.commit })
+    await pushBranch(opened, { branch, url: bare, commit: plan.commit })
     expect(wasRun()).toBe(false)
-    await pushBranch(opened, { branch, commit: commit('More'), hooks: true })
+    await pushBranch(opened, { branch, url: bare, commit: commit('More'), hooks: true })
     expect(wasRun()).toBe(true)
   })
 
@@ -187,13 +227,31 @@ describe('a push', () => {
   })
 })
 
+describe('a program', () => {
+  const options = { cwd: '/', env: { PATH: process.env.PATH ?? '' }, timeoutMs: 60_000 }
+
+  test('is over when it ends, though something that it started holds its output', {
+    timeout: 30_000,
+  }, async () => {
+    const end = await runProgram('sh', ['-c', 'setsid sleep 120 & echo $!; exit 3'], options)
+    process.kill(Number(end.stdout), 'SIGKILL')
+    expect(end).toMatchObject({ code: 3, stderr: '' })
+  })
+
+  test('ends with the server', { timeout: 30_000 }, async () => {
+    const end = runProgram('sh', ['-c', 'sleep 120'], options)
+    endPrograms()
+    expect(await end).toMatchObject({ code: 1 })
+  })
+})
+
 describe('a pull request', () => {
   // The arguments are those of the real gh: `gh pr create --help` of 2.23.
   test('is opened by the gh of the user, outside of the repository, with the text on its input', async () => {
     const programs = path.join(folder, 'programs')
     mkdirSync(programs)
     const record = path.join(folder, 'record')
-    const gh = `#!/bin/sh\n{ pwd; printf '%s\\n' "$@"; cat; } > '${record}'\necho https://github.com/o/shop/pull/7\n`
+    const gh = `#!/bin/sh\n{ pwd; printf '%s\\n' "$@"; cat; } > '${record}'\necho "$GH_ENTERPRISE_TOKEN" > '${record}.token'\necho https://github.com/o/shop/pull/7\n`
     const use = (text: string) => {
       writeFileSync(path.join(programs, 'gh'), text)
       chmodSync(path.join(programs, 'gh'), 0o755)
@@ -230,6 +288,16 @@ describe('a pull request', () => {
       ...['pr', 'create', '--repo', 'github.com/o/shop', '--head', branch, '--base', 'main'],
       ...['--title', '--title of $(it)', '--body-file', '-', 'Body', ''],
     ])
+    // The token of the user's own GitHub Enterprise, and a host that only looks like one.
+    vi.stubEnv('GH_ENTERPRISE_TOKEN', 'secret')
+    vi.stubEnv('GH_HOST', 'github.own.example')
+    for (const [host, token] of [
+      ['github.evil.example', ''],
+      ['github.own.example', 'secret'],
+    ] as const) {
+      await openPullRequest({ ...request, forge: { host, repository: 'o/shop' } })
+      expect(readFileSync(`${record}.token`, 'utf8').trim(), host).toBe(token)
+    }
     use('#!/bin/sh\necho "To get started with GitHub CLI, please run:  gh auth login" >&2\nexit 4\n')
     expect(await openPullRequest(request)).toEqual({
       kind: 'failed',

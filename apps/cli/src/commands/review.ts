@@ -190,7 +190,7 @@ export async function push(args: string[], output: Output): Promise<number> {
   }
   const request = plan.pullRequest.can && values.pr ? plan.pullRequest : undefined
   const pushed = await there.tell<Review['push']>('review.push', {
-    ...{ ...remote, commit: plan.commit, hooks: values.hooks ?? false },
+    ...{ ...remote, commit: plan.commit, url: plan.url, hooks: values.hooks ?? false },
     ...(request && {
       pullRequest: { title: values.title ?? request.title, body: request.body, draft: values.draft ?? false },
     }),

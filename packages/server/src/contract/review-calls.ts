@@ -73,7 +73,7 @@ const backPlan = z.strictObject({
 
 const pushPlan = z.strictObject({
   ...{ remotes: z.array(z.string()), remote: z.string(), branch: z.string() },
-  url: z.string().describe('Where the remote is, without a password.'),
+  url: z.string().describe('Where the remote is, without a password. Give it to `push`.'),
   base: z.string().nullable().describe('Null: the default branch there.'),
   commit: z.string().describe('The newest of the branch. Give it to `push`.'),
   kind: z.enum(['new', 'forward', 'up-to-date']).describe('What the remote has of the branch.'),
@@ -180,6 +180,7 @@ export const reviewCalls = {
         .string()
         .regex(/^[0-9a-f]{40,64}$/, 'must be a whole commit id')
         .describe('Of `pushPlan`.'),
+      url: z.string().min(1).max(4000).describe('Of `pushPlan`. Refused if the remote has another one now.'),
       hooks: z.boolean().optional().describe('Runs the hooks of the repository. Default: no.'),
       pullRequest: z
         .strictObject({

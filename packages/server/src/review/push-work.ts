@@ -47,18 +47,20 @@ export async function pushPlan(
 }
 
 export interface PushWorkInput extends PushInput {
+  /** Both as they were shown. */
   commit: string
+  url: string
   hooks?: boolean | undefined
   pullRequest?: { title: string; body: string; draft?: boolean | undefined } | undefined
 }
 
 /** Pushes the branch as it was shown, and opens a pull request if that was asked for. Never forces. */
 export async function pushWork(services: AppServices, input: PushWorkInput): Promise<PushResult> {
-  const { sessionId, remote, commit, hooks, pullRequest } = input
+  const { sessionId, remote, commit, url, hooks, pullRequest } = input
   return inRepository(services, sessionId, async ({ session, place: { repository }, branch, base }) => {
     // Before anything is sent.
-    const forge = pullRequest && (await requireForge(repository, { branch, base, remote }))
-    const pushed = await pushBranch(repository, { branch, remote, commit, hooks })
+    const forge = pullRequest && (await requireForge(url, branch, base))
+    const pushed = await pushBranch(repository, { branch, remote, commit, url, hooks })
     const opened =
       pullRequest && forge
         ? await openPullRequest({
@@ -108,11 +110,7 @@ async function checkedOut(repository: GitRepository): Promise<string> {
   return branch
 }
 
-async function requireForge(
-  repository: GitRepository,
-  { branch, base, remote }: { branch: string; base: string | null; remote?: string | undefined },
-): Promise<Forge> {
-  const { url } = await planPush(repository, { branch, remote })
+async function requireForge(url: string, branch: string, base: string | null): Promise<Forge> {
   const forge = await forgeFor(url, branch, base)
   if ('reason' in forge) throw callError('review-refused', `${forge.reason} Nothing was pushed.`)
   return forge

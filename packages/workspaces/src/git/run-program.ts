@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { workspaceError } from '../workspace-error.ts'
 
 export interface ProgramEnd {
@@ -22,6 +22,7 @@ export async function runProgram(
   { cwd, env, input = '', timeoutMs }: ProgramOptions,
 ): Promise<ProgramEnd> {
   const child = spawn(program, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'], detached: true })
+  running.add(child)
   child.stdin.on('error', () => {})
   child.stdin.end(input)
   const outputs = [child.stdout, child.stderr].map(stream => {
@@ -36,12 +37,19 @@ export async function runProgram(
   let isLate = false
   const timer = setTimeout(() => {
     isLate = true
-    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+    killGroup(child)
   }, timeoutMs)
+  let held: NodeJS.Timeout | undefined
   try {
     const code = await new Promise<number | null>((resolve, reject) => {
       child.once('error', reject)
       child.once('close', resolve)
+      // Something that it started may go on and hold its output, such as a daemon that keeps passwords.
+      child.once('exit', ended => {
+        clearTimeout(timer)
+        // What it wrote is read before an immediate.
+        held = setTimeout(() => setImmediate(() => resolve(ended)), HELD_MS)
+      })
     })
     const [stdout = '', stderr = ''] = outputs.map(text => text())
     return { code: isLate ? null : (code ?? 1), stdout, stderr }
@@ -49,7 +57,27 @@ export async function runProgram(
     throw workspaceError('git-missing', `${program} cannot be run. Install it.`, error)
   } finally {
     clearTimeout(timer)
+    clearTimeout(held)
+    running.delete(child)
+    child.stdout.destroy()
+    child.stderr.destroy()
   }
 }
 
+/** Kills all that still run in this process, with all that they started: they must not outlive a server that ends. */
+export function endPrograms(): void {
+  for (const child of running) killGroup(child)
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // All of it ended already.
+  }
+}
+
+const running = new Set<ChildProcess>()
+const HELD_MS = 1000
 const MAX_BYTES = 1024 * 1024

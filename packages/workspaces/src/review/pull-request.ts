@@ -56,7 +56,11 @@ export async function openPullRequest(request: PullRequest): Promise<OpenedPullR
   const folder = await mkdtemp(path.join(tmpdir(), 'chirality-pull-request-'))
   try {
     const [program = '', ...args] = pullRequestCommand(request)
-    const { env } = buildChildEnv({ source: processEnv(), allow: GH_VARIABLES })
+    const source = processEnv()
+    // gh sends the token of GitHub Enterprise to any host but GitHub's own, and the host is the repository's to say.
+    const isEnterprise = source.GH_HOST?.toLowerCase() === request.forge.host
+    const allow = isEnterprise ? [...GH_VARIABLES, ...ENTERPRISE_VARIABLES] : GH_VARIABLES
+    const { env } = buildChildEnv({ source, allow })
     const { code, stdout, stderr } = await runProgram(program, args, {
       cwd: folder,
       env: { ...env, GH_PROMPT_DISABLED: '1', GH_NO_UPDATE_NOTIFIER: '1', NO_COLOR: '1' },
@@ -73,13 +77,8 @@ export async function openPullRequest(request: PullRequest): Promise<OpenedPullR
 }
 
 /** Where gh finds the user's sign-in. */
-const GH_VARIABLES = [
-  'GH_TOKEN',
-  'GITHUB_TOKEN',
-  'GH_ENTERPRISE_TOKEN',
-  'GITHUB_ENTERPRISE_TOKEN',
-  'GH_CONFIG_DIR',
-]
+const GH_VARIABLES = ['GH_TOKEN', 'GITHUB_TOKEN', 'GH_CONFIG_DIR']
+const ENTERPRISE_VARIABLES = ['GH_ENTERPRISE_TOKEN', 'GITHUB_ENTERPRISE_TOKEN']
 const TIMEOUT_MS = 2 * 60_000
 const MAX_WORDS = 500
 

@@ -12,7 +12,7 @@ export interface PushPlan {
   /** Where that is, without a password. */
   url: string
   branch: string
-  /** The newest commit of the branch. `pushBranch()` pushes exactly this one. */
+  /** The newest commit of the branch, which is named in the command. */
   commit: string
   /** `new`: the remote does not have the branch yet. */
   kind: 'new' | 'forward' | 'up-to-date'
@@ -62,18 +62,31 @@ export async function planPush(repository: GitRepository, request: PushRequest):
   }
 }
 
-/** Never forces. Refused if the branch is not at `commit` any more, or the remote has commits that it does not have. */
+/**
+ * Pushes `commit` and no other, as the plan showed it, and never forces. Refused if the branch is not at it any more, if
+ * the remote has another address than `url`, or commits that the branch does not have.
+ */
 export async function pushBranch(
   repository: GitRepository,
-  { commit, ...request }: PushRequest & { commit: string },
+  { commit, url, ...request }: PushRequest & { commit: string; url: string },
 ): Promise<Pushed> {
   const target = await targetOf(repository, request)
+  if (withoutPassword(target.url) !== url)
+    throw refused('The address of the remote changed. Look at it again. Nothing was pushed.')
   if (target.commit !== commit)
     throw refused(
       `${target.branch} has other commits now than were shown. Look at it again. Nothing was pushed.`,
     )
   const { kind, said } = await push(repository, target, { ...request, isDry: false })
+  // It is pushed also where this fails.
+  await setUpstream(repository, target).catch(() => {})
   return { remote: target.remote, branch: target.branch, commit, kind, said }
+}
+
+/** `git push --set-upstream` does it only for the name of a branch, which may be at another commit by then. */
+async function setUpstream(repository: GitRepository, { branch, remote }: Target): Promise<void> {
+  await git(repository, ['config', `branch.${branch}.remote`, remote])
+  await git(repository, ['config', `branch.${branch}.merge`, `refs/heads/${branch}`])
 }
 
 export async function remotesOf(repository: GitRepository): Promise<string[]> {
@@ -187,20 +200,12 @@ function requireKnownKind(url: string): void {
 
 const KINDS = ['https', 'http', 'ssh', 'file']
 
-function pushArgs({ remote, url, branch }: Target, { hooks = false }: PushRequest): string[] {
+function pushArgs({ remote, url, branch, commit }: Target, { hooks = false }: PushRequest): string[] {
   const isFolder = url.startsWith('file://') || !(url.includes('://') || /^[^/]*:/.test(url))
-  const ref = `refs/heads/${branch}`
   return [
-    ...[
-      'push',
-      '--porcelain',
-      '--set-upstream',
-      '--no-follow-tags',
-      '--no-signed',
-      '--recurse-submodules=no',
-    ],
+    ...['push', '--porcelain', '--no-follow-tags', '--no-signed', '--recurse-submodules=no'],
     ...(isFolder && !hooks ? [`--receive-pack=${QUIET_RECEIVE}`] : []),
-    ...['--', remote, `${ref}:${ref}`],
+    ...['--', remote, `${commit}:refs/heads/${branch}`],
   ]
 }
 
@@ -225,13 +230,13 @@ async function push(
     env: { ...gitEnvironment(own), GIT_ALLOW_PROTOCOL: KINDS.join(':'), GIT_ASKPASS: '', SSH_ASKPASS: '' },
     timeoutMs: isDry ? DRY_TIMEOUT_MS : TIMEOUT_MS,
   })
-  return { kind: kindOf(end, target), said: remoteSaid(end.stderr) }
+  return { kind: kindOf(end, target, isDry), said: remoteSaid(end.stderr) }
 }
 
 const DRY_TIMEOUT_MS = 60_000
 const TIMEOUT_MS = 10 * 60_000
 
-function kindOf(end: ProgramEnd, { remote, branch }: Target): PushPlan['kind'] {
+function kindOf(end: ProgramEnd, { remote, branch }: Target, isDry: boolean): PushPlan['kind'] {
   const line = end.stdout.split('\n').find(one => one.includes(`:refs/heads/${branch}\t`)) ?? ''
   const flag = line[0]
   if (end.code === 0 && flag === '*') return 'new'
@@ -242,9 +247,12 @@ function kindOf(end: ProgramEnd, { remote, branch }: Target): PushPlan['kind'] {
       `${remote} has commits on ${branch} that are not here. Fetch and merge them with git, then push. Nothing was pushed.`,
     )
   const why = flag === '!' ? (/\((.*)\)$/.exec(line)?.[1] ?? 'rejected') : lastWords(end)
+  // The remote may have got all of it, and the connection was lost before it said so.
+  const isKnown = isDry || flag === '!'
+  const came = isKnown ? 'Nothing was pushed.' : 'Whether it was pushed is not known: look at the remote.'
   throw workspaceError(
     'review-refused',
-    `git push: ${why}. Chirality asks for no password: your ssh agent or the credential helper of your own git config must know it. Nothing was pushed.`,
+    `git push: ${why}. Chirality asks for no password: your ssh agent or the credential helper of your own git config must know it. ${came}`,
   )
 }
 

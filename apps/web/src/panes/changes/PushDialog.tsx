@@ -76,7 +76,7 @@ function PlannedPush({ sessionId, review, plan, onRemote, onClose, onDone }: Pla
     if (!isReady) return
     const result = await review.run(() =>
       api.pushBranch({
-        ...{ sessionId, remote, commit, hooks: withHooks },
+        ...{ sessionId, remote, commit, url, hooks: withHooks },
         ...(withRequest ? { pullRequest: { title, body } } : {}),
       }),
     )
