@@ -92,6 +92,8 @@ export type JournalEntry =
   | { type: 'task:reverted'; task: string; commit: string }
   /** A person merged the loop's branch, up to these tasks, into another one. */
   | { type: 'loop:accepted'; tasks: string[]; into: string; commit: string }
+  /** Changes in the worktree of the loop's branch that nobody committed, before a merge was taken back. */
+  | { type: 'branch:kept'; ref: string }
   | { type: 'loop:wait'; until: string; why: string }
   | { type: 'loop:end'; reason: LoopEndReason; why: string }
 

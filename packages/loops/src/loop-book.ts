@@ -55,10 +55,7 @@ export class LoopBook {
     const settings = { ...written, ...options.settings }
     const base = await checkBase(this.#projectRoot)
     if (!options.allowDirty) await this.#requireClean(list)
-    // One that came with the project cannot be gone on with.
-    const open = this.list().find(
-      loop => loop.list === list && !isOver(loop) && this.isOwn(host, loop.loopId),
-    )
+    const open = this.openOn(host, list)
     if (open !== undefined)
       throw loopError(
         'loop-running',
@@ -76,6 +73,11 @@ export class LoopBook {
     })
     journal.close()
     return this.#open(host, loopId, options)
+  }
+
+  /** The loop on a list that can be gone on with: one that came with the project cannot. */
+  openOn(host: Pick<SessionHost, 'home'>, list: string): LoopState | undefined {
+    return this.list().find(loop => loop.list === list && !isOver(loop) && this.isOwn(host, loop.loopId))
   }
 
   /**

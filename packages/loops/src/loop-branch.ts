@@ -11,7 +11,7 @@ type Add = (entry: JournalEntry) => void
 
 /**
  * The loop's branch, in the worktree where proved tasks are merged. A person may commit on it, too: no step here takes a
- * commit away that the loop did not make.
+ * commit away that the loop did not make, and what they did not commit is kept by a ref.
  */
 export class LoopBranch {
   readonly tree: TaskTree
@@ -32,16 +32,17 @@ export class LoopBranch {
   async settle(add: Add): Promise<void> {
     await TaskTree.gitHasEnded(this.#state.worktreeId)
     for (const task of this.#state.tasks.values()) {
-      if (task.stage.at === 'merging') await this.#undoCutOff(task.stage)
+      if (task.stage.at === 'merging') await this.#undoCutOff(task.stage, add)
       if (isReverting(task)) await this.#noteRevert(task, add)
     }
   }
 
-  async #undoCutOff({ commit, onto }: { commit: string; onto: string }): Promise<void> {
+  async #undoCutOff({ commit, onto }: { commit: string; onto: string }, add: Add): Promise<void> {
     const merge = await this.tree.mergeOf(commit, onto)
     const head = await this.tree.head()
-    if (head === (merge ?? onto)) await this.tree.resetTo(onto)
-    else if (merge === undefined) await this.tree.abortMerge()
+    // What only the merge changed is not a person's.
+    if (merge === undefined) await this.tree.abortMerge()
+    if (head === (merge ?? onto)) await this.#resetTo(onto, add)
   }
 
   async #noteRevert(task: TaskState, add: Add): Promise<void> {
@@ -63,14 +64,19 @@ export class LoopBranch {
   }
 
   /** Takes a merge back that was not accepted: as if it had not been, or by a commit if others are on top of it. */
-  async undo(merge: string, onto: string): Promise<void> {
-    if ((await this.tree.head()) === merge) return this.tree.resetTo(onto)
+  async undo(merge: string, onto: string, add: Add): Promise<void> {
+    if ((await this.tree.head()) === merge) return this.#resetTo(onto, add)
     const result = await this.tree.revert(merge)
     if (!result.reverted)
       throw loopError(
         'loop-refused',
         `Commits were added to the loop's branch in ${this.tree.folder} while the checks of the merge ran, and they change ${result.files.join(', ')}, too. Take the merge back there: git revert -m 1 ${merge.slice(0, 10)}`,
       )
+  }
+
+  async #resetTo(onto: string, add: Add): Promise<void> {
+    const ref = await this.tree.resetTo(onto, `refs/chirality/loop-kept/${this.#state.worktreeId}`)
+    if (ref !== undefined) add({ type: 'branch:kept', ref })
   }
 
   /** Takes the change of a proved task back, and its tick from the list. */

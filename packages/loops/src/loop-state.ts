@@ -170,6 +170,7 @@ export function applyEntry(state: LoopState, entry: Stamped): void {
       return
     case 'loop:start':
     case 'run:left':
+    case 'branch:kept':
       return
     default: {
       const task = state.tasks.get(entry.task)

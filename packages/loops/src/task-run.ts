@@ -143,6 +143,7 @@ export class TaskRun {
     const { host, signal, state, record } = this.#loop
     if (task.stage.at !== 'turn') return undefined
     const { fromSeq, since } = task.stage
+    const hasBegun = eventsAfter(live, fromSeq).some(({ type }) => type === 'turn:start')
     const limitMs = state.settings.iteration_minutes * MINUTE_MS
     let asked: PermissionRequestEvent | undefined
     let waiting: NodeJS.Timeout | undefined
@@ -170,9 +171,9 @@ export class TaskRun {
     const abort = () => (signal.reason === LEAVE ? leave() : interrupt())
     signal.addEventListener('abort', abort)
     // The host knows the limit of a turn that it started, but not of one that it found again.
-    const late = setTimeout(interrupt, Math.max(0, Date.parse(since) + limitMs + LATE_MS - Date.now()))
+    const spentMs = hasBegun ? Date.now() - Date.parse(since) : 0
+    const late = setTimeout(interrupt, Math.max(0, limitMs + LATE_MS - spentMs))
     try {
-      const hasBegun = eventsAfter(live, fromSeq).some(({ type }) => type === 'turn:start')
       if (!hasBegun) {
         if (signal.aborted) return 'stopped'
         await live.start(readIfThere(this.#file('prompts', task.iterations)) ?? task.task.title, {
@@ -314,7 +315,7 @@ export class TaskRun {
           )
         merged = made.merge
         const broken = await this.#checkMerge(branch.tree.folder)
-        if (signal.aborted || broken !== undefined) await branch.undo(made.merge, made.onto)
+        if (signal.aborted || broken !== undefined) await branch.undo(made.merge, made.onto, record)
         if (signal.aborted) return 'stopped'
         if (broken !== undefined)
           return this.#park('merge-checks', `Merged with the other tasks it fails. ${broken}`)

@@ -1,3 +1,5 @@
+import { copyFile, rm } from 'node:fs/promises'
+import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { hasCode } from '@chirality/core'
 import { findByMarker, MARKER_VARIABLE } from '@chirality/runner'
@@ -200,8 +202,32 @@ export class TaskTree {
     return (await this.hasCommit(branch)) && (await this.isAncestor(commit, branch))
   }
 
-  async resetTo(commit: string): Promise<void> {
+  /** What git knows and is not committed is kept below `keepAs`. Resolves with the ref, if there was any. */
+  async resetTo(commit: string, keepAs: string): Promise<string | undefined> {
+    const kept = await this.#keepChanges(keepAs)
     await this.#run(['reset', '--quiet', '--hard', commit], { timeoutMs: SLOW_MS })
+    return kept
+  }
+
+  /** In a copy of the index, which may be that of a merge which was cut off: no stash can be made of it. */
+  async #keepChanges(keepAs: string): Promise<string | undefined> {
+    if (!(await this.isChanged())) return undefined
+    const index = path.resolve(this.#repository.top, await this.#text(['rev-parse', '--git-path', 'index']))
+    const copy = `${index}.kept-${process.pid}`
+    const env = { ...(await this.#identity()), GIT_INDEX_FILE: copy }
+    try {
+      await copyFile(index, copy)
+      await this.#run(['add', '--update'], { env, timeoutMs: SLOW_MS })
+      const tree = await this.#text(['write-tree'], { env })
+      const head = await this.head()
+      if (tree === (await this.treeOf(head))) return undefined
+      const kept = await this.#text(['commit-tree', tree, '-p', head, '-m', 'Not committed'], { env })
+      const ref = `${keepAs}/${Date.now()}`
+      await this.#run(['update-ref', ref, kept])
+      return ref
+    } finally {
+      await rm(copy, { force: true })
+    }
   }
 
   /** Makes a worktree without a branch at a commit. */
@@ -220,8 +246,8 @@ export class TaskTree {
     return own.length > 0 ? {} : IDENTITY
   }
 
-  async #text(args: string[]): Promise<string> {
-    return (await this.#run(args)).toString('utf8').trim()
+  async #text(args: string[], options: Parameters<typeof git>[2] = {}): Promise<string> {
+    return (await this.#run(args, options)).toString('utf8').trim()
   }
 
   #run(args: string[], options: Parameters<typeof git>[2] = {}): Promise<Buffer> {

@@ -285,6 +285,8 @@ function lineOf(entry: Stamped): string | undefined {
       return `✗ ${entry.task} failed: ${entry.why.split('\n')[0]}`
     case 'list:changed':
       return `  the list changed: ${[...entry.added, ...entry.changed, ...entry.removed].join(', ')}`
+    case 'branch:kept':
+      return `  changes on the loop's branch that were not committed are kept: git cherry-pick --no-commit ${entry.ref}`
     case 'loop:wait':
       return `  waits until ${entry.until}: ${entry.why}`
     case 'loop:end':
