@@ -1,4 +1,4 @@
-import { renameSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { initRepository } from '@chirality/fixtures'
 import { dueWork, type NewSchedule, ScheduleBook } from '@chirality/loops'
@@ -58,15 +58,15 @@ test('a run that was cut off is gone on with once: not begun, or ended and not w
   // Not where the first server would find it.
   const book = new ScheduleBook(path.join(home, 'staged'))
   const added = Date.now()
-  const claim = (name: string) => {
+  const claim = (name: string, now: number) => {
     const when = { kind: 'every', minutes: 60 } as const
     const { id } = book.add({ name, project, what, when }, added).schedule
     const work = dueWork(book.get(id), added + 3_600_000)
     if (work?.do !== 'run') throw new Error('It is not due.')
-    return { id, run: book.claim(id, work, { now: Date.now() }) }
+    return { id, run: book.claim(id, work, { now }) }
   }
   // The process before was killed between the claim and the session, and between the turn and its end.
-  const ended = claim('Ended')
+  const ended = claim('Ended', Date.now())
   await first.host.createSession(project, {
     id: ended.run.sessionId,
     harness: 'messages-api',
@@ -76,7 +76,8 @@ test('a run that was cut off is gone on with once: not begun, or ended and not w
   await live.start('Go.')
   await live.settled()
   await first.close()
-  const begun = claim('Claimed')
+  // Longer ago than a run may take: none of it is used up by one that had not begun.
+  const begun = claim('Claimed', Date.now() - 5 * 3_600_000)
   renameSync(book.folder, path.join(home, 'schedules'))
   const server = await startTestServer({ harnesses: world.harnesses(), home })
   const { client } = connect(server)
@@ -129,6 +130,16 @@ test('a scheduled loop runs to its end, and schedules are refused, paused and re
   expect(receipt).toMatchObject({ outcome: 'needs-you', loopId, words: '1 of 1 tasks are not proved.' })
   expect(await client.loops.list.query({ project })).toMatchObject([{ loopId, counts: { parked: 1 } }])
 
+  // One that came with the project and is not over is not gone on with.
+  const loops = path.join(project, '.chirality/loops')
+  const [start = ''] = readFileSync(path.join(loops, `${loopId}/journal.ndjson`), 'utf8').split('\n')
+  mkdirSync(path.join(loops, 'foreign'))
+  const foreign = { ...JSON.parse(start), loopId: 'foreign' }
+  writeFileSync(path.join(loops, 'foreign/journal.ndjson'), `${JSON.stringify(foreign)}\n`)
+  await client.schedules.run.mutate({ id })
+  await expect.poll(async () => (await last())?.receipt, SLOW).toMatchObject({ outcome: 'needs-you' })
+  expect([loopId, 'foreign']).not.toContain((await last())?.loopId)
+
   // By REST, too, and by another process that has the same folder.
   const rest = async (method: string, route: string, body?: unknown) => {
     const init = body === undefined ? { method } : { method, body: JSON.stringify(body) }
@@ -150,4 +161,45 @@ test('a scheduled loop runs to its end, and schedules are refused, paused and re
   expect((await rest('DELETE', `/${made.id}`)).status).toBe(404)
   expect((await rest('POST', `/${encodeURIComponent('../../x')}/run`, {})).status).toBe(404)
   expect(server.faults).toEqual([])
+}, 120_000)
+
+test('a folder of schedules that cannot be read is a fault that the server outlives', async () => {
+  const { home, close } = await startTestServer()
+  await close()
+  const folder = path.join(home, 'schedules')
+  rmSync(folder, { recursive: true, force: true })
+  writeFileSync(folder, '')
+  const server = await startTestServer({ home })
+  const { client } = connect(server)
+  // Of what is due, and of when the next time is.
+  await expect.poll(() => server.faults.length, SLOW).toBeGreaterThan(1)
+  rmSync(folder)
+  const { project } = server
+  const what = { kind: 'loop', list: 'TASKS.md' } as const
+  writeFileSync(path.join(project, 'TASKS.md'), '- [ ] One\n')
+  const { id } = await client.schedules.add.mutate({ name: 'Tasks', project, what, when: NIGHTLY })
+  expect(await client.schedules.list.query()).toMatchObject([{ id }])
+}, 120_000)
+
+test('a run waits while another server has the project', async () => {
+  const server = await startTestServer()
+  const { project } = server
+  const { client } = connect(server)
+  const repository = initRepository(project)
+  repository.write('TASKS.md', '---\nsetup: exit 3\n---\n- [ ] One\n')
+  repository.run('add', '.')
+  repository.run('commit', '-qm', 'First')
+  await server.host.closeProject(project)
+  const other = await startTestServer({ projects: [project] })
+  const what = { kind: 'loop', list: './TASKS.md' } as const
+  const { id } = await client.schedules.add.mutate({ name: 'Tasks', project, what, when: NIGHTLY })
+  await client.schedules.run.mutate({ id })
+  await other.close()
+  const receipt = async () => {
+    // What is left is looked at again now.
+    await client.schedules.resume.mutate({ id })
+    return (await client.schedules.get.query({ id })).last?.receipt
+  }
+  await expect.poll(receipt, SLOW).toMatchObject({ outcome: 'needs-you' })
+  expect((await client.schedules.get.query({ id })).runs).toHaveLength(1)
 }, 120_000)

@@ -1,13 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  type Loop,
-  LoopBook,
-  type LoopState,
-  loopError,
-  readJournal,
-  requireAgain,
-  type Stamped,
-} from '@chirality/loops'
+import { type Loop, LoopBook, type LoopState, loopError, requireAgain, type Stamped } from '@chirality/loops'
 import { findProjectOwner, type SessionHost } from '@chirality/sessions'
 import type { z } from 'zod'
 import type {
@@ -20,6 +12,7 @@ import type {
 } from '../contract/loop-calls.ts'
 import { confine } from '../files/confine.ts'
 import type { ProjectRegistry } from '../projects/project-registry.ts'
+import { type LoopChange, loopEntries } from './loop-entries.ts'
 import { type Shown, shownLoop, summaryOf, taskDetails, untilOf, withLimits } from './shown-loop.ts'
 
 export interface ServerLoopsOptions {
@@ -28,13 +21,6 @@ export interface ServerLoopsOptions {
   /** Throws if an agent is at work in the folder. */
   requireRest: (folder: string) => void
   onFault: (error: unknown) => void
-}
-
-/** Something happened in a loop: one more fact in its journal, or the end of a run. */
-export interface LoopChange {
-  loopId: string
-  /** Undefined when a run of it begins or has ended. */
-  entry?: Stamped
 }
 
 interface Running {
@@ -86,6 +72,14 @@ export class ServerLoops {
   async summary(loopId: string): Promise<LoopSummary> {
     const { state, book } = await this.#find(loopId)
     return summaryOf(await this.#shown(state, book))
+  }
+
+  /** The loop of the user on a list that is not over. */
+  async openOn(project: string, list: string): Promise<LoopSummary | undefined> {
+    const root = await this.#options.projects.require(project)
+    const book = this.#requireBook(root)
+    const open = book.openOn(this.#options.host, await confine(root, list))
+    return open && summaryOf(await this.#shown(open, book))
   }
 
   async get(loopId: string): Promise<ShownLoop> {
@@ -193,39 +187,11 @@ export class ServerLoops {
   /** The journal after its `after`th entry; then live until the loop does not run any more. */
   async *entries(loopId: string, after: number, signal: AbortSignal): AsyncGenerator<[number, Stamped][]> {
     const { book } = await this.#find(loopId)
-    let wake = () => {}
-    let waiting: [number, Stamped][] = []
-    let seen = 0
-    const unlisten = this.onChange(change => {
-      if (change.loopId !== loopId) return
-      if (change.entry !== undefined) {
-        seen += 1
-        waiting.push([seen, change.entry])
-      }
-      wake()
+    yield* loopEntries({
+      ...{ loopId, after, signal, folder: book.folder(loopId) },
+      isRunning: () => this.#running.has(loopId),
+      onChange: listener => this.onChange(listener),
     })
-    const past = readJournal(book.folder(loopId)).entries
-    seen = past.length
-    const end = () => wake()
-    signal.addEventListener('abort', end)
-    try {
-      yield past.map((entry, at): [number, Stamped] => [at + 1, entry]).slice(after)
-      for (;;) {
-        const isOver = !this.#running.has(loopId)
-        if (waiting.length > 0) {
-          const batch = waiting.filter(([n]) => n > after)
-          waiting = []
-          if (batch.length > 0) yield batch
-        } else if (isOver || signal.aborted) return
-        else
-          await new Promise<void>(resolve => {
-            wake = resolve
-          })
-      }
-    } finally {
-      unlisten()
-      signal.removeEventListener('abort', end)
-    }
   }
 
   /** Whether a loop that runs here has it at work, and how long a request in it waits for an answer. */

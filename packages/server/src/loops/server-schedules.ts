@@ -1,22 +1,18 @@
 import {
   dueWork,
-  eventsAfter,
   type LoopEndReason,
-  lastText,
   loopError,
   type NewSchedule,
   nextTime,
-  questionIn,
   type RunOutcome,
   type RunReceipt,
-  requestWords,
   type Schedule,
   ScheduleBook,
   type ScheduleRun,
   type ScheduleState,
 } from '@chirality/loops'
 import {
-  type LiveSession,
+  findProjectOwner,
   lockProject,
   type ProjectLock,
   ProjectLockedError,
@@ -25,6 +21,7 @@ import {
 import type { ShownSchedule } from '../contract/schedule-calls.ts'
 import { confine } from '../files/confine.ts'
 import type { ProjectRegistry } from '../projects/project-registry.ts'
+import { promptTurn } from './prompt-turn.ts'
 import type { ServerLoops } from './server-loops.ts'
 
 export interface ServerSchedulesOptions {
@@ -135,33 +132,48 @@ export class ServerSchedules {
     while (this.#ticking !== undefined) await this.#ticking
     if (!this.#isStarted || this.#isClosed) return
     this.#ticking = this.#deal()
-      .catch(this.#options.onFault)
-      .finally(() => {
+      .catch((error: unknown) => {
+        this.#options.onFault(error)
+        return false
+      })
+      .then(isDone => {
         this.#ticking = undefined
-        this.#setTimer()
+        this.#setTimer(isDone ? MIN_WAIT_MS : RETRY_MS)
       })
     return this.#ticking
   }
 
-  async #deal(): Promise<void> {
+  /** False if something is left for a later time. */
+  async #deal(): Promise<boolean> {
     const states = this.#book.list()
-    if (states.length === 0 || !(await this.#isOurs())) return
+    if (states.length === 0) return true
+    if (!(await this.#isOurs())) return false
+    let isDone = true
     for (const state of states) {
       const { id } = state.schedule
       for (const run of state.runs)
         if (run.receipt === null && !this.#running.has(run.run)) this.#go(state.schedule, run)
       try {
-        const work = dueWork(state, this.#now())
-        if (work?.do === 'skip') this.#book.skip(id, work)
-        if (work?.do !== 'run') continue
+        const before = dueWork(state, this.#now())
+        if (before?.do === 'skip') this.#book.skip(id, before)
+        if (before?.do !== 'run') continue
+        const owner = await findProjectOwner(state.schedule.project).catch(() => undefined)
+        if (owner !== undefined && owner.pid !== process.pid) {
+          isDone = false
+          continue
+        }
         const open = await this.#openLoop(state.schedule)
         // It may have been paused or removed while that was looked up.
-        if (this.#book.find(id)?.isPaused !== state.isPaused) continue
-        this.#go(state.schedule, this.#book.claim(id, work, { now: this.#now(), open }))
+        const fresh = this.#book.find(id)
+        const work = fresh && dueWork(fresh, this.#now())
+        if (work?.do === 'run')
+          this.#go(state.schedule, this.#book.claim(id, work, { now: this.#now(), open }))
       } catch (error) {
+        isDone = false
         this.#options.onFault(error)
       }
     }
+    return isDone
   }
 
   async #isOurs(): Promise<boolean> {
@@ -181,21 +193,29 @@ export class ServerSchedules {
     }
   }
 
-  #setTimer(): void {
+  #setTimer(minMs: number): void {
     clearTimeout(this.#timer)
     if (this.#isClosed) return
-    const times = this.#book.list().flatMap(state => nextTime(state) ?? [])
+    const times = this.#times()
     // Not longer: another process adds schedules, and a machine that slept has a clock that jumped.
-    const ms = Math.min(Math.max(Math.min(...times) - this.#now(), MIN_WAIT_MS), MAX_WAIT_MS)
+    const ms = Math.min(Math.max(Math.min(...times) - this.#now(), minMs), MAX_WAIT_MS)
     this.#timer = setTimeout(() => void this.tick(), ms)
     this.#timer.unref()
+  }
+
+  #times(): number[] {
+    try {
+      return this.#book.list().flatMap(state => nextTime(state) ?? [])
+    } catch (error) {
+      this.#options.onFault(error)
+      return []
+    }
   }
 
   /** A loop on the list that is not over: it is gone on with. */
   async #openLoop({ what, project }: Schedule) {
     if (what.kind !== 'loop') return undefined
-    const loops = await this.#options.loops.list(project).catch(() => [])
-    const open = loops.find(loop => loop.list === what.list && !loop.isOver)
+    const open = await this.#options.loops.openOn(project, what.list).catch(() => undefined)
     if (open === undefined) return undefined
     const { loopId, spent, iterations } = open
     return { loopId, before: { usd: spent.usd, tokens: spent.tokens, iterations } }
@@ -206,14 +226,16 @@ export class ServerSchedules {
     this.#changed({ schedule, run })
     const work = schedule.what.kind === 'loop' ? this.#runLoop(schedule, run) : this.#runPrompt(schedule, run)
     void work
-      .catch((error: unknown): RunReceipt => {
+      .catch((error: unknown): RunReceipt | undefined => {
+        if (error instanceof ProjectLockedError) return undefined
         const words = error instanceof Error ? error.message : String(error)
         return this.#receipt(run, { outcome: 'failed', words })
       })
       .then(receipt => {
         this.#running.delete(run.run)
-        // A server that ends says nothing: the next one finds what became of it.
-        if (this.#isClosed) return
+        // A server that ends says nothing: the next one finds what became of it. So does a later tick where another
+        // process has the project.
+        if (this.#isClosed || receipt === undefined) return
         this.#book.end(schedule.id, run.run, receipt)
         this.#changed({ schedule, run: { ...run, receipt } })
         void this.tick()
@@ -224,7 +246,7 @@ export class ServerSchedules {
   async #runLoop(
     { what, project, budgetUsd, maxMinutes, answerMinutes }: Schedule,
     run: ScheduleRun,
-  ): Promise<RunReceipt> {
+  ): Promise<RunReceipt | undefined> {
     const { loops } = this.#options
     const { loopId = '', before } = run
     if (what.kind !== 'loop') throw loopError('schedule-refused', 'It is no loop.')
@@ -234,8 +256,7 @@ export class ServerSchedules {
     })
     try {
       const known = await loops.summary(loopId).catch(() => undefined)
-      if (known?.runs === 'elsewhere')
-        throw loopError('schedule-refused', `A terminal runs the loop ${loopId} on ${what.list}.`)
+      if (known?.runs === 'elsewhere') return undefined
       // Limits are of one run; those of a loop are of all its runs.
       const { parallel } = what
       const maxIterations = what.maxIterations && what.maxIterations + (before?.iterations ?? 0)
@@ -267,7 +288,7 @@ export class ServerSchedules {
 
   async #runPrompt(schedule: Schedule, run: ScheduleRun): Promise<RunReceipt> {
     const { host, projects } = this.#options
-    const { what, name, budgetUsd, maxMinutes = PROMPT_MINUTES } = schedule
+    const { what, name, budgetUsd, maxMinutes = PROMPT_MINUTES, answerMinutes } = schedule
     const { sessionId = '', worktreeId } = run
     if (what.kind !== 'prompt') throw loopError('schedule-refused', 'It is no prompt.')
     const root = await projects.require(schedule.project)
@@ -284,50 +305,13 @@ export class ServerSchedules {
       })
     }
     const live = await host.session(sessionId)
-    const timeoutMs = maxMinutes * 60_000
-    const asked = await this.#turn(live, schedule, { prompt: what.prompt, timeoutMs, since: run.claimedAt })
+    const end = await promptTurn(host, live, {
+      ...{ prompt: what.prompt, answerMinutes, timeoutMs: maxMinutes * 60_000 },
+      spentMs: this.#now() - Date.parse(run.claimedAt),
+    })
     const { costUsd, costIsEstimate, tokens, harness, model } = live.status
     const facts = { sessions: [sessionId], costUsd, costIsEstimate, tokens, harness, model }
-    return this.#receipt(run, { ...facts, ...(asked ? { outcome: 'needs-you', words: asked } : endOf(live)) })
-  }
-
-  /** One turn, which is not begun twice. Resolves with the request that nobody answered in time. */
-  async #turn(
-    live: LiveSession,
-    { answerMinutes }: Schedule,
-    { prompt, timeoutMs, since }: { prompt: string; timeoutMs: number; since: string },
-  ): Promise<string | undefined> {
-    let asked: string | undefined
-    let awaited: string | undefined
-    let timer: NodeJS.Timeout | undefined
-    const watch = () => {
-      const [request] = live.status.pending
-      if (request?.requestId === awaited) return
-      clearTimeout(timer)
-      awaited = request?.requestId
-      if (request === undefined) return
-      timer = setTimeout(() => {
-        asked = requestWords(request)
-        live.interrupt()
-      }, answerMinutes * 60_000)
-    }
-    const unwatch = this.#options.host.onStatus(({ sessionId }) => {
-      if (sessionId === live.id) watch()
-    })
-    // The host knows the limit of a turn that it started, but not of one that it found again.
-    const lateMs = Date.parse(since) + timeoutMs + LATE_MS - this.#now()
-    const late = setTimeout(() => live.interrupt(), Math.max(0, lateMs))
-    try {
-      const hasBegun = eventsAfter(live, 0).some(({ type }) => type === 'turn:start')
-      if (!hasBegun) await live.start(prompt, { timeoutMs })
-      watch()
-      await live.settled()
-      return asked
-    } finally {
-      unwatch()
-      clearTimeout(timer)
-      clearTimeout(late)
-    }
+    return this.#receipt(run, { ...facts, ...end })
   }
 
   #receipt(run: ScheduleRun, facts: Pick<RunReceipt, 'outcome' | 'words'> & Partial<RunReceipt>): RunReceipt {
@@ -354,35 +338,6 @@ export class ServerSchedules {
   }
 }
 
-/** What the log says of the only turn of a run. */
-function endOf(live: LiveSession): { outcome: RunOutcome; words: string } {
-  const events = eventsAfter(live, 0)
-  const end = events.findLast(event => event.type === 'turn:end')
-  const failed = events.findLast(event => event.type === 'session:error' && !event.recovered)
-  const text = lastText(live, 0)
-  switch (end?.type === 'turn:end' ? end.reason : 'crashed') {
-    case 'completed': {
-      const question = questionIn(text)
-      return question === undefined
-        ? { outcome: 'done', words: text }
-        : { outcome: 'needs-you', words: question }
-    }
-    case 'max_turns':
-    case 'budget':
-      return { outcome: 'limit', words: 'A limit of the session is reached.' }
-    case 'interrupted':
-    case 'killed':
-      return { outcome: 'stopped', words: 'Its turn was stopped.' }
-    case 'timeout':
-      return { outcome: 'limit', words: 'The time of the run is over.' }
-    default:
-      return {
-        outcome: 'failed',
-        words: failed?.type === 'session:error' ? failed.error : 'Its agent ended without an answer.',
-      }
-  }
-}
-
 const LOOP_OUTCOMES: Record<LoopEndReason, RunOutcome> = {
   ...{ done: 'done', blocked: 'failed', stopped: 'stopped', limit: 'limit', 'rate-limit': 'limit' },
   ...{ 'list-missing': 'failed', failed: 'failed' },
@@ -391,6 +346,7 @@ const LOOP_OUTCOMES: Record<LoopEndReason, RunOutcome> = {
 const EXIT_CODES: Record<RunOutcome, number> = { done: 0, failed: 1, 'needs-you': 1, limit: 5, stopped: 130 }
 const PROMPT_MINUTES = 60
 const MAX_WORDS = 2_000
-const LATE_MS = 60_000
 const MIN_WAIT_MS = 50
+/** Until what failed, or another process held up, is tried again. */
+const RETRY_MS = 5_000
 const MAX_WAIT_MS = 30_000
