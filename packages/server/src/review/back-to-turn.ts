@@ -49,8 +49,11 @@ export async function goBackTo(
     const cause = { kind: 'back', turnId, sessionId: forkId } as const
     const back = { turns, stateFolder: place.stateFolder, overwrite, what, cause }
     const move = await goBack(place.repository, moves, back).catch(async (error: unknown) => {
-      // The files are as they were again: a session that goes on from other files must not stay.
-      await deleteForGood(services, forkId).catch((failed: unknown) => services.host.logFault(failed))
+      // The files are as they were again: a session that goes on from other files must not stay. A move that is still
+      // listed is finished before the next one, and needs it.
+      const listed = await moves.list().catch(() => undefined)
+      if (listed?.every(({ cause }) => cause.kind !== 'back' || cause.sessionId !== forkId))
+        await deleteForGood(services, forkId).catch((failed: unknown) => services.host.logFault(failed))
       throw error
     })
     return { session: await storedSession(services, forkId), moveId: move?.id ?? null, prompt }

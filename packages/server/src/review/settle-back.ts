@@ -21,7 +21,7 @@ export async function settleBack(
   if (direction === 'undo') {
     if (later !== undefined) await shelve(host, later, 'archived')
     await shelve(host, session.stored, null)
-    await session.tellAgent({
+    await tell(host, session, {
       shown: 'Going back was undone: files and conversation are as they were.',
       note: 'The user undid going back: the files are as you left them.',
     })
@@ -30,10 +30,19 @@ export async function settleBack(
   const { prompt } = saidSince(session, cause.turnId)
   await shelve(host, later ?? (await forkBefore(host, session, { cause, place })), null)
   await shelve(host, session.stored, 'archived')
-  await session.tellAgent({
+  await tell(host, session, {
     shown: `The conversation went back to before "${prompt.slice(0, 80)}" and goes on in another session.`,
     note: 'The user went back to an earlier point, and the files too.',
   })
+}
+
+/** The move is made: what is only said of it must not take it back. */
+async function tell(
+  host: SessionHost,
+  session: LiveSession,
+  note: Parameters<LiveSession['tellAgent']>[0],
+): Promise<void> {
+  await session.tellAgent(note).catch((error: unknown) => host.logFault(error))
 }
 
 async function forkBefore(
