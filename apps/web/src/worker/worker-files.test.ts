@@ -10,12 +10,22 @@ function treat(url: string, changes: Partial<RequestFacts> = {}) {
 
 const PART = { mode: 'cors', destination: 'script' } as const
 
-test.each([...['/', '/fleet', '/loops', '/loops/l1', '/usage', '/settings', '/settings/agents', '/s/abc', '/s/abc/t/1', '/p/code']])(
-  '%s is a page',
-  url => {
-    expect(treat(url)).toEqual({ kind: 'page', path: url })
-  },
-)
+test.each([
+  ...[
+    '/',
+    '/fleet',
+    '/loops',
+    '/loops/l1',
+    '/usage',
+    '/settings',
+    '/settings/agents',
+    '/s/abc',
+    '/s/abc/t/1',
+    '/p/code',
+  ],
+])('%s is a page', url => {
+  expect(treat(url)).toEqual({ kind: 'page', path: url })
+})
 
 test('a secret in a fragment, or a question, goes no further', () => {
   expect(treat('/#sign-in=secret')).toEqual({ kind: 'page', path: '/' })

@@ -42,7 +42,9 @@ export function pushMessageOf(
 
 function isSameSubject(data: Record<string, unknown>, before: unknown): boolean {
   if (typeof before !== 'object' || before === null) return false
-  return ['kind', 'sessionId', 'loopId', 'scheduleId', 'requestId'].every(key => data[key] === Reflect.get(before, key))
+  return ['kind', 'sessionId', 'loopId', 'scheduleId', 'requestId'].every(
+    key => data[key] === Reflect.get(before, key),
+  )
 }
 
 /** Browsers want a notification for each message, so one that cannot be read shows a word, too. */

@@ -93,7 +93,7 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
     harness !== undefined &&
     isChosen &&
     !where?.waits &&
-    (wanted === '' || where !== undefined)
+    (!wanted || where !== undefined)
 
   // The page is there before the dialog goes: what is typed next is for its field, and no shortcut.
   const show = async (sessionId: string) => {
