@@ -6,7 +6,7 @@ import type { ScriptedModel } from '@chirality/scripted-model'
 import { expect, test } from 'vitest'
 import type { LiveSession } from '../../src/host/live-session.ts'
 import type { SessionHost } from '../../src/host/session-host.ts'
-import { eventsOf, useHostWorld } from '../support/host-world.ts'
+import { bodiesAfter, eventsOf, useHostWorld } from '../support/host-world.ts'
 
 const world = useHostWorld()
 
@@ -163,11 +163,4 @@ async function open(host: SessionHost) {
 async function say(session: LiveSession, message: string): Promise<void> {
   await session.start(message, { permissionMode: 'dontAsk', autoApproveTools: ['Bash'] })
   await session.settled()
-}
-
-function bodiesAfter(model: ScriptedModel, count: number): string[] {
-  return model.requests
-    .slice(count)
-    .filter(({ served }) => served !== '' && !served.startsWith('side:'))
-    .map(({ body }) => JSON.stringify(body))
 }

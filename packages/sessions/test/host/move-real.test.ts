@@ -7,7 +7,7 @@ import { claudeEnv, type ScriptedModel } from '@chirality/scripted-model'
 import { beforeEach, expect, test } from 'vitest'
 import type { LiveSession } from '../../src/host/live-session.ts'
 import type { SessionHost } from '../../src/host/session-host.ts'
-import { eventsOf, useHostWorld } from '../support/host-world.ts'
+import { bodiesAfter, eventsOf, useHostWorld } from '../support/host-world.ts'
 
 const world = useHostWorld()
 let there: string
@@ -71,14 +71,6 @@ async function say(session: LiveSession, message: string): Promise<void> {
       : { permissionMode: 'dontAsk', autoApproveTools: ['Bash', 'bash'] },
   )
   await session.settled()
-}
-
-/** The requests of turns, without those that an agent makes beside them. */
-function bodiesAfter(model: ScriptedModel, count: number): string[] {
-  return model.requests
-    .slice(count)
-    .filter(({ served }) => served !== '' && !served.startsWith('side:'))
-    .map(({ body }) => JSON.stringify(body))
 }
 
 async function move(id: string, from: SessionHost, to: SessionHost, options: { root: string; name: string }) {

@@ -129,6 +129,14 @@ export function useHostWorld(): HostWorld {
   return world
 }
 
+/** The requests of turns after the first ones, without those that an agent makes beside them. */
+export function bodiesAfter(model: ScriptedModel, count: number): string[] {
+  return model.requests
+    .slice(count)
+    .filter(({ served }) => served !== '' && !served.startsWith('side:'))
+    .map(({ body }) => JSON.stringify(body))
+}
+
 export function eventsOf(session: LiveSession): UIEvent[] {
   return envelopesOf(session).map(({ event }) => event)
 }
