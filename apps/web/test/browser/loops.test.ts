@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
 import type { ShownLoop } from '../../src/state/server/loops-api.ts'
 import { axeViolations, axeViolationsInBothSchemes } from '../support/axe.ts'
-import { useDashboard } from '../support/page.ts'
+import { PHONE, useDashboard } from '../support/page.ts'
 import { aBusyDay } from '../support/scenes.ts'
 
 const dashboard = useDashboard()
-const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 
 type Task = ShownLoop['tasks'][number]
 const task = (id: string, title: string, fields: Partial<Task> = {}): Task => ({

@@ -2,11 +2,10 @@ import { MODE_WORDS, PERMISSION_WORDS } from '@chirality/core'
 import { expect, test } from 'vitest'
 import { axeViolations } from '../support/axe.ts'
 import { choose, picker } from '../support/choose.ts'
-import { useDashboard } from '../support/page.ts'
+import { PHONE, useDashboard } from '../support/page.ts'
 import { FIX_CRLF } from '../support/scenes.ts'
 
 const dashboard = useDashboard()
-const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } as const
 
 test('what a session runs with is changed while it works, and it is said from when that holds', async () => {
   const { page, api, complaints, close } = await dashboard.open({

@@ -8,10 +8,10 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { launchBrowser } from '../../../../.scripts/browser.ts'
 import { axeViolations, axeViolationsInBothSchemes } from '../support/axe.ts'
 import { collectComplaints } from '../support/complaints.ts'
+import { PHONE } from '../support/page.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 
 const DESK = { viewport: { width: 1440, height: 900 } }
-const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 const SESSION = '33333333-3333-4333-8333-333333333333'
 const LIAR = '44444444-4444-4444-8444-444444444444'
 

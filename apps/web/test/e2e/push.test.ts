@@ -11,9 +11,9 @@ import { launchBrowser } from '../../../../.scripts/browser.ts'
 import { axeViolations } from '../support/axe.ts'
 import { collectComplaints } from '../support/complaints.ts'
 import { allowNotifications } from '../support/notifications.ts'
+import { PHONE } from '../support/page.ts'
 import { workerInCharge } from '../support/worker.ts'
 
-const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 const MAKES = { text: 'I make it.', tool: 'bash', input: { command: 'echo made > made.txt' } }
 
 let browser: Browser

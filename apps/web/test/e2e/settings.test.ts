@@ -7,10 +7,10 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { launchBrowser } from '../../../../.scripts/browser.ts'
 import { axeViolations, axeViolationsInBothSchemes } from '../support/axe.ts'
 import { collectComplaints } from '../support/complaints.ts'
+import { PHONE } from '../support/page.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 
 const DESK = { viewport: { width: 1440, height: 900 } }
-const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 
 let browser: Browser
 let folder: string

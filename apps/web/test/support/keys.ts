@@ -4,3 +4,8 @@ import type { Locator, Page } from 'playwright-core'
 export function cardWithKeys(scope: Page | Locator): Locator {
   return scope.locator('.decision:has(.keys--on)')
 }
+
+/** Without a pause between them: the page gets the next before it has drawn what the last one did. */
+export async function burst(page: Page, ...keys: string[]): Promise<void> {
+  await Promise.all(keys.map(key => page.keyboard.press(key)))
+}

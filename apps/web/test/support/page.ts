@@ -19,6 +19,9 @@ export interface OpenOptions extends BrowserContextOptions {
   scene?: (api: CannedApi) => void
 }
 
+/** The size that the phone pictures of the design have. */
+export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
+
 /** One browser for a test file, and a page of its own for each test. */
 export function useDashboard(): { open(options?: OpenOptions): Promise<OpenPage> } {
   let browser: Browser

@@ -1,4 +1,5 @@
 import type { CannedApi, LooseEvent } from './canned-api.ts'
+import { aUsage } from './statuses.ts'
 
 const USAGE = { input_tokens: 1200, output_tokens: 340, cache_read_input_tokens: 30_000 }
 
@@ -337,4 +338,44 @@ export function aSubAgent(api: CannedApi): void {
       },
     },
   ])
+}
+
+/** The busy day with a month of usage before it: estimates, a second project, deleted sessions, a plan. */
+export function aMonth(api: CannedApi): void {
+  aBusyDay(api)
+  api.usage = days =>
+    aUsage(
+      days,
+      days === 1
+        ? [{ usd: 14.82, tokens: 90_000 }]
+        : [
+            { time: '2026-11-08', usd: 6.9, tokens: 30_000 },
+            { time: '2026-11-09', usd: 24.6, tokens: 80_000, isEstimate: true },
+            { time: '2026-11-09', projectRoot: '/code/ledger', harness: 'codex', tokens: 4_000, usd: 7.2 },
+          ],
+      {
+        ...{ sessionCount: 3, deleted: { sessions: 2, usd: 1.5, tokens: 9_000 } },
+        sessions: [
+          {
+            ...{
+              sessionId: 's1',
+              title: 'Fix CRLF handling',
+              projectRoot: '/code/parser-kit',
+              persona: null,
+            },
+            ...{ harness: 'claude-code', model: 'opus', usd: 24.6, isEstimate: true },
+            ...{ tokens: 80_000, unpricedTokens: 0 },
+          },
+        ],
+        plans: [
+          {
+            ...{ harness: 'claude-code', at: '2026-01-01T12:00:00.000Z' },
+            windows: [
+              { name: '5 hours', minutes: 300, usedPercent: 62, resetsAt: '2199-01-01T00:00:00.000Z' },
+              { name: 'week', usedPercent: 31, resetsAt: '2020-01-01T00:00:00.000Z' },
+            ],
+          },
+        ],
+      },
+    )
 }
