@@ -30,6 +30,7 @@ export const HELP = `Usage: chirality <command> [options]
   fleet init               Make this machine the first hub of a fleet, with its broker
       --name NAME            The name of the machine (default: made of its host name)
       --host H --port N      Where the broker listens, and where other machines dial (default: 127.0.0.1, 4222)
+      --nodes A,B,C          Three brokers on other machines: writes a folder for each, and starts none
   fleet invite [--hub]     A code with which one machine can join, once, within a day
   fleet join CODE          Join a fleet with a key that this machine makes; --name NAME
   fleet status             The machines of the fleet

@@ -9,14 +9,14 @@ import {
   lockMember,
   type Member,
   readBroker,
-  readCursor,
   readMember,
-  write,
+  serversOf,
 } from './engine/fleet-files.ts'
-import type { Follower, StoredMessage } from './engine/follower.ts'
+import type { StoredMessage } from './engine/follower.ts'
 import { type Link, openLink } from './engine/link.ts'
 import { findNatsServer } from './engine/nats-binary.ts'
 import { fleetError } from './fleet-error.ts'
+import { HubStreams } from './hub-streams.ts'
 import { type Beat, beatOf, type Keys, type LocalMachine, type Machine, Machines } from './machines.ts'
 import { isSession, Mirror } from './mirror/mirror.ts'
 import { MoveDesk } from './move/move-desk.ts'
@@ -48,6 +48,8 @@ export class FleetMember {
   readonly #options: FleetMemberOptions
   readonly #lock: ProjectLock
   readonly #broker: RunningBroker | undefined
+  /** Whether machines are invited and revoked here. */
+  readonly #letsIn: boolean
   readonly #machines: Machines
   readonly #remote: RemoteSessions
   readonly #mirror: Mirror
@@ -64,15 +66,15 @@ export class FleetMember {
   /** Undefined if the broker is on another machine. */
   #keys: Keys | undefined
   #link: Link | undefined
-  #events: Follower | undefined
-  #state: Follower | undefined
+  #streams: HubStreams | undefined
   #running: Promise<void> = Promise.resolve()
 
   private constructor(
     member: Member,
     options: FleetMemberOptions,
-    { lock, broker }: { lock: ProjectLock; broker: RunningBroker | undefined },
+    { lock, broker, letsIn }: { lock: ProjectLock; broker: RunningBroker | undefined; letsIn: boolean },
   ) {
+    this.#letsIn = letsIn
     this.#member = member
     this.#options = options
     this.#lock = lock
@@ -97,16 +99,18 @@ export class FleetMember {
     const { home, url } = options
     const member = await readMember(home)
     if (member === undefined) throw notSetUp()
-    if (url !== undefined && url !== member.url)
+    if (url !== undefined && !serversOf(url).every(one => serversOf(member.url).includes(one)))
       throw fleetError('fleet-refused', `This machine joined ${member.url}, not ${url}.`)
     const lock = await lockMember(home, member.machine)
     try {
-      const hasBroker = (await readBroker(home)) !== undefined
-      const binary = hasBroker
+      const file = await readBroker(home)
+      // The brokers of a cluster run by themselves.
+      const isOwn = file !== undefined && file.cluster === undefined
+      const binary = isOwn
         ? await findNatsServer({ home, fetch: true, onProgress: options.onNews })
         : undefined
       const broker = binary && (await startBroker(home, binary.path))
-      return new FleetMember(member, options, { lock, broker })
+      return new FleetMember(member, options, { lock, broker, letsIn: file !== undefined })
     } catch (error) {
       await lock.release()
       throw error
@@ -137,9 +141,13 @@ export class FleetMember {
   }
 
   info() {
-    const { seed: _, cert, ...member } = this.#member
+    const { machine, role, url, cert } = this.#member
     const { connected } = this
-    return { ...member, connected, fingerprint: certificateFingerprint(cert), hasBroker: !!this.#broker }
+    const fault = this.#link?.fault ?? null
+    return {
+      ...{ machine, role, url, connected, readOnly: fault, hasBroker: this.#letsIn },
+      fingerprint: certificateFingerprint(cert),
+    }
   }
 
   /** A code with which one machine can join. Only where the broker is. */
@@ -290,8 +298,10 @@ export class FleetMember {
         await this.#own.tell(link, local)
         if (this.role === 'hub') this.#moves.finishSoon()
       } catch (error) {
-        if (link.connected && !signal.aborted) this.#options.onFault?.(error)
+        if (link.connected && !signal.aborted && link.fault === undefined) this.#options.onFault?.(error)
       }
+      if (link.fault !== undefined) this.#streams?.repair()
+      this.#machines.stored(link, this.#options.onNews)
       // Also while nothing can be published: that is when machines are away.
       this.#noticeStates()
       await sleep(TELL_MS, undefined, { signal }).catch(() => {})
@@ -300,46 +310,30 @@ export class FleetMember {
 
   /** What only hubs do: they keep the streams, read them, and let machines join. */
   async #lead(link: Link): Promise<void> {
-    const { signal } = this.#stop
-    for (let isReady = false; !isReady && !signal.aborted; ) {
-      try {
-        await link.prepare()
-        isReady = true
-      } catch (error) {
-        this.#options.onFault?.(error)
-        await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})
-      }
-    }
-    if (this.#broker !== undefined)
+    const { home, onFault, onNews } = this.#options
+    this.#streams = await HubStreams.open(
+      {
+        ...{ link, onFault, cursorFile: join(fleetFolder(home), 'mirrors', '.cursor') },
+        onEvents: async message => {
+          if (parseSubject(message.subject)?.machine !== this.machine) await this.#mirror.take(message)
+        },
+        safeCursor: cursor => this.#mirror.safeCursor(cursor),
+        onState: (message, isLive) => this.#heard(link, message, isLive),
+      },
+      this.#stop.signal,
+    )
+    this.#cleanups.push(() => this.#streams?.close())
+    if (this.#letsIn)
       this.#cleanups.push(
-        answerJoins(this.#options.home, link, (machine, key) =>
-          this.#options.onNews?.(`The machine ${machine} joined. Its key is ${key}.`),
+        answerJoins(home, link, (machine, key) =>
+          onNews?.(`The machine ${machine} joined. Its key is ${key}.`),
         ),
       )
-    const cursorFile = join(fleetFolder(this.#options.home), 'mirrors', '.cursor')
-    const events = link.follow('events', readCursor(cursorFile) + 1, async message => {
-      if (parseSubject(message.subject)?.machine !== this.machine) await this.#mirror.take(message)
-    })
-    const state = link.follow('state', 'last-of-each', (message, isLive) =>
-      this.#heard(link, message, isLive),
-    )
-    const saving = setInterval(() => void saveCursor(), SAVE_MS)
-    const saveCursor = () =>
-      write(cursorFile, String(this.#mirror.safeCursor(events.cursor))).catch(this.#options.onFault)
-    this.#events = events
-    this.#state = state
-    this.#cleanups.push(async () => {
-      clearInterval(saving)
-      await events.close()
-      await state.close()
-      await saveCursor()
-    })
   }
 
   /** For tests and `fleet status`: resolves when what is in the streams now was taken. */
   async caughtUp(): Promise<void> {
-    await this.#events?.caughtUp()
-    await this.#state?.caughtUp()
+    await this.#streams?.caughtUp()
   }
 
   async #heard(link: Link, message: StoredMessage, isLive: boolean): Promise<void> {
@@ -378,7 +372,7 @@ export class FleetMember {
   }
 
   async #readKeys(): Promise<void> {
-    if (this.#broker !== undefined) this.#keys = (await readBroker(this.#options.home))?.machines
+    if (this.#letsIn) this.#keys = (await readBroker(this.#options.home))?.machines
   }
 
   #allRoots({ host }: LocalMachine): string[] {
@@ -396,5 +390,3 @@ export class FleetMember {
 
 const TELL_MS = 250
 const LAST_WORDS_MS = 3_000
-const AGAIN_MS = 1_000
-const SAVE_MS = 1_000

@@ -9,6 +9,7 @@ export {
 export { type MachineState, stateOf } from './claim/presence.ts'
 export { type InitOptions, initFleet, invite, joinFleet, revoke } from './engine/broker.ts'
 export { certificateFingerprint, keyFingerprint } from './engine/certificate.ts'
+export { type ClusterNode, initCluster, parseNodes } from './engine/cluster.ts'
 export { type Member, publicKeyOf, readMember } from './engine/fleet-files.ts'
 export { BIN_VARIABLE, findNatsServer, type NatsBinary } from './engine/nats-binary.ts'
 export type { FleetErrorCode } from './fleet-error.ts'

@@ -2,6 +2,7 @@ import { availableParallelism, loadavg } from 'node:os'
 import type { SessionHost } from '@chirality/sessions'
 import { z } from 'zod'
 import { type MachineState, stateOf } from './claim/presence.ts'
+import type { Link } from './engine/link.ts'
 import type { RemoteCall } from './rpc/calls.ts'
 import { isMachineName } from './subjects.ts'
 
@@ -94,6 +95,8 @@ export class Machines {
   readonly #own: string
   readonly #states = new Map<string, MachineState>()
   #connectedSince: number | undefined
+  /** Why nothing is stored. */
+  #fault: string | undefined
 
   constructor(own: string) {
     this.#own = own
@@ -115,6 +118,23 @@ export class Machines {
 
   connected(isConnected: boolean): void {
     this.#connectedSince = isConnected ? performance.now() : undefined
+  }
+
+  /** While nothing is stored no beat is heard: that says nothing of the others. It is said once. */
+  stored(
+    { connected, fault }: Pick<Link, 'connected' | 'fault'>,
+    say: (text: string) => void = () => {},
+  ): void {
+    if (!connected || fault === this.#fault) return
+    const wasStoring = this.#fault === undefined
+    this.#fault = fault
+    if (fault !== undefined && !wasStoring) return
+    this.connected(fault === undefined)
+    say(
+      fault === undefined
+        ? 'The fleet stores again. What it missed is shipped now.'
+        : `The fleet is read-only: ${fault}. Agents work on, and everything is shipped later.`,
+    )
   }
 
   /** The machines that came or went since this was asked last. */

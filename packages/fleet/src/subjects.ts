@@ -12,6 +12,7 @@ export const subjects = {
   events: (machine: string, session: string) => `chi.ev.${machine}.${session}`,
   presence: (machine: string) => `chi.state.${machine}.presence`,
   session: (machine: string, session: string) => `chi.state.${machine}.session.${session}`,
+  /** Who does a piece of work. Only hubs write it; the machine that is to do it reads it. */
   claim: (id: string) => `chi.claim.${id}`,
   calls: (machine: string) => `chi.rpc.${machine}`,
   join: 'chi.join',
@@ -55,7 +56,7 @@ export interface Rights {
 export function rightsOf(machine: string, role: Role): Rights {
   const { events, state, claims } = STREAMS
   const publish = [
-    ...[`chi.ev.${machine}.*`, `chi.state.${machine}.>`, 'chi.claim.*'],
+    ...[`chi.ev.${machine}.*`, `chi.state.${machine}.>`],
     `$JS.API.DIRECT.GET.${events.name}.chi.ev.${machine}.*`,
     `$JS.API.DIRECT.GET.${state.name}.chi.state.${machine}.>`,
     `$JS.API.STREAM.MSG.GET.${claims.name}`,
@@ -65,7 +66,7 @@ export function rightsOf(machine: string, role: Role): Rights {
   const api = ['STREAM.INFO.*', 'STREAM.CREATE.*', 'STREAM.MSG.GET.*', 'CONSUMER.CREATE.>', 'CONSUMER.INFO.>']
   const more = ['CONSUMER.DELETE.>', 'CONSUMER.MSG.NEXT.>']
   return {
-    publish: [...publish, 'chi.rpc.*', ...[...api, ...more].map(name => `$JS.API.${name}`)],
+    publish: [...publish, 'chi.rpc.*', 'chi.claim.*', ...[...api, ...more].map(name => `$JS.API.${name}`)],
     subscribe,
   }
 }

@@ -150,7 +150,7 @@ test('a worker writes nothing under another name, and hears nothing of another m
     })
   const writes = [
     ...[subjects.events('victim', 's'), subjects.presence('victim'), subjects.session('victim', 's')],
-    ...[subjects.calls('victim'), subjects.calls('hub'), '_INBOX_victim.x'],
+    ...[subjects.calls('victim'), subjects.calls('hub'), '_INBOX_victim.x', subjects.claim('work')],
     ...['CONSUMER.CREATE.CHI_EV', 'STREAM.PURGE.CHI_EV', 'STREAM.DELETE.CHI_EV'].map(
       name => `$JS.API.${name}`,
     ),

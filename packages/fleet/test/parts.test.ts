@@ -100,11 +100,7 @@ describe('names and rights', () => {
 
   test('a worker writes what is its own and reads no stream', () => {
     const { publish, subscribe } = rightsOf('w1', 'worker')
-    expect(publish.filter(subject => subject.startsWith('chi.'))).toEqual([
-      'chi.ev.w1.*',
-      'chi.state.w1.>',
-      'chi.claim.*',
-    ])
+    expect(publish.filter(subject => subject.startsWith('chi.'))).toEqual(['chi.ev.w1.*', 'chi.state.w1.>'])
     expect(publish.some(subject => subject.includes('CONSUMER'))).toBe(false)
     expect(subscribe).toEqual(['chi.rpc.w1', '_INBOX_w1.>'])
   })

@@ -1,11 +1,13 @@
 import {
   certificateFingerprint,
   findNatsServer,
+  initCluster,
   initFleet,
   invite as inviteTo,
   joinFleet,
   keyFingerprint,
   type Member,
+  parseNodes,
   publicKeyOf,
   readMember,
   revoke as revokeFrom,
@@ -28,6 +30,7 @@ const ACTIONS = { init, invite, join, status, revoke, move, drain }
 const OPTIONS = {
   name: { type: 'string' },
   host: { type: 'string' },
+  nodes: { type: 'string' },
   port: { type: 'string' },
   hub: { type: 'boolean' },
   to: { type: 'string' },
@@ -38,6 +41,7 @@ type Values = ReturnType<typeof readOptions<typeof OPTIONS>>['values']
 
 async function init(rest: string[], values: Values, output: Output): Promise<number> {
   noArgument(rest)
+  if (values.nodes !== undefined) return initNodes(values.nodes, values, output)
   const home = userDataFolder()
   const port = wholeNumber('port', values.port, { min: 1, max: 65_535 })
   // Before anything is written: without a broker there is no fleet.
@@ -58,6 +62,33 @@ Its certificate: ${facts.fingerprint}
 
 Start it:           chirality serve --fleet ${member.url}
 Let a machine join: chirality fleet invite
+`
+  return show(output, values, facts, text)
+}
+
+/** Three brokers, which run by themselves. */
+async function initNodes(nodes: string, values: Values, output: Output): Promise<number> {
+  if (values.host !== undefined || values.port !== undefined)
+    throw new UsageError('--nodes names the addresses of the three brokers. Leave --host and --port out.')
+  const { member, folders } = await initCluster({
+    ...{ home: userDataFolder(), nodes: parseNodes(nodes) },
+    ...(values.name === undefined ? {} : { machine: values.name }),
+  })
+  const facts = { ...factsOf(member), folders }
+  const copies = folders.map((folder, at) => {
+    const host = new URL(member.url.split(',')[at] ?? '').hostname
+    return `  scp -r ${folder} ${host}:chirality-broker\n`
+  })
+  const text = `This machine is the hub ${member.machine} of a new fleet with three brokers. Their folders have their keys; copy each to its machine:
+${copies.join('')}
+and start it there, with nats-server 2.10.23 or later, by one of these:
+  (cd chirality-broker && docker compose up -d)
+  mkdir -p ~/.config/systemd/user && cp chirality-broker/chirality-broker.service ~/.config/systemd/user && systemctl --user enable --now chirality-broker && loginctl enable-linger
+
+Certificate of the fleet: ${facts.fingerprint}
+
+Then start this hub: chirality serve --fleet ${member.url}
+Let a machine join:  chirality fleet invite
 `
   return show(output, values, facts, text)
 }
@@ -171,14 +202,21 @@ async function status(rest: string[], values: Values, output: Output): Promise<n
     )
     return EXIT.failed
   }
-  const machines = (await memberServer(home))?.machines
+  const found = await memberServer(home)
+  const machines = found?.machines
+  const info = found && (await callProcedure<{ readOnly: string | null } | null>(found.server, 'fleet.info'))
+  const readOnly = info?.readOnly ?? null
   const lines = machines?.map(
     ({ machine, state, role, busy, slots, load, isThis }) =>
       `${machine.padEnd(20)} ${state.padEnd(8)} ${role.padEnd(7)} ${busy}/${slots} busy, load ${load.toFixed(2)}${isThis ? ', this machine' : ''}\n`,
   )
-  const head = `This is the ${member.role} ${member.machine} of the fleet at ${member.url}.\n`
+  const warning =
+    readOnly === null
+      ? ''
+      : `The fleet is read-only: ${readOnly}. Agents work on, and everything is shipped later.\n`
+  const head = `This is the ${member.role} ${member.machine} of the fleet at ${member.url}.\n${warning}`
   const text = `${head}${lines?.join('') ?? 'No server of this machine runs, so it knows nothing of the others.\n'}`
-  return show(output, values, { ...factsOf(member), machines: machines ?? null }, text)
+  return show(output, values, { ...factsOf(member), readOnly, machines: machines ?? null }, text)
 }
 
 interface ListedMachine {

@@ -9,6 +9,8 @@ import { buildChildEnv, processEnv } from '@chirality/runner'
 import { fleetError } from '../fleet-error.ts'
 import { isMachineName, machineNameOf, type Role, subjects } from '../subjects.ts'
 import { certificateFingerprint, keyFingerprint, makeCertificate } from './certificate.ts'
+import { tellBrokers } from './cluster.ts'
+import { invitationCredential, machineCredential } from './credentials.ts'
 import {
   type BrokerFile,
   brokerFolder,
@@ -21,6 +23,8 @@ import {
   publicKeyOf,
   readBroker,
   readMember,
+  requireName,
+  requireNoMember,
   write,
   writeBroker,
   writeMember,
@@ -42,8 +46,7 @@ export interface InitOptions {
 export async function initFleet(options: InitOptions): Promise<Member> {
   const { home, machine = machineNameOf(hostname()), host = '127.0.0.1', port = 4222, names = [] } = options
   requireName(machine)
-  if ((await readMember(home)) !== undefined)
-    throw fleetError('fleet-exists', 'This machine is in a fleet already: `chirality fleet status` shows it.')
+  await requireNoMember(home)
   const hosts = [...new Set([host, '127.0.0.1', 'localhost', ...names])].filter(name => name !== '0.0.0.0')
   const { cert, key: certKey } = makeCertificate(hosts)
   const { seed, key } = newKey()
@@ -64,22 +67,34 @@ export async function invite(home: string, role: Role): Promise<{ code: string; 
   const member = await readMember(home)
   if (member === undefined) throw notSetUp()
   const { seed, key } = newKey()
-  const expiresAt = new Date(Date.now() + INVITATION_MS).toISOString()
-  await writeBroker(home, { ...broker, invitations: [...current(broker), { key, role, expiresAt }] })
+  const until = new Date(Date.now() + INVITATION_MS)
+  const invitations = [...current(broker), { key, role, expiresAt: until.toISOString() }]
+  await writeBroker(home, { ...broker, invitations })
   await reloadBroker(home)
   const { url, cert } = member
-  return { code: formatJoinCode({ url, cert, seed }), fingerprint: certificateFingerprint(cert) }
+  const keys = broker.cluster?.keys
+  const jwt = keys === undefined ? {} : { jwt: invitationCredential(keys, key, JOINING, until) }
+  return { code: formatJoinCode({ url, cert, seed, ...jwt }), fingerprint: certificateFingerprint(cert) }
 }
 
 /** Takes the rights of a machine away. Its connection is cut at once. */
 export async function revoke(home: string, machine: string): Promise<void> {
   const broker = await requireBroker(home)
-  const machines = broker.machines.filter(one => one.machine !== machine)
-  if (machines.length === broker.machines.length)
+  const found = broker.machines.find(one => one.machine === machine)
+  if (found === undefined)
     throw fleetError('fleet-refused', `No machine ${JSON.stringify(machine)} has a key for this fleet.`)
-  if ((await readMember(home))?.machine === machine)
-    throw fleetError('fleet-refused', 'This machine has the broker: it cannot be revoked.')
-  await writeBroker(home, { ...broker, machines })
+  const member = await readMember(home)
+  if (member === undefined || member.machine === machine)
+    throw fleetError('fleet-refused', 'This machine lets the others in: it cannot be revoked.')
+  const machines = broker.machines.filter(one => one !== found)
+  const { cluster } = broker
+  const seconds = Math.floor(Date.now() / 1000)
+  const without = { ...broker, machines }
+  if (cluster !== undefined)
+    without.cluster = { ...cluster, revoked: { ...cluster.revoked, [found.key]: seconds } }
+  // The brokers of a cluster first: a machine that is still let in is shown as one that has a key.
+  await tellBrokers(without, member)
+  await writeBroker(home, without)
   await reloadBroker(home)
 }
 
@@ -91,10 +106,9 @@ export async function joinFleet(options: {
 }): Promise<{ member: Member; fingerprint: string; key: string }> {
   const { home, machine = machineNameOf(hostname()) } = options
   requireName(machine)
-  if ((await readMember(home)) !== undefined)
-    throw fleetError('fleet-exists', 'This machine is in a fleet already: `chirality fleet status` shows it.')
-  const { url, cert, seed: invitation } = parseJoinCode(options.code)
-  const link = await Link.open({ url, cert, seed: invitation, machine: JOINING })
+  await requireNoMember(home)
+  const { url, cert, seed: invitation, ...code } = parseJoinCode(options.code)
+  const link = await Link.open({ url, cert, seed: invitation, ...code, machine: JOINING })
   try {
     const { seed, key } = newKey()
     const invitedBy = publicKeyOf(invitation)
@@ -105,10 +119,15 @@ export async function joinFleet(options: {
         'fleet-refused',
         'The machine with the broker does not answer. Start `chirality serve --fleet` there.',
       )
-    const said = JSON.parse(Buffer.from(answer.body).toString()) as { role?: Role; refused?: string }
+    const said = JSON.parse(Buffer.from(answer.body).toString()) as {
+      role?: Role
+      jwt?: string
+      refused?: string
+    }
     if (said.role === undefined)
       throw fleetError('fleet-refused', said.refused ?? 'The fleet refused this machine.')
-    const member: Member = { machine, role: said.role, url, seed, cert }
+    const { role, jwt } = said
+    const member: Member = { machine, role, url, seed, cert, ...(jwt === undefined ? {} : { jwt }) }
     await writeMember(home, member)
     return { member, fingerprint: certificateFingerprint(cert), key: keyFingerprint(key) }
   } finally {
@@ -216,7 +235,7 @@ async function admit(
   home: string,
   body: Uint8Array,
   onJoin: (machine: string, key: string) => void,
-): Promise<{ role: Role } | { refused: string }> {
+): Promise<{ role: Role; jwt?: string } | { refused: string }> {
   try {
     const asked = JSON.parse(Buffer.from(body).toString()) as Record<string, unknown>
     const { machine, key, invitation } = asked
@@ -234,6 +253,8 @@ async function admit(
     const machines = [...broker.machines, { machine, role, key, addedAt: new Date().toISOString() }]
     await writeBroker(home, { ...broker, machines, invitations })
     onJoin(machine, keyFingerprint(key))
+    const keys = broker.cluster?.keys
+    if (keys !== undefined) return { role, jwt: machineCredential(keys, key, machine, role) }
     // The answer first: the reload cuts the connection of the invitation.
     setTimeout(() => void reloadBroker(home).catch(() => {}), ANSWER_MS)
     return { role }
@@ -315,14 +336,6 @@ export function notSetUp(): Error {
   return fleetError(
     'fleet-not-set-up',
     'This machine is in no fleet. `chirality fleet init` makes one, `chirality fleet join CODE` joins one.',
-  )
-}
-
-function requireName(machine: string): void {
-  if (isMachineName(machine)) return
-  throw fleetError(
-    'fleet-refused',
-    `${JSON.stringify(machine)} cannot be the name of a machine. Take small letters, digits and dashes, at most 40.`,
   )
 }
 

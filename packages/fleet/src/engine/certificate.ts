@@ -1,4 +1,11 @@
-import { createHash, generateKeyPairSync, randomBytes, sign, X509Certificate } from 'node:crypto'
+import {
+  createHash,
+  createPrivateKey,
+  generateKeyPairSync,
+  randomBytes,
+  sign,
+  X509Certificate,
+} from 'node:crypto'
 import { isIP } from 'node:net'
 
 export interface Certificate {
@@ -9,17 +16,24 @@ export interface Certificate {
 }
 
 /**
- * A certificate that signs itself, for a broker that its machines know by exactly this certificate. Written here, because
- * Node makes none and `openssl` is not on every machine.
+ * A certificate for a broker that its machines know by exactly this certificate, or by the one that issued it. Written
+ * here, because Node makes none and `openssl` is not on every machine.
  */
-export function makeCertificate(hosts: readonly string[], now = new Date()): Certificate {
+export function makeCertificate(
+  hosts: readonly string[],
+  issuer?: Certificate,
+  now = new Date(),
+): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const name = sequence(set(sequence(oid('550403'), utf8('Chirality fleet'))))
+  const nameOf = (text: string) => sequence(set(sequence(oid('550403'), utf8(text))))
+  const signs = nameOf('Chirality fleet')
+  const own = issuer === undefined ? signs : nameOf(`Chirality fleet ${hosts[0]}`)
   const algorithm = sequence(oid('2a8648ce3d040302'))
   const from = new Date(now.getTime() - DAY_MS)
   const until = new Date(now.getTime() + YEARS * 365 * DAY_MS)
+  const mayIssue = issuer === undefined ? sequence(der(0x01, Buffer.of(0xff))) : sequence()
   const extensions = sequence(
-    sequence(oid('551d13'), der(0x01, Buffer.of(0xff)), octets(sequence(der(0x01, Buffer.of(0xff))))),
+    sequence(oid('551d13'), der(0x01, Buffer.of(0xff)), octets(mayIssue)),
     sequence(oid('551d11'), octets(sequence(...hosts.map(alternativeName)))),
   )
   const serial = randomBytes(16)
@@ -28,13 +42,13 @@ export function makeCertificate(hosts: readonly string[], now = new Date()): Cer
     der(0xa0, der(0x02, Buffer.of(2))),
     der(0x02, serial),
     algorithm,
-    name,
+    signs,
     sequence(time(from), time(until)),
-    name,
+    own,
     publicKey.export({ type: 'spki', format: 'der' }),
     der(0xa3, extensions),
   )
-  const signature = sign('sha256', body, privateKey)
+  const signature = sign('sha256', body, issuer === undefined ? privateKey : createPrivateKey(issuer.key))
   const bits = der(0x03, Buffer.concat([Buffer.of(0), signature]))
   const cert = pem('CERTIFICATE', sequence(body, algorithm, bits))
   return { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() }

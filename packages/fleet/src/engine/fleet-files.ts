@@ -17,8 +17,10 @@ const memberFile = z.object({
   url: z.string(),
   /** The private key of this machine. It never leaves it. */
   seed: z.string(),
-  /** The certificate of the broker. No other is accepted. */
+  /** The certificate of the broker, or the one that issued those of a cluster. No other is accepted. */
   cert: z.string(),
+  /** What a cluster lets it in with, for its key. */
+  jwt: z.string().optional(),
 })
 
 export type Member = z.infer<typeof memberFile>
@@ -30,11 +32,20 @@ const brokerFile = z.object({
   machines: z.array(z.object({ machine: machineName, role, key: z.string(), addedAt: z.string() })),
   /** Keys that each let one machine join, once. */
   invitations: z.array(z.object({ key: z.string(), role, expiresAt: z.string() })),
+  /** Three brokers that run by themselves: what lets machines in is signed here, and no configuration is written. */
+  cluster: z
+    .object({
+      keys: z.object({ operator: z.string(), account: z.string(), system: z.string() }),
+      revoked: z.record(z.string(), z.number()),
+    })
+    .optional(),
 })
 
 export type BrokerFile = z.infer<typeof brokerFile>
 
-const joinCode = z.object({ url: z.string(), cert: z.string(), seed: z.string() })
+const joinCode = z.object({
+  ...{ url: z.string(), cert: z.string(), seed: z.string(), jwt: z.string().optional() },
+})
 export type JoinCode = z.infer<typeof joinCode>
 
 export function fleetFolder(home: string): string {
@@ -57,11 +68,11 @@ export async function readBroker(home: string): Promise<BrokerFile | undefined> 
   return read(join(brokerFolder(home), 'broker.json'), brokerFile)
 }
 
-/** Also writes the configuration that follows from it. */
+/** Also writes the configuration of a single broker, which follows from it. */
 export async function writeBroker(home: string, broker: BrokerFile): Promise<void> {
   const folder = brokerFolder(home)
   await write(join(folder, 'broker.json'), JSON.stringify(broker, null, 2))
-  await write(join(folder, 'nats.conf'), brokerConfig(broker, folder))
+  if (broker.cluster === undefined) await write(join(folder, 'nats.conf'), brokerConfig(broker, folder))
 }
 
 export function newKey(): { seed: string; key: string } {
@@ -127,6 +138,24 @@ function user(key: string, machine?: { machine: string; role: Role }): string {
   const list = (names: string[]) => `[${names.map(name => JSON.stringify(name)).join(', ')}]`
   const answers = machine === undefined ? '' : ', allow_responses: { max: 1, expires: "2m" }'
   return `    { nkey: ${JSON.stringify(key)}, permissions: { publish: ${list(rights.publish)}, subscribe: ${list([...rights.subscribe, ...joins])}${answers} } }`
+}
+
+/** The brokers of an address, which has one of them or all of a cluster. */
+export function serversOf(url: string): string[] {
+  return url.split(',').map(one => one.trim().replace(/^(tls|nats):\/\//, ''))
+}
+
+export function requireName(machine: string): void {
+  if (isMachineName(machine)) return
+  throw fleetError(
+    'fleet-refused',
+    `${JSON.stringify(machine)} cannot be the name of a machine. Take small letters, digits and dashes, at most 40.`,
+  )
+}
+
+export async function requireNoMember(home: string): Promise<void> {
+  if ((await readMember(home)) !== undefined)
+    throw fleetError('fleet-exists', 'This machine is in a fleet already: `chirality fleet status` shows it.')
 }
 
 /** No machine can have this name. */

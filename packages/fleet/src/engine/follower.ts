@@ -17,7 +17,8 @@ export type Handler = (message: StoredMessage, isLive: boolean) => Promise<void>
 interface FollowerSource {
   isConnected: () => boolean
   onConnected: (listener: (connected: boolean) => void) => () => void
-  lastSeq: () => Promise<number>
+  /** The number of its last message, and when the stream was made. */
+  end: () => Promise<{ seq: number; created: string }>
   /** Reads what comes after a number. */
   consumer: (after: number) => Promise<Consumer>
 }
@@ -33,6 +34,7 @@ export class Follower {
   readonly #watchdog: NodeJS.Timeout
   readonly #unsubscribe: () => void
   #cursor: number
+  #created: string | undefined
   /** The last message that this reader cannot have heard as it was sent. */
   #storedTo = Number.POSITIVE_INFINITY
   #heardAtLastLook = -1
@@ -62,7 +64,7 @@ export class Follower {
 
   /** Resolves when everything that is in the stream now was handled. */
   async caughtUp(): Promise<void> {
-    const seq = await this.#source.lastSeq()
+    const { seq } = await this.#source.end()
     if (this.#cursor >= seq) return
     await new Promise<void>(resolve => this.#waiting.add({ seq, resolve }))
   }
@@ -104,7 +106,15 @@ export class Follower {
   }
 
   async #markStored(): Promise<void> {
-    this.#storedTo = await this.#source.lastSeq()
+    this.#storedTo = await this.#end()
+  }
+
+  /** A stream that was made anew counts from 1: its brokers lost their disks. */
+  async #end(): Promise<number> {
+    const { seq, created } = await this.#source.end()
+    if (this.#created !== undefined && created !== this.#created) this.#cursor = 0
+    this.#created = created
+    return seq
   }
 
   #advance(seq: number): void {
@@ -123,10 +133,10 @@ export class Follower {
     const isSilent = before === this.#heardAtLastLook
     this.#heardAtLastLook = before
     if (!isSilent) return
-    const last = await this.#source.lastSeq()
-    if (last === before || this.#cursor !== before) return
-    // The stream was made anew, and counts from 1: its broker lost its disk.
-    if (last < before) this.#cursor = 0
+    const last = await this.#end()
+    if (last === this.#cursor || (this.#cursor !== before && this.#cursor !== 0)) return
+    // This reader came back to a new stream.
+    if (last < this.#cursor) this.#cursor = 0
     this.restarts += 1
     this.#messages?.stop()
   }

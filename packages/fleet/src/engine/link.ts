@@ -13,6 +13,7 @@ import {
 import {
   connect,
   headers,
+  jwtAuthenticator,
   type NatsConnection,
   NoRespondersError,
   nkeyAuthenticator,
@@ -20,13 +21,17 @@ import {
 } from '@nats-io/transport-node'
 import { fleetError } from '../fleet-error.ts'
 import { inboxOf, STREAMS, type StreamKind } from '../subjects.ts'
+import { serversOf } from './fleet-files.ts'
 import { Follower, type Handler, type StoredMessage } from './follower.ts'
 
 export interface LinkOptions {
+  /** Of the broker, or of those of a cluster with commas between. */
   url: string
   seed: string
-  /** The certificate of the broker, PEM. */
+  /** The certificate of the broker, or the one that issued those of a cluster, PEM. */
   cert: string
+  /** What a cluster lets it in with. */
+  jwt?: string | undefined
   machine: string
 }
 
@@ -56,10 +61,14 @@ export class Link {
   readonly #stream: JetStreamClient
   readonly #manager: JetStreamManager
   readonly #listeners = new Set<(connected: boolean) => void>()
+  readonly #replicas: number
   #connected = true
+  #fault: string | undefined
+  #preparing: Promise<void> | undefined
   #closed = false
 
-  private constructor(connection: NatsConnection, manager: JetStreamManager) {
+  private constructor(connection: NatsConnection, manager: JetStreamManager, replicas: number) {
+    this.#replicas = replicas
     this.#connection = connection
     this.#stream = jetstream(connection, { timeout: ACK_MS })
     this.#manager = manager
@@ -67,12 +76,14 @@ export class Link {
   }
 
   /** One attempt. Once it is open, it is kept: after a loss it is tried for ever. */
-  static async open({ url, seed, cert, machine }: LinkOptions): Promise<Link> {
+  static async open({ url, seed, cert, jwt, machine }: LinkOptions): Promise<Link> {
+    const servers = serversOf(url)
+    const key = new TextEncoder().encode(seed)
     let connection: NatsConnection
     try {
       connection = await connect({
-        servers: url.replace(/^(tls|nats):\/\//, ''),
-        authenticator: nkeyAuthenticator(new TextEncoder().encode(seed)),
+        servers,
+        authenticator: jwt === undefined ? nkeyAuthenticator(key) : jwtAuthenticator(jwt, key),
         tls: { ca: cert },
         inboxPrefix: inboxOf(machine),
         name: machine,
@@ -82,16 +93,27 @@ export class Link {
         maxReconnectAttempts: -1,
         timeout: 10_000,
         ignoreAuthErrorAbort: true,
+        // A broker knows itself by addresses that its certificate may not have.
+        ignoreClusterUpdates: true,
       })
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
       throw fleetError('fleet-refused', `The broker at ${url} does not let this machine in: ${why}.`, error)
     }
-    return new Link(connection, await jetstreamManager(connection, { checkAPI: false, timeout: ACK_MS }))
+    const manager = await jetstreamManager(connection, { checkAPI: false, timeout: ACK_MS })
+    return new Link(connection, manager, servers.length >= 3 ? 3 : 1)
   }
 
   get connected(): boolean {
     return this.#connected
+  }
+
+  /**
+   * Why nothing can be stored although this machine is connected: two of three brokers are gone, a disk is full, or the
+   * streams are lost. What machines say to each other still arrives.
+   */
+  get fault(): string | undefined {
+    return this.#connected ? this.#fault : undefined
   }
 
   onConnected(listener: (connected: boolean) => void): () => void {
@@ -100,7 +122,14 @@ export class Link {
   }
 
   /** Makes the streams that are missing, and tries out what the fleet relies on. */
-  async prepare(): Promise<void> {
+  prepare(): Promise<void> {
+    this.#preparing ??= this.#prepare().finally(() => {
+      this.#preparing = undefined
+    })
+    return this.#preparing
+  }
+
+  async #prepare(): Promise<void> {
     for (const [kind, { name, subjects }] of Object.entries(STREAMS)) {
       const found = await this.#manager.streams.info(name).catch((error: unknown) => {
         if (error instanceof JetStreamApiError && error.code === STREAM_NOT_FOUND) return undefined
@@ -111,6 +140,7 @@ export class Link {
         name,
         subjects: [...subjects],
         storage: StorageType.File,
+        num_replicas: this.#replicas,
         retention: RetentionPolicy.Limits,
         discard: DiscardPolicy.New,
         allow_direct: true,
@@ -135,6 +165,12 @@ export class Link {
     )
   }
 
+  /** How many brokers have all of what is shipped. Only hubs may ask. */
+  async currentReplicas(): Promise<number> {
+    const { cluster } = await this.#manager.streams.info(STREAMS.events.name)
+    return 1 + (cluster?.replicas ?? []).filter(({ current, offline }) => current && !offline).length
+  }
+
   /** Resolves when the broker has it on its disk. Rejects if that is not known. */
   async publish(subject: string, body: Uint8Array, options: PublishOptions = {}): Promise<Published> {
     const { after, id, headers: named = {} } = options
@@ -146,10 +182,12 @@ export class Link {
         ...(id === undefined ? {} : { msgID: id }),
         ...(after === undefined ? {} : { expect: { lastSubjectSequence: after } }),
       })
+      this.#fault = undefined
       return { kind: 'stored', seq }
     } catch (error) {
       if (error instanceof JetStreamApiError && error.code === WRONG_LAST_SEQUENCE)
         return { kind: 'conflict' }
+      this.#fault = error instanceof JetStreamApiError ? error.message : NO_STORE
       throw error
     }
   }
@@ -175,7 +213,10 @@ export class Link {
     return new Follower(from, handler, {
       isConnected: () => this.#connected,
       onConnected: listener => this.onConnected(listener),
-      lastSeq: async () => (await manager.streams.info(name)).state.last_seq,
+      end: async () => {
+        const { state, created } = await manager.streams.info(name)
+        return { seq: state.last_seq, created }
+      },
       consumer: seq =>
         this.#stream.consumers.get(name, {
           ...(seq === 0 && from === 'last-of-each'
@@ -251,6 +292,7 @@ export async function openLink(
   return undefined
 }
 
+const NO_STORE = 'no broker stores what it is sent'
 const AGAIN_MS = 1_000
 const EMPTY = new Uint8Array()
 const ACK_MS = 10_000

@@ -78,7 +78,7 @@ export async function connect(member: Member): Promise<Link> {
 
 /** A second machine, which joined by a code. */
 export async function joined(
-  fleet: TestFleet,
+  fleet: Pick<TestFleet, 'home'>,
   hubLink: Link,
   machine = 'worker',
 ): Promise<{ home: string; member: Member }> {

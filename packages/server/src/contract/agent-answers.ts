@@ -105,6 +105,10 @@ export const invitation = z.strictObject({ code: z.string(), fingerprint: z.stri
 export const fleetInfo = z.strictObject({
   ...{ machine: z.string(), role: machineRole, url: z.string() },
   connected: z.boolean(),
+  readOnly: z
+    .string()
+    .nullable()
+    .describe('Why nothing can be stored although it is connected, such as two of three brokers gone.'),
   hasBroker: z.boolean().describe('Whether machines are invited and revoked here.'),
   fingerprint: z.string().describe('Of the certificate of the broker.'),
 })

@@ -62,12 +62,15 @@ export function MachineSettings() {
   )
 }
 
-function FleetState({ info: { machine, role, url, connected, hasBroker } }: { info: FleetInfo }) {
+function FleetState({ info: { machine, role, url, connected, readOnly, hasBroker } }: { info: FleetInfo }) {
   return (
     <p role="status">
       {connected
         ? `This is the ${role} ${machine} of the fleet at ${url}.`
         : `This machine, ${machine}, is not connected to the fleet at ${url}. It is tried again all the time; agents work on.`}
+      {readOnly === null
+        ? ''
+        : ` The fleet is read-only now: ${readOnly}. Agents work on, and everything is shipped later.`}
       {hasBroker ? '' : ' Machines are invited and revoked where the broker is.'}
     </p>
   )

@@ -1,0 +1,198 @@
+import { isIP } from 'node:net'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { connect, jwtAuthenticator } from '@nats-io/transport-node'
+import { fleetError } from '../fleet-error.ts'
+import { machineNameOf } from '../subjects.ts'
+import { makeCertificate } from './certificate.ts'
+import {
+  type ClusterAccounts,
+  clusterAccounts,
+  machineCredential,
+  newClusterKeys,
+  systemCredential,
+} from './credentials.ts'
+import {
+  type BrokerFile,
+  brokerFolder,
+  type Member,
+  newKey,
+  requireName,
+  requireNoMember,
+  serversOf,
+  write,
+  writeBroker,
+  writeMember,
+} from './fleet-files.ts'
+
+/** A broker of a cluster: where machines dial it, and where the other brokers do. */
+export interface ClusterNode {
+  host: string
+  port: number
+  clusterPort: number
+}
+
+/** `a.example,b.example:4300,192.0.2.3`: three of them, so that two are there when one is not. */
+export function parseNodes(text: string): ClusterNode[] {
+  const nodes = text.split(',').map(part => {
+    const { host, port } =
+      /^(?<host>[A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\])(?::(?<port>\d{1,5}))?$/.exec(part.trim())?.groups ?? {}
+    const number = port === undefined ? DEFAULT_PORT : Number(port)
+    if (host === undefined || number < 1 || number + CLUSTER_PORTS > 65_535)
+      throw fleetError(
+        'fleet-refused',
+        `${JSON.stringify(part)} is no address. Write HOST or HOST:PORT, with a port up to ${65_535 - CLUSTER_PORTS}.`,
+      )
+    return { host: host.replace(/^\[|\]$/g, ''), port: number, clusterPort: number + CLUSTER_PORTS }
+  })
+  const places = new Set(nodes.map(({ host, port }) => `${host}:${port}`))
+  if (nodes.length !== 3 || places.size !== 3)
+    throw fleetError('fleet-refused', 'A cluster has three brokers at three addresses: --nodes a,b,c.')
+  return nodes
+}
+
+/**
+ * Makes this machine the first hub of a fleet with three brokers, and writes a folder for each of them: configuration,
+ * TLS, a systemd unit and a compose file. They run wherever their addresses are; this machine starts none of them.
+ */
+export async function initCluster(options: {
+  home: string
+  machine?: string
+  nodes: readonly ClusterNode[]
+}): Promise<{ member: Member; folders: string[] }> {
+  const { home, machine = machineNameOf(hostname()), nodes } = options
+  requireName(machine)
+  await requireNoMember(home)
+  const authority = makeCertificate([FLEET])
+  const keys = newClusterKeys()
+  const accounts = clusterAccounts(keys, {})
+  const folders: string[] = []
+  for (const [at, node] of nodes.entries()) {
+    const folder = join(brokerFolder(home), `node-${at + 1}`)
+    const { cert, key } = makeCertificate([node.host, 'localhost', '127.0.0.1'], authority)
+    const name = `broker-${at + 1}`
+    await write(join(folder, 'cert.pem'), cert)
+    await write(join(folder, 'key.pem'), key)
+    await write(join(folder, 'ca.pem'), authority.cert)
+    await write(join(folder, 'nats.conf'), nodeConfig(name, node, nodes, accounts))
+    await write(join(folder, 'chirality-broker.service'), UNIT)
+    await write(join(folder, 'compose.yaml'), COMPOSE)
+    folders.push(folder)
+  }
+  const { seed, key } = newKey()
+  const addedAt = new Date().toISOString()
+  const [first] = nodes
+  await writeBroker(home, {
+    ...{ host: first?.host ?? '', port: first?.port ?? 0, invitations: [] },
+    machines: [{ machine, role: 'hub', key, addedAt }],
+    cluster: { keys, revoked: {} },
+  })
+  const url = nodes.map(({ host, port }) => `tls://${bracketed(host)}:${port}`).join(',')
+  const jwt = machineCredential(keys, key, machine, 'hub')
+  const member: Member = { machine, role: 'hub', url, seed, cert: authority.cert, jwt }
+  await writeMember(home, member)
+  return { member, folders }
+}
+
+/** Tells the brokers who has no rights any more. They pass it on to each other, and cut the connections. */
+export async function tellBrokers(
+  { cluster }: Pick<BrokerFile, 'cluster'>,
+  { url, cert }: Pick<Member, 'url' | 'cert'>,
+): Promise<void> {
+  if (cluster === undefined) return
+  const { seed, key } = newKey()
+  const credential = systemCredential(cluster.keys, key)
+  const connection = await connect({
+    servers: serversOf(url),
+    authenticator: jwtAuthenticator(credential, new TextEncoder().encode(seed)),
+    ...{ tls: { ca: cert }, reconnect: false, timeout: TELL_MS, ignoreClusterUpdates: true },
+  }).catch((error: unknown) => {
+    throw fleetError('fleet-no-broker', 'No broker can be reached, so none was told. Try it again.', error)
+  })
+  try {
+    const { jwt } = clusterAccounts(cluster.keys, cluster.revoked).account
+    const answer = await connection.request('$SYS.REQ.CLAIMS.UPDATE', jwt, { timeout: TELL_MS })
+    const said = answer.json<{ data?: { code?: number }; error?: { description?: string } }>()
+    if (said.data?.code !== 200)
+      throw fleetError(
+        'fleet-no-broker',
+        `The broker did not take it: ${said.error?.description ?? 'no reason'}.`,
+      )
+  } finally {
+    await connection.close()
+  }
+}
+
+/** Paths are relative to the folder, which is copied to the machine of the broker. */
+function nodeConfig(
+  name: string,
+  node: ClusterNode,
+  nodes: readonly ClusterNode[],
+  { operator, account, system }: ClusterAccounts,
+): string {
+  const routes = nodes
+    .filter(other => other !== node)
+    .map(({ host, clusterPort }) => `"nats-route://${bracketed(host)}:${clusterPort}"`)
+  // A name may be one that only the others know.
+  const listen = (port: number) =>
+    JSON.stringify(`${isIP(node.host) === 0 ? '0.0.0.0' : bracketed(node.host)}:${port}`)
+  return `# Written by \`chirality fleet init --nodes\`.
+server_name: ${name}
+listen: ${listen(node.port)}
+max_payload: 8388608
+ping_interval: "5s"
+ping_max: 2
+tls { cert_file: "cert.pem", key_file: "key.pem", timeout: 10 }
+jetstream { store_dir: "store", sync_interval: always }
+cluster {
+  name: chirality
+  listen: ${listen(node.clusterPort)}
+  no_advertise: true
+  ping_interval: "5s"
+  tls { cert_file: "cert.pem", key_file: "key.pem", ca_file: "ca.pem", verify: true, timeout: 10 }
+  routes: [${routes.join(', ')}]
+}
+operator: ${operator}
+system_account: ${system.key}
+resolver { type: full, dir: "accounts", interval: "10s" }
+resolver_preload: {
+  ${account.key}: ${account.jwt}
+  ${system.key}: ${system.jwt}
+}
+`
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
+}
+
+const FLEET = 'fleet.chirality.invalid'
+const DEFAULT_PORT = 4222
+const CLUSTER_PORTS = 2000
+const TELL_MS = 10_000
+
+const UNIT = `[Unit]
+Description=Broker of a Chirality fleet
+After=network-online.target
+
+[Service]
+WorkingDirectory=%h/chirality-broker
+ExecStart=/usr/bin/env nats-server -c nats.conf
+ExecReload=/bin/kill -HUP $MAINPID
+Restart=always
+RestartSec=1
+LimitNOFILE=65536
+
+[Install]
+WantedBy=default.target
+`
+
+const COMPOSE = `services:
+  broker:
+    image: nats:2.10-alpine
+    command: ["-c", "nats.conf"]
+    working_dir: /broker
+    volumes: [".:/broker"]
+    network_mode: host
+    restart: unless-stopped
+`

@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto'
+import { nkeys } from '@nats-io/transport-node'
+import { inboxOf, type Role, rightsOf, subjects } from '../subjects.ts'
+
+/**
+ * The private keys of a cluster: whoever has them decides who is in the fleet. A broker of a cluster knows the public
+ * halves only, so no broker has to be told of a machine that joins.
+ */
+export interface ClusterKeys {
+  operator: string
+  account: string
+  system: string
+}
+
+export function newClusterKeys(): ClusterKeys {
+  const seedOf = (pair: { getSeed(): Uint8Array }) => new TextDecoder().decode(pair.getSeed())
+  return {
+    operator: seedOf(nkeys.createOperator()),
+    account: seedOf(nkeys.createAccount()),
+    system: seedOf(nkeys.createAccount()),
+  }
+}
+
+export interface ClusterAccounts {
+  operator: string
+  account: { key: string; jwt: string }
+  system: { key: string; jwt: string }
+}
+
+/** What a broker has to know. `revoked`: the public keys of machines, and when their rights were taken away. */
+export function clusterAccounts(
+  keys: ClusterKeys,
+  revoked: Readonly<Record<string, number>>,
+): ClusterAccounts {
+  const [operator, account, system] = [keys.operator, keys.account, keys.system].map(publicOf) as [
+    string,
+    string,
+    string,
+  ]
+  const open = {
+    subs: -1,
+    data: -1,
+    payload: -1,
+    imports: -1,
+    exports: -1,
+    wildcards: true,
+    conn: -1,
+    leaf: -1,
+  }
+  const stores = { mem_storage: -1, disk_storage: -1, streams: -1, consumer: -1, max_ack_pending: -1 }
+  const accountOf = (key: string, name: string, limits: object, more: object) =>
+    sign(keys.operator, key, name, { type: 'account', limits, ...more })
+  return {
+    operator: sign(keys.operator, operator, 'chirality', { type: 'operator', system_account: system }),
+    account: {
+      key: account,
+      jwt: accountOf(account, 'fleet', { ...open, ...stores }, { revocations: revoked }),
+    },
+    system: { key: system, jwt: accountOf(system, 'system', open, {}) },
+  }
+}
+
+/** The right of a machine to connect, for its own public key. */
+export function machineCredential(keys: ClusterKeys, key: string, machine: string, role: Role): string {
+  const { publish, subscribe } = rightsOf(machine, role)
+  const joins = role === 'hub' ? [subjects.join] : []
+  return userOf(keys.account, key, machine, {
+    ...{ pub: { allow: publish }, sub: { allow: [...subscribe, ...joins] } },
+    resp: { max: 1, ttl: RESPONSE_NS },
+  })
+}
+
+/** The right to ask to join, until a time. */
+export function invitationCredential(keys: ClusterKeys, key: string, name: string, until: Date): string {
+  const rights = { pub: { allow: [subjects.join] }, sub: { allow: [`${inboxOf(name)}.>`] } }
+  return userOf(keys.account, key, name, rights, until)
+}
+
+/** The right to tell the brokers of a change, for a key that is used once. */
+export function systemCredential(keys: ClusterKeys, key: string): string {
+  return userOf(keys.system, key, 'system', {}, new Date(Date.now() + SYSTEM_MS))
+}
+
+function userOf(seed: string, key: string, name: string, rights: object, until?: Date): string {
+  return sign(seed, key, name, { type: 'user', subs: -1, data: -1, payload: -1, ...rights }, until)
+}
+
+/** The form of nats-server's tokens: a JWT with Ed25519, and a hash of itself as its id. */
+function sign(seed: string, subject: string, name: string, nats: object, until?: Date): string {
+  const pair = nkeys.fromSeed(new TextEncoder().encode(seed))
+  const claims = {
+    ...{ iat: Math.floor(Date.now() / 1000), iss: pair.getPublicKey(), name, sub: subject },
+    ...(until === undefined ? {} : { exp: Math.floor(until.getTime() / 1000) }),
+    nats: { ...nats, version: 2 },
+  }
+  const jti = createHash('sha256').update(JSON.stringify(claims)).digest('base64url')
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const body = `${part({ typ: 'JWT', alg: 'ed25519-nkey' })}.${part({ jti, ...claims })}`
+  return `${body}.${Buffer.from(pair.sign(Buffer.from(body))).toString('base64url')}`
+}
+
+function publicOf(seed: string): string {
+  return nkeys.fromSeed(new TextEncoder().encode(seed)).getPublicKey()
+}
+
+const RESPONSE_NS = 120_000_000_000
+const SYSTEM_MS = 600_000

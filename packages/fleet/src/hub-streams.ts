@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readCursor, write } from './engine/fleet-files.ts'
+import type { Follower, Handler } from './engine/follower.ts'
+import type { Link } from './engine/link.ts'
+
+export interface HubStreamsOptions {
+  link: Link
+  /** How far this hub has read is kept in it. */
+  cursorFile: string
+  /** Bytes of logs. */
+  onEvents: Handler
+  /** What is known to be on this hub's disk, of what was read. */
+  safeCursor: (cursor: number) => number
+  onState: Handler
+  onFault: ((error: unknown) => void) | undefined
+}
+
+/** What only hubs do with the streams: they make them, also anew when the brokers lost their disks, and read them. */
+export class HubStreams {
+  readonly #options: HubStreamsOptions
+  readonly #events: Follower
+  readonly #state: Follower
+  readonly #saving: NodeJS.Timeout
+  #nextRepair = 0
+
+  private constructor(options: HubStreamsOptions) {
+    const { link, cursorFile, onEvents, onState } = options
+    this.#options = options
+    this.#events = link.follow('events', readCursor(cursorFile) + 1, onEvents)
+    this.#state = link.follow('state', 'last-of-each', onState)
+    this.#saving = setInterval(() => void this.#save(), SAVE_MS)
+  }
+
+  /** Tries until the streams are there. Undefined if it was aborted. */
+  static async open(options: HubStreamsOptions, signal: AbortSignal): Promise<HubStreams | undefined> {
+    while (!signal.aborted) {
+      try {
+        await options.link.prepare()
+        return new HubStreams(options)
+      } catch (error) {
+        options.onFault?.(error)
+        await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})
+      }
+    }
+    return undefined
+  }
+
+  /** Makes the streams anew if nothing can be stored. Does not wait for it. */
+  repair(): void {
+    const { link } = this.#options
+    if (link.fault === undefined || performance.now() < this.#nextRepair) return
+    this.#nextRepair = performance.now() + REPAIR_MS
+    void link.prepare().catch(() => {})
+  }
+
+  /** Resolves when what is in the streams now was taken. */
+  async caughtUp(): Promise<void> {
+    await this.#events.caughtUp()
+    await this.#state.caughtUp()
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#saving)
+    await this.#events.close()
+    await this.#state.close()
+    await this.#save()
+  }
+
+  #save(): Promise<void> {
+    const { cursorFile, safeCursor, onFault } = this.#options
+    return write(cursorFile, String(safeCursor(this.#events.cursor))).catch(error => onFault?.(error))
+  }
+}
+
+const AGAIN_MS = 1_000
+const SAVE_MS = 1_000
+const REPAIR_MS = 3_000
