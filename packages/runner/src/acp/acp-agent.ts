@@ -102,7 +102,7 @@ export class AcpAgent implements KeptAgent {
         },
         onSent: message => spool.noteSent(JSON.stringify(message, withoutSecrets)),
         onNoise: text => this.#keepNoise(text.slice(0, MAX_LOG_CHARS)),
-        ready: () => (this.#waitingBytes > MAX_WAITING_BYTES ? this.#taken.wait() : undefined),
+        ready: () => (this.isFull ? this.#taken.wait() : undefined),
       },
       { hasVersion: true, name: agent.name },
     )
@@ -148,6 +148,11 @@ export class AcpAgent implements KeptAgent {
 
   get isResting(): boolean {
     return this.#listener === null
+  }
+
+  /** Nothing more is read until the listener has taken something. */
+  get isFull(): boolean {
+    return this.#waitingBytes > MAX_WAITING_BYTES
   }
 
   /** Offset in the spool after the last message that was passed on. */

@@ -42,6 +42,9 @@ export class AcpDialogue implements RpcDialogue {
   #hasEnded = false
   /** A command ran when the turn was interrupted. */
   #mayHaveLeft = false
+  /** How many messages for the running turn were sent and not answered yet. */
+  #steering = 0
+  #isInterrupted = false
 
   constructor(options: AcpDialogueOptions) {
     const { session, agent, facts, unheard } = options
@@ -67,6 +70,7 @@ export class AcpDialogue implements RpcDialogue {
   }
 
   take(): AcpMessage | 'nothing' | 'end' {
+    if (this.#holds) return 'nothing'
     const message = this.#waiting.shift()
     if (!message) return this.#hasEnded ? 'end' : 'nothing'
     this.#agent.taken(message)
@@ -92,7 +96,10 @@ export class AcpDialogue implements RpcDialogue {
   }
 
   /** Without a method of the agent the message waits for the next turn. */
-  async steer(prompt: HarnessQuery['prompt'], isOver: () => boolean): Promise<false | UIEvent> {
+  async steer(
+    prompt: HarnessQuery['prompt'],
+    { isOver, tell }: { isOver(): boolean; tell(event: UIEvent): void },
+  ): Promise<boolean> {
     const agent = this.#agent
     if (!agent.hello.canSteer) return false
     const content = await contentOf(agent, prompt)
@@ -101,11 +108,25 @@ export class AcpDialogue implements RpcDialogue {
     const patience = AbortSignal.timeout(STEERING_MS)
     const idle = { steering: { idleBehavior: 'promptRequired' } }
     const params = { sessionId: facts.conversation, prompt: content, _meta: idle }
-    const { outcome } = await agent.request('_session/steering', params, patience).catch((error: unknown) => {
-      if (error instanceof RpcError) return { outcome: 'failed' }
+    this.#steering += 1
+    try {
+      const { outcome } = await agent.request('_session/steering', params, patience)
+      if (outcome !== 'injected') return false
+      tell(tookMessage(session.id, prompt))
+      return true
+    } catch (error) {
+      if (error instanceof RpcError) return false
       throw error
-    })
-    return outcome === 'injected' && tookMessage(session.id, prompt)
+    } finally {
+      this.#steering -= 1
+      this.#notify()
+    }
+  }
+
+  /** The agent may react to a message before it says that it has it: what it says meanwhile is shown after the message. */
+  get #holds(): boolean {
+    const mustGoOn = this.#isInterrupted || this.#hasEnded || this.#agent.isFull
+    return this.#steering > 0 && !mustGoOn
   }
 
   answer(request: RpcRequest, event: PermissionRequestEvent, asked: AskedDecision): RpcAnswer {
@@ -121,6 +142,8 @@ export class AcpDialogue implements RpcDialogue {
 
   interrupt(): boolean {
     this.#mayHaveLeft = this.view.isExecuting
+    this.#isInterrupted = true
+    this.#notify()
     this.#agent.notify('session/cancel', { sessionId: this.#options.facts.conversation })
     return true
   }

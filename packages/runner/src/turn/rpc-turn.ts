@@ -38,8 +38,8 @@ export interface RpcDialogue {
   /** A failed `begin` has left no turn running. */
   isRefused?(error: unknown): boolean
   isLast(raw: unknown): boolean
-  /** Sends one more message. False if the agent cannot take it; an event if the agent itself will not say that it has. */
-  steer?(prompt: HarnessQuery['prompt'], isOver: () => boolean): Promise<boolean | UIEvent>
+  /** Sends one more message. False if the agent cannot take it. */
+  steer?(prompt: HarnessQuery['prompt'], turn: SteeredTurn): Promise<boolean>
   /** Sends the interrupt. False if the turn cannot be interrupted yet. */
   interrupt(): boolean
   /** Sends the answer of a person or a rule. */
@@ -56,6 +56,12 @@ export interface RpcDialogue {
   leave(): void
   /** Why there is no result. */
   fault(failure: unknown): ConnectionEnd['fault']
+}
+
+interface SteeredTurn {
+  isOver(): boolean
+  /** Shows an event before the messages that were not taken yet. For an agent that will not say itself that it has the message. */
+  tell(event: UIEvent): void
 }
 
 /** Translates the agent's messages of one turn. */
@@ -149,11 +155,11 @@ export class RpcTurn implements Connection {
 
   async send(prompt: HarnessQuery['prompt']): Promise<boolean> {
     if (!this.#hasBegun) return false
-    const taken = (await this.#dialogue.steer?.(prompt, () => this.#isOver)) ?? false
-    if (typeof taken === 'boolean') return taken
-    this.#told.push(this.#options.parts.record.note(taken, this.#offset))
-    this.#wake.notify()
-    return true
+    const tell = (event: UIEvent) => {
+      this.#told.push(this.#options.parts.record.note(event, this.#offset))
+      this.#wake.notify()
+    }
+    return (await this.#dialogue.steer?.(prompt, { isOver: () => this.#isOver, tell })) ?? false
   }
 
   /** The agent may be ended with the turn only if no other session uses it. */

@@ -187,22 +187,29 @@ test('a model of an agent without options is set by its own method, and another 
   })
 })
 
-test('a message goes into the running turn of an agent that takes it, and is told once', async () => {
-  const harness = create('steers', { spec: { capabilities: { supportsSteering: true } } })
-  const session = arena.session()
-  const events: UIEvent[] = []
-  for await (const event of harness.startTurn(session, 'Hi')) {
-    events.push(event)
-    if (event.type === 'chat:delta' && event.text === 'Hello. ')
-      expect(await harness.steer?.(session.id, 'And the walrus?')).toBe(true)
-  }
-  expect(ofType(events, 'status').map(({ data }) => data)).toContainEqual({
-    kind: 'user_message',
-    text: 'And the walrus?',
-  })
-  expect(ofType(events, 'chat:complete')[0]?.text).toContain('And the walrus?')
-  expect(create('good').steer).toBeUndefined()
-})
+// The second one reacts with more than is kept unread, so a part of it has to be shown earlier.
+test.each(['steers', 'steers-much'])(
+  'a message goes into the running turn, and is told once: %s',
+  async behaviour => {
+    const harness = create(behaviour, { spec: { capabilities: { supportsSteering: true } } })
+    const session = arena.session()
+    const events: UIEvent[] = []
+    let steering: Promise<boolean> | undefined
+    for await (const event of harness.startTurn(session, 'Hi')) {
+      events.push(event)
+      if (event.type === 'chat:delta' && event.text === 'Hello. ')
+        steering = harness.steer?.(session.id, 'And the walrus?')
+    }
+    expect(await steering).toBe(true)
+    const told = events.findIndex(event => event.type === 'status' && event.data?.text === 'And the walrus?')
+    const reaction = events.findIndex(event => event.type === 'chat:delta' && event.text.includes('walrus'))
+    expect(told).toBeGreaterThan(-1)
+    if (behaviour === 'steers') expect(reaction).toBeGreaterThan(told)
+    expect(ofType(events, 'status').filter(({ data }) => data?.kind === 'user_message')).toHaveLength(1)
+    expect(ofType(events, 'chat:complete')[0]?.text).toContain('And the walrus?')
+    expect(create('good').steer).toBeUndefined()
+  },
+)
 
 test('what the agent is sent is kept beside what it says, without the secrets of tool servers', async () => {
   const mcpServers = {

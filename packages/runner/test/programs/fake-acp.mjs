@@ -44,7 +44,7 @@ function hear(message) {
             loadSession: true,
             ...(behaviour === 'loads' ? { sessionCapabilities: { resume: {} } } : {}),
           },
-          ...(behaviour === 'steers' ? { _meta: { steering: { supported: true } } } : {}),
+          ...(behaviour.startsWith('steers') ? { _meta: { steering: { supported: true } } } : {}),
         },
       })
     case 'session/new':
@@ -58,9 +58,17 @@ function hear(message) {
     case 'session/resume':
       return send({ id, error: { code: -32601, message: 'Method not found' } })
     case '_session/steering':
-      send({ id, result: { outcome: params._meta.steering.idleBehavior === 'promptRequired' && 'injected' } })
+      // It reacts, and says only then that it has the message.
+      if (behaviour === 'steers-much') for (let i = 0; i < 40; i += 1) text('x'.repeat(50_000))
       text(params.prompt[0].text)
-      return send({ id: promptId, result: { stopReason: 'end_turn' } })
+      setTimeout(() => {
+        send({
+          id,
+          result: { outcome: params._meta.steering.idleBehavior === 'promptRequired' && 'injected' },
+        })
+        send({ id: promptId, result: { stopReason: 'end_turn' } })
+      }, 100)
+      return
     case 'session/load':
       if (behaviour === 'loads') return send({ id, result: {} })
       if (behaviour === 'replays') return replay(id)
@@ -211,6 +219,7 @@ function prompt(id) {
       return done()
     case 'deaf':
     case 'steers':
+    case 'steers-much':
     case 'waits':
       return
     default:

@@ -101,7 +101,7 @@ export class ThreadDialogue implements RpcDialogue {
     return endsTurn(raw, this.#options.thread.id, this.#turnId)
   }
 
-  async steer(prompt: HarnessQuery['prompt'], isOver: () => boolean): Promise<boolean> {
+  async steer(prompt: HarnessQuery['prompt'], { isOver }: { isOver(): boolean }): Promise<boolean> {
     const input = await this.#options.read(prompt)
     if (!this.#turnId || isOver()) return false
     const { thread } = this.#options
