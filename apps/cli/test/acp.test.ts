@@ -3,6 +3,7 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import {
   client,
+  type NewSessionRequest,
   ndJsonStream,
   type RequestPermissionRequest,
   type RequestPermissionResponse,
@@ -116,16 +117,53 @@ test('an editor prompts Claude Code, answers its request, lets the dashboard ans
     agentCapabilities: { loadSession: true, sessionCapabilities: { list: {}, resume: {}, close: {} } },
     agentInfo: { name: 'chirality' },
   })
-  const made = await editor.agent.request('session/new', { cwd: world.project, mcpServers: [] })
+  // What matters is whether they are started, and with which value.
+  const witness = (name: string, value: string) => ({
+    ...{ name, command: process.execPath, env: [{ name: 'TOKEN', value }] },
+    args: ['-e', `require('fs').writeFileSync('../${value}', process.env.TOKEN)`],
+  })
+  const mcpServers: NewSessionRequest['mcpServers'] = [
+    witness('my tools', 'sk-mine'),
+    witness('other', 'sk-other'),
+  ]
+  const made = await editor.agent.request('session/new', { cwd: world.project, mcpServers })
   const { sessionId } = made
   expect(made.modes?.currentModeId).toBe('default')
   expect(made.configOptions?.map(({ id }) => id)).toEqual(['mode', 'model'])
 
+  // A prompt that is cancelled while its user is asked about a program begins no turn.
+  const cards: RequestPermissionRequest[] = []
+  const shown = new Promise<void>(resolve => {
+    editor.current.answer = (request, signal) =>
+      new Promise(done => {
+        cards.push(request)
+        signal.addEventListener('abort', () => done({ outcome: { outcome: 'cancelled' } }))
+        resolve()
+      })
+  })
+  const unasked = editor.prompt(sessionId, 'Never mind.')
+  await shown
+  expect(cards).toMatchObject([{ toolCall: { title: expect.stringContaining('-e') } }])
+  expect(JSON.stringify(cards)).toContain('TOKEN')
+  expect(JSON.stringify(cards)).not.toContain('"sk-mine"')
+  await editor.agent.notify('session/cancel', { sessionId })
+  expect(await unasked).toEqual({ stopReason: 'cancelled' })
+  expect(asked(world.model)).toEqual([])
+
   let requested: RequestPermissionRequest | undefined
-  editor.current.answer = (request, signal) => {
+  const programs: string[] = []
+  const onProgram =
+    (otherwise: Answer): Answer =>
+    (request, signal) => {
+      const { toolCallId } = request.toolCall
+      if (!toolCallId.startsWith('tool-server-')) return otherwise(request, signal)
+      programs.push(toolCallId)
+      return choose(toolCallId === 'tool-server-my-tools' ? 'allow_always' : 'reject_once')(request, signal)
+    }
+  editor.current.answer = onProgram((request, signal) => {
     requested = request
     return choose('allow_once')(request, signal)
-  }
+  })
   const first = await editor.agent.request('session/prompt', {
     sessionId,
     prompt: [
@@ -149,7 +187,11 @@ test('an editor prompts Claude Code, answers its request, lets the dashboard ans
   expect(existsSync(path.join(world.project, 'one.txt'))).toBe(true)
   expect(said(editor.updates)).toBe('I look first.One is there.')
   expect(said(editor.updates, 'user_message_chunk')).toBe('')
-  const calls = editor.updates.filter(update => update.sessionUpdate.startsWith('tool_call'))
+  expect(programs).toEqual(['tool-server-my-tools', 'tool-server-other'])
+  await expect.poll(() => existsSync(path.join(world.project, '..', 'sk-mine'))).toBe(true)
+  const calls = editor.updates.filter(
+    update => 'toolCallId' in update && !update.toolCallId.startsWith('tool-server-'),
+  )
   expect(calls[0]).toMatchObject({ sessionUpdate: 'tool_call', kind: 'execute' })
   expect(calls.at(-1)).toMatchObject({ status: 'completed' })
 
@@ -182,15 +224,18 @@ test('an editor prompts Claude Code, answers its request, lets the dashboard ans
   const later = await openEditor(world)
   const { sessions } = await later.agent.request('session/list', { cwd: world.project })
   expect(sessions).toMatchObject([{ sessionId, cwd: world.project }])
-  const loaded = await later.agent.request('session/load', {
-    ...{ sessionId, cwd: world.project, mcpServers: [] },
-  })
+  programs.length = 0
+  later.current.answer = onProgram(choose('reject_once'))
+  const loaded = await later.agent.request('session/load', { sessionId, cwd: world.project, mcpServers })
   expect(loaded.modes?.currentModeId).toBe('acceptEdits')
   expect(said(later.updates, 'user_message_chunk')).toContain('Again.')
   expect(said(later.updates)).toContain('I look first.One is there.Again.Two is there.')
   later.updates.length = 0
   expect(await later.prompt(sessionId, 'Do you remember?')).toEqual({ stopReason: 'end_turn' })
   expect(said(later.updates)).toBe('I remember.')
+  // The first one was allowed for good, the second one never.
+  expect(programs).toEqual(['tool-server-other'])
+  expect(existsSync(path.join(world.project, '..', 'sk-other'))).toBe(false)
   expect(userTexts(asked(world.model).at(-1)).join('\n')).toContain('Again.')
   await ended(later.command)
 })
@@ -273,7 +318,9 @@ test('what is no message, no known session or no request is answered with what i
   const servers = [{ name: 'tools', command: 'true', args: [], env: [{ name: 'TOKEN', value: 'sk-editor' }] }]
   const { result } = await ask(10, 'session/new', { cwd: world.project, mcpServers: servers })
   expect(result).toMatchObject({ _meta: { chirality: { unusedMcpServers: ['tools'] } } })
-  await command.shows('does not use the tool servers of this editor (tools)')
+  await command.shows(
+    'does not use these tool servers of this editor (tools: Messages API takes no tool servers)',
+  )
   expect(command.stdout).not.toContain('sk-editor')
   const { sessionId } = result as { sessionId: string }
   for (const [id, blocks] of [

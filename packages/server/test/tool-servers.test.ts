@@ -69,6 +69,26 @@ test('a secret is stored for its owner alone, never given out, kept by null, and
     tracker: { env: { API_KEY: 'key-123456' } },
   })
 
+  // Those that a program lends to a session are for its turns only, stored nowhere, and never replace the user's own.
+  const { id: sessionId } = await server.host.store.create(server.project, null, 'direct')
+  const lend = async (input: object) => {
+    const response = await server.post('/trpc/toolServers.lend', { sessionId, ...input })
+    return response.status
+  }
+  const lent = { ...config, env: { API_KEY: 'lent-654321' } }
+  expect(await lend({ servers: { tracker: lent, editor: lent } })).toBe(200)
+  expect(server.host.toolServers.forTurn(server.project, null, sessionId)).toMatchObject({
+    tracker: { env: { API_KEY: 'key-123456' } },
+    editor: { env: { API_KEY: 'lent-654321' } },
+  })
+  expect(server.host.toolServers.forTurn(server.project, null, 'another')).not.toHaveProperty('editor')
+  expect(readFileSync(path.join(folder, file), 'utf8')).not.toContain('lent-654321')
+  expect(await lend({ servers: { editor: kept } })).toBe(400)
+  expect(await lend({ servers: { 'no name': lent } })).toBe(400)
+  expect(await lend({ servers: {}, sessionId: 'another' })).not.toBe(200)
+  expect(await lend({ servers: {} })).toBe(200)
+  expect(server.host.toolServers.forTurn(server.project, null, sessionId)).not.toHaveProperty('editor')
+
   const tried = await ask(server, 'test', {
     place: PROJECT,
     name: 'tracker',

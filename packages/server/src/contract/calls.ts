@@ -287,6 +287,7 @@ const toolServers = {
   save: { input: values.ownToolServer.extend({ config: values.toolServerConfig }), output: nothing },
   remove: { input: values.ownToolServer, output: nothing },
   test: { input: values.triedToolServer, output: agents.serverProbe },
+  lend: { input: values.lentToolServers, output: nothing },
 }
 
 const trust = {

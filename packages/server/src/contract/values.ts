@@ -190,6 +190,14 @@ export const toolServerConfig = z.discriminatedUnion('type', [
   }),
 ])
 
+/** The servers of a program that uses the session. An empty list takes them back. */
+export const lentToolServers = z.strictObject({
+  sessionId,
+  servers: z
+    .record(serverName, toolServerConfig)
+    .refine(servers => Object.keys(servers).length <= 20, { error: 'must be at most 20 servers' }),
+})
+
 /** A program that speaks the Agent Client Protocol. `env` holds names of variables, never values. */
 export const ownAgent = z.strictObject({
   name: z

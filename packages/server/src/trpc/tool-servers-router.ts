@@ -8,6 +8,7 @@ import { CALLS } from '../contract/calls.ts'
 import type { toolServerConfig } from '../contract/values.ts'
 import { callError } from '../errors/call-error.ts'
 import type { CallContext } from './context.ts'
+import { liveSession } from './live-session.ts'
 import { call, router } from './trpc.ts'
 
 type ShownSource = z.infer<typeof toolServerSource>
@@ -33,6 +34,16 @@ export const toolServersRouter = router({
   remove: call(CALLS.toolServers.remove).mutation(async ({ ctx, input }) => {
     const root = await ctx.projects.require(input.project)
     await ctx.host.toolServers.set(root, input.place, input.name, () => null)
+  }),
+
+  /** For the turns of one session, until this server ends: those of an editor, which its user has allowed there. */
+  lend: call(CALLS.toolServers.lend).mutation(async ({ ctx, input }) => {
+    await liveSession(ctx, input.sessionId)
+    const servers = Object.entries(input.servers).map(([name, config]) => [
+      name,
+      withStored(config, undefined),
+    ])
+    ctx.host.toolServers.lend(input.sessionId, Object.fromEntries(servers))
   }),
 
   /**

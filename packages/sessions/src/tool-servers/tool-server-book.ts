@@ -45,6 +45,7 @@ export class ToolServerBook {
   readonly #ops: FileOps
   readonly #personas: PersonaManager
   readonly #queue = new KeyedQueue()
+  readonly #lent = new Map<string, Record<string, McpServerConfig>>()
 
   constructor(options: { home?: string; ops?: FileOps; personas?: PersonaManager } = {}) {
     this.#home = options.home ?? userDataFolder()
@@ -68,8 +69,14 @@ export class ToolServerBook {
     ]
   }
 
-  /** Those of a turn: a persona's over the project's, and those over the ones for all projects. */
-  forTurn(projectRoot: string, persona: string | null): Record<string, McpServerConfig> {
+  /** Servers of the program that uses the session, such as an editor. They are not stored, and hold until this process ends. */
+  lend(sessionId: string, servers: Record<string, McpServerConfig>): void {
+    if (Object.keys(servers).length === 0) this.#lent.delete(sessionId)
+    else this.#lent.set(sessionId, servers)
+  }
+
+  /** Those of a turn: a persona's over the project's, those over the ones for all projects, and those over lent ones. */
+  forTurn(projectRoot: string, persona: string | null, sessionId?: string): Record<string, McpServerConfig> {
     const root = realPath(projectRoot)
     const places: OwnPlace[] = [
       { kind: 'user-global' },
@@ -77,7 +84,8 @@ export class ToolServerBook {
       ...(persona === null ? [] : [{ kind: 'user-persona' as const, persona }]),
     ]
     const entries = places.flatMap(place => this.#source(root, place).servers)
-    return Object.fromEntries(entries.map(({ name, config }) => [name, config]))
+    const lent = sessionId === undefined ? {} : this.#lent.get(sessionId)
+    return { ...lent, ...Object.fromEntries(entries.map(({ name, config }) => [name, config])) }
   }
 
   /** Replaces a server, or adds it; `change` is given the one that is there. Null removes it. */

@@ -240,7 +240,7 @@ export async function prepareTurn(
     request.forkSession === undefined ? await historyOf(session, harness, project) : { kind: 'own' }
   const asked = history.kind === 'branch' ? { ...request, forkSession: true } : request
   const trust = harness.projectFiles ? await project.trust.state(projectRoot, folders.workFolder) : undefined
-  const toolServers = project.toolServers.forTurn(projectRoot, session.persona)
+  const toolServers = project.toolServers.forTurn(projectRoot, session.persona, sessionId)
   const parts = { session, persona: chosen, harness, personas, decide, guard, trust, toolServers }
   const plan = await planTurn({ ...parts, request: asked })
   if (history.kind === 'branch' && history.at !== undefined) plan.opts.forkAt = history.at

@@ -3,7 +3,9 @@ import { PERMISSION_WORDS, type PermissionMode } from '@chirality/core'
 import type { CallOutputs, HarnessInfo, ServerFile } from '@chirality/server'
 import { askProcedure, callProcedure, ServerRefusedError } from '../../running-server.ts'
 import { type EditorConnection, EditorError, type JsonObject, RPC } from './editor-connection.ts'
+import { EditorServers } from './editor-servers.ts'
 import { EditorSession } from './editor-session.ts'
+import { chosenOf } from './permission-card.ts'
 import { promptContent } from './prompt-content.ts'
 
 type StoredSession = CallOutputs['sessions']['get']
@@ -21,6 +23,7 @@ interface OpenSession {
   live: EditorSession
   stored: StoredSession
   harness: HarnessInfo | undefined
+  servers: EditorServers
 }
 
 /** Chirality as an agent of the Agent Client Protocol, version 1: each session of the editor is one of the server. */
@@ -72,13 +75,13 @@ export class EditorAgent {
       const session = await this.#reopen(params)
       await session.live.replay()
       void this.#tellCommands(session)
-      return { ...settingsOf(session), ...this.#unused(session, params) }
+      return { ...settingsOf(session), ...this.#unused(session) }
     },
     'session/resume': async params => {
       const session = await this.#reopen(params)
       await session.live.resume()
       void this.#tellCommands(session)
-      return { ...settingsOf(session), ...this.#unused(session, params) }
+      return { ...settingsOf(session), ...this.#unused(session) }
     },
     'session/list': params => this.#list(params),
     'session/close': async params => {
@@ -91,7 +94,8 @@ export class EditorAgent {
     'session/prompt': async params => {
       const session = this.#session(params)
       const { live, stored } = session
-      const answer = await live.prompt(promptContent(params.prompt, stored.projectRoot))
+      const content = promptContent(params.prompt, stored.projectRoot)
+      const answer = await live.prompt(content, signal => this.#lend(session, signal))
       void this.#tellState(session)
       return answer
     },
@@ -117,7 +121,7 @@ export class EditorAgent {
       agentCapabilities: {
         loadSession: true,
         promptCapabilities: { image: true, audio: false, embeddedContext: true },
-        mcpCapabilities: { http: false, sse: false },
+        mcpCapabilities: { http: true, sse: false },
         sessionCapabilities: { list: {}, resume: {}, close: {} },
       },
       authMethods: [],
@@ -131,11 +135,11 @@ export class EditorAgent {
       ...{ project, mode: 'direct', permissionMode: 'default' },
       ...this.#options.newSession,
     })
-    const session = await this.#opened(stored, server)
+    const session = await this.#opened(stored, server, params)
     session.live.follow()
     // After the answer: an editor knows the session only then.
     setImmediate(() => void this.#tellCommands(session))
-    return { sessionId: stored.id, ...settingsOf(session), ...this.#unused(session, params) }
+    return { sessionId: stored.id, ...settingsOf(session), ...this.#unused(session) }
   }
 
   async #reopen(params: JsonObject): Promise<OpenSession> {
@@ -153,10 +157,10 @@ export class EditorAgent {
         `The session ${id} belongs to ${stored.projectRoot}. Open that folder.`,
       )
     this.#open.get(id)?.live.close()
-    return this.#opened(stored, server)
+    return this.#opened(stored, server, params)
   }
 
-  async #opened(stored: StoredSession, server: ServerFile): Promise<OpenSession> {
+  async #opened(stored: StoredSession, server: ServerFile, { mcpServers }: JsonObject): Promise<OpenSession> {
     const harnesses = await callProcedure<HarnessInfo[]>(server, 'harnesses.list')
     const live = new EditorSession({
       ...{ stored, server, editor: this.#connection() },
@@ -166,7 +170,8 @@ export class EditorAgent {
       },
     })
     const harness = harnesses.find(({ id }) => id === (stored.harness ?? harnesses[0]?.id))
-    const session: OpenSession = { live, stored, harness }
+    const servers = new EditorServers(mcpServers, harness, stored.projectRoot)
+    const session: OpenSession = { live, stored, harness, servers }
     this.#open.set(stored.id, session)
     return session
   }
@@ -231,18 +236,46 @@ export class EditorAgent {
     await live.send({ sessionUpdate: 'config_option_update', configOptions: configOptions(session) })
   }
 
-  /** Which programs an agent may run is set in Chirality. The answer and a message of the session say what is not used. */
-  #unused({ live }: OpenSession, { mcpServers }: JsonObject): JsonObject {
-    const servers: unknown[] = Array.isArray(mcpServers) ? mcpServers : []
-    const names = servers.map(server =>
-      String((server as { name?: unknown } | null)?.name ?? '?').slice(0, 80),
+  /** The tool servers of the editor that its user allows, for the turns of the session. */
+  async #lend({ live, servers }: OpenSession, signal: AbortSignal): Promise<void> {
+    if (servers.isEmpty) return
+    const allowed = await servers.allowed(async ({ text, options, ...card }) => {
+      const content = [{ type: 'content', content: { type: 'text', text } }]
+      const toolCall = { ...card, kind: 'other', status: 'pending', content }
+      const params = { sessionId: live.id, toolCall, options }
+      const answer = await this.#connection()
+        .request('session/request_permission', params, signal)
+        .catch((error: unknown) => {
+          if (signal.aborted) throw error
+          this.#say(live, `${card.title} was not allowed: the editor could not ask.`)
+        })
+      const chosen = chosenOf(answer)
+      const status = chosen === undefined || chosen === 'no' ? 'failed' : 'completed'
+      await live.send({ sessionUpdate: 'tool_call_update', toolCallId: card.toolCallId, status })
+      return chosen
+    })
+    await callProcedure(live.server, 'toolServers.lend', { sessionId: live.id, servers: allowed }).catch(
+      (error: unknown) => {
+        if (!(error instanceof ServerRefusedError) || error.code === 'unreachable') throw error
+        this.#say(live, `The tool servers of this editor are not used. ${error.message}`)
+      },
     )
-    if (names.length === 0) return {}
-    const text = `Chirality does not use the tool servers of this editor (${names.slice(0, 20).join(', ')}). Add them in Chirality: settings, tool servers.`
+  }
+
+  /** The answer and a message of the session say which tool servers of the editor are not used. */
+  #unused({ live, servers: { unused } }: OpenSession): JsonObject {
+    if (unused.length === 0) return {}
+    const reasons = unused.map(({ name, reason }) => `${name}: ${reason}`).join('; ')
+    const text = `Chirality does not use these tool servers of this editor (${reasons}).`
+    // After the answer: an editor knows the session only then.
+    setImmediate(() => this.#say(live, text))
+    return { _meta: { chirality: { unusedMcpServers: unused.map(({ name }) => name) } } }
+  }
+
+  #say(live: EditorSession, text: string): void {
     this.#options.tell(`chirality: ${text}\n`)
     const notice = { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } }
-    setImmediate(() => void live.send(notice).catch(() => {}))
-    return { _meta: { chirality: { unusedMcpServers: names } } }
+    void live.send(notice).catch(() => {})
   }
 
   async #tellCommands({ live, stored, harness }: OpenSession): Promise<void> {

@@ -45,6 +45,7 @@ export class EditorSession {
   #turn: OwnTurn | null = null
   #ownTurnId: string | null = null
   #isCancelled = false
+  #preparing: AbortController | null = null
   /** By the log, as far as it was read. */
   #runs = false
   readonly #onMode: (mode: PermissionMode) => void
@@ -89,12 +90,23 @@ export class EditorSession {
     return this.#turn !== null
   }
 
-  /** Runs one turn. Resolves when everything of it was sent to the editor. */
-  async prompt({ message, images }: PromptContent): Promise<{ stopReason: string }> {
+  /** Runs one turn, after `prepare`. Resolves when everything of it was sent to the editor. */
+  async prompt(
+    { message, images }: PromptContent,
+    prepare: (signal: AbortSignal) => Promise<void>,
+  ): Promise<{ stopReason: string }> {
     if (this.#turn) throw new EditorError(RPC.invalidRequest, AT_WORK)
     this.#isCancelled = false
+    const preparing = new AbortController()
+    this.#preparing = preparing
     const options = images.length > 0 ? { options: { images } } : {}
-    const started = this.#start({ sessionId: this.id, message, ...options })
+    const started = prepare(preparing.signal).then(
+      () => (preparing.signal.aborted ? null : this.#start({ sessionId: this.id, message, ...options })),
+      (error: unknown) => {
+        if (preparing.signal.aborted) return null
+        throw error
+      },
+    )
     return new Promise((resolve, reject) => {
       const end: OwnTurn['end'] = outcome => {
         if (this.#turn !== turn) return
@@ -106,7 +118,10 @@ export class EditorSession {
         end,
         error: null,
         started: started.then(
-          ({ turnId }) => turnId,
+          start => {
+            if (start === null) end({ stopReason: 'cancelled' })
+            return start?.turnId ?? null
+          },
           (error: unknown) => {
             this.#turn = null
             reject(error)
@@ -136,13 +151,15 @@ export class EditorSession {
   /** Stops the work of the session, also a turn that is just being started. */
   async cancel(): Promise<void> {
     this.#isCancelled = true
-    await this.#turn?.started
+    this.#preparing?.abort()
+    if ((await this.#turn?.started) === null) return
     await callProcedure(this.server, 'turns.interrupt', { sessionId: this.id })
   }
 
   /** The session stays, and so does its work, unless the editor is told otherwise. */
   close(): void {
     this.#closed.abort()
+    this.#preparing?.abort()
     for (const card of this.#cards.values()) card.abort()
     this.#turn?.end({ stopReason: 'cancelled' })
   }

@@ -74,7 +74,7 @@ async function answers(
 }
 
 /** Anything but a selection is a dismissal. */
-function chosenOf(answer: unknown): string | undefined {
+export function chosenOf(answer: unknown): string | undefined {
   const { outcome, optionId } = asObject(asObject(answer).outcome)
   return outcome === 'selected' && typeof optionId === 'string' ? optionId : undefined
 }
