@@ -30,6 +30,7 @@ export {
   NEW_SCHEDULE,
   type NewSchedule,
   nextTime,
+  nextTimes,
   type RunOutcome,
   type RunReceipt,
   SCHEDULE_TIMES,
@@ -40,5 +41,6 @@ export {
   timesAfter,
 } from './schedule.ts'
 export { ScheduleBook } from './schedule-book.ts'
+export { timesInWords } from './schedule-words.ts'
 export { parseTaskList, type Task, type TaskList, tickTasks } from './task-list.ts'
 export { eventsAfter, lastText, questionIn, requestWords } from './turn-facts.ts'

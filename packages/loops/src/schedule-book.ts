@@ -1,41 +1,31 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readSync,
-  renameSync,
-  writeSync,
-} from 'node:fs'
+import { mkdirSync, readdirSync, renameSync } from 'node:fs'
 import path from 'node:path'
 import { isNodeError } from './files.ts'
 import { newLoopId } from './loop-book.ts'
 import { loopError } from './loop-error.ts'
 import {
-  applyScheduleEntry,
   type DueWork,
   type LoopSpent,
   NEW_SCHEDULE,
   type NewSchedule,
   type RunReceipt,
   requireTimes,
+  type Schedule,
   type ScheduleEntry,
   type ScheduleRun,
   type ScheduleState,
 } from './schedule.ts'
+import { ScheduleJournal } from './schedule-journal.ts'
 import { slugOf } from './task-list.ts'
 
 /**
- * The schedules of a user: `schedules/<id>/journal.ndjson` in the data folder, one fact a line, only ever appended. They
- * are never in a project: a clone must not bring anything that runs by itself.
+ * The schedules of a user: `schedules/<id>` in the data folder, each with its journal. They are never in a project: a
+ * clone must not bring anything that runs by itself.
  */
 export class ScheduleBook {
   readonly folder: string
-  readonly #known = new Map<string, { inode: number; read: number; state: ScheduleState | undefined }>()
+  readonly #journals = new Map<string, ScheduleJournal>()
 
   constructor(home: string) {
     this.folder = path.join(home, 'schedules')
@@ -63,35 +53,11 @@ export class ScheduleBook {
     return states.sort((a, b) => (a.addedAt < b.addedAt ? -1 : 1))
   }
 
-  /** Reads what was added since the last time, also by another process. Undefined if there is none, or it was removed. */
+  /** Undefined if there is none, or it was removed. */
   find(id: string): ScheduleState | undefined {
     if (!ID.test(id)) return undefined
-    let fd: number
-    try {
-      fd = openSync(this.#file(id), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-    } catch (error) {
-      if (isNodeError(error, 'ENOENT') || isNodeError(error, 'ENOTDIR')) return undefined
-      throw error
-    }
-    try {
-      const { ino, size } = fstatSync(fd)
-      const before = this.#known.get(id)
-      const isSame = before?.inode === ino && before.read <= size
-      const known = before !== undefined && isSame ? before : { inode: ino, read: 0, state: undefined }
-      const bytes = Buffer.alloc(size - known.read)
-      let length = 0
-      for (let got = -1; got !== 0 && length < bytes.length; length += got)
-        got = readSync(fd, bytes, length, bytes.length - length, known.read + length)
-      // What follows the last line break is not finished.
-      const end = bytes.lastIndexOf(0x0a, length) + 1
-      for (const entry of entriesIn(bytes.toString('utf8', 0, end)))
-        known.state = applyScheduleEntry(known.state, entry)
-      known.read += end
-      this.#known.set(id, known)
-      return known.state?.isRemoved === true ? undefined : known.state
-    } finally {
-      closeSync(fd)
-    }
+    const state = this.#journal(id).read()
+    return state?.isRemoved === true ? undefined : state
   }
 
   /** By its id, the beginning of it, or its name. */
@@ -112,22 +78,28 @@ export class ScheduleBook {
   }
 
   add(input: NewSchedule, now = Date.now()): ScheduleState {
-    const {
-      missed = 'skip',
-      overlap = 'skip',
-      answerMinutes = ANSWER_MINUTES,
-      ...rest
-    } = NEW_SCHEDULE.parse(input)
-    requireTimes(rest.when, now)
+    const schedule = withDefaults(input)
+    requireTimes(schedule.when, now)
     if (this.list().length >= MAX_SCHEDULES)
       throw loopError('schedule-refused', `There are ${MAX_SCHEDULES} schedules already. Remove one first.`)
-    const id = `${slugOf(rest.name).slice(0, 24)}-${randomBytes(3).toString('hex')}`
+    const id = `${slugOf(schedule.name).slice(0, 24)}-${randomBytes(3).toString('hex')}`
     mkdirSync(path.join(this.folder, id), { recursive: true, mode: 0o700 })
-    this.#append(
-      id,
-      { type: 'schedule:added', schedule: { ...rest, id, missed, overlap, answerMinutes } },
-      now,
-    )
+    this.#append(id, { type: 'schedule:added', schedule: { ...schedule, id } }, now)
+    return this.get(id)
+  }
+
+  /** Everything of it but its project, and whether it is a prompt or a loop. A run that has begun goes on as it was. */
+  change(id: string, input: Omit<NewSchedule, 'project'>, now = Date.now()): ScheduleState {
+    const { schedule: before } = this.get(id)
+    const schedule = withDefaults({ ...input, project: before.project })
+    if (schedule.what.kind !== before.what.kind)
+      throw loopError(
+        'schedule-refused',
+        `"${before.name}" runs a ${before.what.kind}, and that cannot be changed. Add another one.`,
+      )
+    const isSameTime = JSON.stringify(schedule.when) === JSON.stringify(before.when)
+    if (!isSameTime) requireTimes(schedule.when, now)
+    this.#append(id, { type: 'schedule:changed', schedule: { ...schedule, id } }, now)
     return this.get(id)
   }
 
@@ -148,7 +120,7 @@ export class ScheduleBook {
     const removed = path.join(this.folder, 'removed')
     mkdirSync(removed, { recursive: true, mode: 0o700 })
     renameSync(path.join(this.folder, id), path.join(removed, id))
-    this.#known.delete(id)
+    this.#journals.delete(id)
   }
 
   /** Run it now, beside its times. Refused while it runs. */
@@ -191,40 +163,35 @@ export class ScheduleBook {
     if (this.find(id) !== undefined) this.#append(id, { type: 'run:ended', run, receipt })
   }
 
-  #file(id: string): string {
-    return path.join(this.folder, id, 'journal.ndjson')
+  /** Keeps the journals of all schedules short. Only for the process that runs them. */
+  compact(now = Date.now()): void {
+    for (const { schedule } of this.list()) this.#journal(schedule.id).compact(now)
   }
 
   #append(id: string, entry: ScheduleEntry, now = Date.now()): void {
-    const { O_APPEND, O_CREAT, O_RDWR, O_NOFOLLOW } = constants
-    const fd = openSync(this.#file(id), O_APPEND | O_CREAT | O_RDWR | O_NOFOLLOW, 0o600)
-    try {
-      const line = `${JSON.stringify({ at: new Date(now).toISOString(), ...entry })}\n`
-      // A line that a killed process did not finish must not be joined with this one.
-      const { size } = fstatSync(fd)
-      const last = Buffer.alloc(1)
-      const isTorn = size > 0 && readSync(fd, last, 0, 1, size - 1) === 1 && last[0] !== 0x0a
-      writeSync(fd, isTorn ? `\n${line}` : line)
-      fsyncSync(fd)
-    } finally {
-      closeSync(fd)
-    }
+    this.#journal(id).append(entry, now)
   }
-}
 
-function entriesIn(text: string): (ScheduleEntry & { at: string })[] {
-  return text.split('\n').flatMap(line => {
-    try {
-      const entry: unknown = line === '' ? undefined : JSON.parse(line)
-      return typeof entry === 'object' && entry !== null && 'type' in entry && 'at' in entry
-        ? [entry as ScheduleEntry & { at: string }]
-        : []
-    } catch {
-      return []
-    }
-  })
+  #journal(id: string): ScheduleJournal {
+    const known = this.#journals.get(id)
+    if (known !== undefined) return known
+    const journal = new ScheduleJournal(path.join(this.folder, id))
+    this.#journals.set(id, journal)
+    return journal
+  }
 }
 
 const ID = /^[a-z0-9][a-z0-9-]{0,60}$/
 const MAX_SCHEDULES = 200
+const KEEP_RUNS = 10
 const ANSWER_MINUTES = 30
+
+function withDefaults(input: NewSchedule): Omit<Schedule, 'id'> {
+  const {
+    missed = 'skip',
+    overlap = 'skip',
+    answerMinutes = ANSWER_MINUTES,
+    ...rest
+  } = NEW_SCHEDULE.parse(input)
+  return { ...rest, missed, overlap, answerMinutes, keepRuns: rest.keepRuns ?? KEEP_RUNS }
+}

@@ -83,10 +83,18 @@ export const NEW_SCHEDULE = z.strictObject({
     .max(24 * 60)
     .optional()
     .describe('How long a request waits for an answer before the run ends and needs you. Default: 30.'),
+  keepRuns: z
+    .int()
+    .min(1)
+    .max(50)
+    .optional()
+    .describe(
+      'The worktrees of so many runs are kept. Default: 10. Of those before, only what has nothing that is nowhere else is removed.',
+    ),
 })
 
 const STORED = NEW_SCHEDULE.required({ missed: true, overlap: true, answerMinutes: true }).extend({
-  id: z.string(),
+  ...{ id: z.string(), keepRuns: NEW_SCHEDULE.shape.keepRuns.unwrap().default(10) },
 })
 
 export type NewSchedule = z.infer<typeof NEW_SCHEDULE>
@@ -111,14 +119,21 @@ export function timeAfter(when: ScheduleTimes, addedAt: number, after: number): 
   }
 }
 
-/** The next times, at most `count`. */
+/** The next times of a schedule that is added now, at most `count`. */
 export function timesAfter(when: ScheduleTimes, now: number, count: number): string[] {
+  return listTimes(when, { from: now, after: now, count })
+}
+
+function listTimes(
+  when: ScheduleTimes,
+  { from, after, count }: { from: number; after: number; count: number },
+): string[] {
   const times: string[] = []
-  for (let after = now; times.length < count; ) {
-    const next = timeAfter(when, now, after)
+  for (let last = after; times.length < count; ) {
+    const next = timeAfter(when, from, last)
     if (next === undefined) break
     times.push(new Date(next).toISOString())
-    after = next
+    last = next
   }
   return times
 }
@@ -195,6 +210,9 @@ export interface ScheduleRun {
 
 export type ScheduleEntry =
   | { type: 'schedule:added'; schedule: Schedule }
+  | { type: 'schedule:changed'; schedule: Schedule }
+  /** All that the file before this one says up to a byte of it. */
+  | { type: 'schedule:kept'; upTo: number; state: ScheduleState }
   | { type: 'schedule:paused' }
   | { type: 'schedule:resumed' }
   | { type: 'schedule:removed' }
@@ -209,6 +227,8 @@ export type ScheduleEntry =
 export interface ScheduleState {
   schedule: Schedule
   addedAt: string
+  /** Intervals count from here: when it was added, or its times were changed. */
+  since: string
   isPaused: boolean
   isRemoved: boolean
   /** Times up to this one are dealt with. */
@@ -217,6 +237,8 @@ export interface ScheduleState {
   asked: number
   /** The last ones, newest first, and all that are not over. */
   runs: ScheduleRun[]
+  /** What is known of the runs before these. */
+  earlier: { runs: number; usd: number }
   skipped: { due: string; times: number; why: 'missed' | 'running' } | null
 }
 
@@ -226,18 +248,33 @@ export function applyScheduleEntry(
   entry: ScheduleEntry & { at: string },
 ): ScheduleState | undefined {
   if (entry.type === 'schedule:added') {
-    const { schedule, at } = entry
-    // Edited by hand, perhaps: what cannot be read is not run.
-    if (!STORED.safeParse(schedule).success) return state
+    const { at } = entry
+    const schedule = readStored(entry.schedule)
+    if (schedule === undefined) return state
     return (
       state ?? {
-        ...{ schedule, addedAt: at, isPaused: false, isRemoved: false, dealtWith: Date.parse(at) },
-        ...{ asked: 0, runs: [], skipped: null },
+        ...{ schedule, addedAt: at, since: at, isPaused: false, isRemoved: false, dealtWith: Date.parse(at) },
+        ...{ asked: 0, runs: [], earlier: { runs: 0, usd: 0 }, skipped: null },
       }
     )
   }
+  if (entry.type === 'schedule:kept') {
+    const schedule = readStored(entry.state.schedule)
+    return schedule === undefined ? state : { ...entry.state, schedule }
+  }
   if (state === undefined) return undefined
   switch (entry.type) {
+    case 'schedule:changed': {
+      const schedule = readStored(entry.schedule)
+      if (schedule === undefined || schedule.id !== state.schedule.id) break
+      if (!isSameTime(schedule.when, state.schedule.when)) {
+        state.since = entry.at
+        // The new times begin now.
+        state.dealtWith = Math.max(state.dealtWith, Date.parse(entry.at))
+      }
+      state.schedule = schedule
+      break
+    }
     case 'schedule:paused':
       state.isPaused = true
       break
@@ -257,7 +294,12 @@ export function applyScheduleEntry(
       state.dealtWith = Math.max(state.dealtWith, Date.parse(until))
       if (run.why === 'asked') state.asked = Math.max(0, state.asked - 1)
       const all = [{ ...run, claimedAt, receipt: null }, ...state.runs]
-      state.runs = all.filter(({ receipt }, at) => at < KEPT_RUNS || receipt === null)
+      const isKept = ({ receipt }: ScheduleRun, at: number) => at < KEPT_RUNS || receipt === null
+      state.runs = all.filter(isKept)
+      for (const { receipt } of all.filter((one, at) => !isKept(one, at))) {
+        state.earlier.runs += 1
+        state.earlier.usd += receipt?.costUsd ?? 0
+      }
       break
     }
     case 'run:ended': {
@@ -273,6 +315,16 @@ export function applyScheduleEntry(
 }
 
 const KEPT_RUNS = 50
+
+/** Edited by hand, perhaps: what cannot be read is not run. */
+function readStored(schedule: unknown): Schedule | undefined {
+  return STORED.safeParse(schedule).data
+}
+
+function isSameTime(a: ScheduleTimes, b: ScheduleTimes): boolean {
+  const facts = (when: ScheduleTimes) => JSON.stringify(Object.entries(when).sort())
+  return facts(a) === facts(b)
+}
 
 /** What is to be done now: nothing, one run, or times to leave out. */
 export type DueWork =
@@ -294,12 +346,18 @@ export function dueWork(state: ScheduleState, now: number): DueWork | undefined 
 }
 
 /** The next time that is not dealt with. Null if none comes. */
-export function nextTime({ schedule, isPaused, dealtWith, addedAt }: ScheduleState): number | null {
-  return isPaused ? null : (timeAfter(schedule.when, Date.parse(addedAt), dealtWith) ?? null)
+export function nextTime(state: ScheduleState): number | null {
+  const [next] = nextTimes(state, 1)
+  return next === undefined ? null : Date.parse(next)
 }
 
-function timesUpTo({ schedule, addedAt, dealtWith }: ScheduleState, now: number) {
-  const added = Date.parse(addedAt)
+/** The next ones that are not dealt with, at most `count`. None while it is paused. */
+export function nextTimes({ schedule, isPaused, dealtWith, since }: ScheduleState, count: number): string[] {
+  return isPaused ? [] : listTimes(schedule.when, { from: Date.parse(since), after: dealtWith, count })
+}
+
+function timesUpTo({ schedule, since, dealtWith }: ScheduleState, now: number) {
+  const added = Date.parse(since)
   let last: number | undefined
   let times = 0
   let after = dealtWith

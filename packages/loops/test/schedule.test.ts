@@ -11,6 +11,7 @@ import {
   ScheduleBook,
   type ScheduleTimes,
   timesAfter,
+  timesInWords,
 } from '../src/index.ts'
 
 const HOUR = 3_600_000
@@ -169,4 +170,96 @@ test('its journal stands a torn line, other processes, links and foreign files',
   expect(book.list()).toEqual([])
   expect(readdirSync(path.join(book.folder, 'removed'))).toEqual([id])
   expect(() => book.end(id, 'x', DONE)).not.toThrow()
+})
+
+test('a journal that has grown begins a new file, which says the same and loses nothing of another process', () => {
+  const { book, home, id, deal } = added({ when: { kind: 'every', minutes: 60 } })
+  const files = () => readdirSync(path.join(book.folder, id)).sort()
+  const words = 'w'.repeat(30_000)
+  let hour = ADDED
+  const runs = (count: number) => {
+    for (let n = 0; n < count; n += 1) {
+      hour += HOUR
+      deal(new Date(hour).toISOString())
+      book.end(id, book.get(id).runs[0]?.run ?? '', { ...DONE, words, costUsd: 0.5 })
+    }
+  }
+  runs(3)
+  book.compact()
+  expect(files()).toEqual(['journal.ndjson'])
+  runs(9)
+  // It has read the first file, and then writes to it once more: it does not know of the second.
+  const late = appendFileSync.bind(null, path.join(book.folder, id, 'journal.ndjson'))
+  const before = structuredClone(book.get(id))
+  book.compact()
+  expect(files()).toEqual(['journal-1.ndjson', 'journal.ndjson'])
+  expect(book.get(id)).toEqual(before)
+  expect(new ScheduleBook(home).get(id)).toEqual(before)
+  late(`${JSON.stringify({ at: new Date(hour).toISOString(), type: 'schedule:paused' })}\n`)
+  expect([book.get(id).isPaused, new ScheduleBook(home).get(id).isPaused]).toEqual([true, true])
+  book.resume(id, hour)
+  expect([book.get(id).isPaused, new ScheduleBook(home).get(id).isPaused]).toEqual([false, false])
+  for (let round = 0; round < 5; round += 1) {
+    runs(9)
+    book.compact()
+  }
+  expect(files()).toEqual(['journal-5.ndjson', 'journal-6.ndjson'])
+  const state = new ScheduleBook(home).get(id)
+  expect(state.runs).toHaveLength(50)
+  expect(state.runs.every(({ receipt }) => receipt?.words === words)).toBe(true)
+  expect(state.earlier).toEqual({ runs: 7, usd: 3.5 })
+})
+
+test('a change keeps the runs, begins new times now, and does not make a loop of a prompt', () => {
+  const { book, home, id, deal, work } = added({ when: { kind: 'every', minutes: 60 } })
+  deal('2026-06-01T13:00:00Z')
+  const { project: _project, ...fields } = NIGHTLY
+  const half = { ...fields, name: 'More often', when: { kind: 'every', minutes: 30 } } as const
+  book.change(id, half, at('2026-06-01T13:40:00Z'))
+  const changed = new ScheduleBook(home).get(id)
+  expect(changed).toMatchObject({
+    schedule: { id, name: 'More often', keepRuns: 10 },
+    runs: [{ why: 'due' }],
+  })
+  expect(nextTime(changed)).toBe(at('2026-06-01T14:10:00Z'))
+  expect(work('2026-06-01T14:00:00Z')).toBeUndefined()
+  // Other words leave the times as they are.
+  book.change(id, { ...half, name: 'Often' }, at('2026-06-01T14:00:00Z'))
+  expect(nextTime(book.get(id))).toBe(at('2026-06-01T14:10:00Z'))
+  const refused = (input: Partial<NewSchedule>) => () => book.change(id, { ...half, ...input })
+  expect(refused({ what: { kind: 'loop', list: 'TASKS.md' } })).toThrow('runs a prompt')
+  expect(refused({ when: { kind: 'at', time: '2020-01-01T00:00:00Z' } })).toThrow('is over')
+  expect(book.get(id).schedule.name).toBe('Often')
+})
+
+test.each([
+  ['0 3 * * *', 'every day at 03:00 (UTC)'],
+  ['30 6 * * mon-fri', 'Monday to Friday at 06:30 (UTC)'],
+  ['30 6,18 * * 1-5', 'Monday to Friday at 06:30 and 18:30 (UTC)'],
+  ['0 9 * * 0', 'every Sunday at 09:00 (UTC)'],
+  ['0 9 * * mon,wed,fri', 'Monday, Wednesday and Friday at 09:00 (UTC)'],
+  ['*/15 * * * *', 'every 15 minutes (UTC)'],
+  ['5 * * * *', 'every hour at :05 (UTC)'],
+  ['0 */6 * * *', 'every 6 hours at :00 (UTC)'],
+  ['0 0 1 * *', 'on day 1 of every month at 00:00 (UTC)'],
+  ['@daily', 'every day at 00:00 (UTC)'],
+  ['@weekly', 'every Sunday at 00:00 (UTC)'],
+  // A step that does not fill the hour or the day is not "every".
+  ['*/7 * * * *', 'cron */7 * * * * (UTC)'],
+  ['0 */5 * * *', 'cron 0 */5 * * * (UTC)'],
+  ['0 3 L * *', 'cron 0 3 L * * (UTC)'],
+  ['0 3 13 * 5', 'cron 0 3 13 * 5 (UTC)'],
+])('%s in words', (fields, words) => {
+  expect(timesInWords(cron(fields, 'UTC'))).toBe(words)
+})
+
+test.each([
+  [1, 'every minute'],
+  [90, 'every 90 minutes'],
+  [120, 'every 2 hours'],
+  [1440, 'every day'],
+  [2880, 'every 2 days'],
+])('every %i minutes in words', (minutes, words) => {
+  expect(timesInWords({ kind: 'every', minutes })).toBe(words)
+  expect(timesInWords({ kind: 'at', time: '2030-01-01T00:00:00Z' })).toBe('once')
 })

@@ -140,6 +140,31 @@ test('a scheduled loop runs to its end, and schedules are refused, paused and re
   await expect.poll(async () => (await last())?.receipt, SLOW).toMatchObject({ outcome: 'needs-you' })
   expect([loopId, 'foreign']).not.toContain((await last())?.loopId)
 
+  // It is changed, and every page hears of it.
+  let heard = 0
+  const fleet = client.fleet.events.subscribe(undefined, {
+    onData: event => {
+      if (event.type === 'snapshot' || event.type === 'schedules') heard += 1
+    },
+  })
+  await expect.poll(() => heard, SLOW).toBe(1)
+  const weekly = { ...NIGHTLY, cron: '30 6 * * mon' }
+  const change = (fields: object) =>
+    client.schedules.change.mutate({ id, name: 'Weekly', what: loop.what, when: weekly, ...fields })
+  expect(await change({ budgetUsd: 2 })).toMatchObject({
+    ...{ id, name: 'Weekly', budgetUsd: 2, missed: 'skip', words: 'every Monday at 06:30 (Europe/Berlin)' },
+    upcoming: [expect.any(String), expect.any(String), expect.any(String)],
+  })
+  await expect.poll(() => heard, SLOW).toBeGreaterThan(1)
+  fleet.unsubscribe()
+  await expect(change({ what: { kind: 'loop', list: '../x.md' } })).rejects.toEqual(
+    refused('outside-project'),
+  )
+  await expect(change({ what: { kind: 'prompt', prompt: 'Go.' } })).rejects.toEqual(
+    refused('schedule-refused'),
+  )
+  expect((await client.schedules.get.query({ id })).runs).toHaveLength(2)
+
   // By REST, too, and by another process that has the same folder.
   const rest = async (method: string, route: string, body?: unknown) => {
     const init = body === undefined ? { method } : { method, body: JSON.stringify(body) }
@@ -155,6 +180,8 @@ test('a scheduled loop runs to its end, and schedules are refused, paused and re
   })
   expect(await (await rest('GET', `/${made.id}`)).json()).toMatchObject({ isPaused: true, runs: [] })
   expect(await (await rest('POST', `/${made.id}/resume`, {})).json()).toMatchObject({ isPaused: false })
+  const changed = await rest('POST', `/${made.id}/change`, { ...named, name: 'By REST', keepRuns: 3 })
+  expect(await changed.json()).toMatchObject({ id: made.id, keepRuns: 3, project })
   new ScheduleBook(server.home).pause(made.id)
   expect(await (await rest('GET', '')).json()).toMatchObject([{ id }, { id: made.id, isPaused: true }])
   expect((await rest('DELETE', `/${made.id}`)).status).toBe(204)
@@ -203,3 +230,42 @@ test('a run waits while another server has the project', async () => {
   await expect.poll(receipt, SLOW).toMatchObject({ outcome: 'needs-you' })
   expect((await client.schedules.get.query({ id })).runs).toHaveLength(1)
 }, 120_000)
+
+test('worktrees of earlier runs go, but for what is only there and what a person went on with', async () => {
+  const world = await createWorld({ answers: Array.from({ length: 6 }, (_, n) => `Answer ${n}.`) })
+  const { project } = world
+  const repository = initRepository(project)
+  repository.write('a.txt', 'a')
+  repository.run('add', '.')
+  repository.run('commit', '-qm', 'First')
+  const server = await startTestServer({ harnesses: world.harnesses(), projects: [project] })
+  const { client } = connect(server)
+  const what = { kind: 'prompt', prompt: 'Look.', harness: 'messages-api', worktree: true } as const
+  const input = { name: 'Nightly check', project, what, when: NIGHTLY, keepRuns: 1 }
+  const { id } = await client.schedules.add.mutate(input)
+  const run = async () => {
+    await client.schedules.run.mutate({ id })
+    const last = async () => (await client.schedules.get.query({ id })).last
+    await expect.poll(async () => (await last())?.receipt, SLOW).toMatchObject({ outcome: 'done' })
+    const { sessionId = '', worktreeId = '' } = (await last()) ?? {}
+    const { folder } = await server.host.worktrees.get(worktreeId)
+    return { sessionId, worktreeId, folder }
+  }
+  const there = async () => (await server.host.worktrees.list()).map(worktree => worktree.id)
+  const changed = await run()
+  writeFileSync(path.join(changed.folder, 'new.txt'), 'Only here.')
+  const goneOn = await run()
+  const live = await server.host.session(goneOn.sessionId)
+  await live.start('And then?')
+  await live.settled()
+  const turns = async () => (await server.host.store.get(goneOn.sessionId))?.turnCount
+  await expect.poll(turns, SLOW).toBe(2)
+  const clean = await run()
+  const last = await run()
+  await expect.poll(there, SLOW).toEqual([changed.worktreeId, goneOn.worktreeId, last.worktreeId])
+  expect(readFileSync(path.join(changed.folder, 'new.txt'), 'utf8')).toBe('Only here.')
+  // Its session can still be read.
+  const { log } = await server.host.session(clean.sessionId)
+  expect(log.lastSeq).toBeGreaterThan(0)
+  expect(server.faults).toEqual([])
+}, 200_000)

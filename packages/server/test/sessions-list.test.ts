@@ -16,7 +16,7 @@ test('pinned and archived are kept with the session, told to every client, and o
   const seen: Record<string, string | null> = {}
   const fleet = client.fleet.events.subscribe(undefined, {
     onData: event => {
-      for (const { sessionId, shelf } of event.type === 'loops' ? [] : event.sessions) seen[sessionId] = shelf
+      for (const { sessionId, shelf } of 'sessions' in event ? event.sessions : []) seen[sessionId] = shelf
     },
   })
   onTestFinished(() => fleet.unsubscribe())

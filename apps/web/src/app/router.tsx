@@ -43,6 +43,11 @@ const routes = [
     path: '/loops/$loopId',
     component: lazyRouteComponent(() => import('../panes/loops/LoopPage.tsx')),
   }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/schedules',
+    component: lazyRouteComponent(() => import('../panes/schedules/SchedulesPage.tsx')),
+  }),
   createRoute({ getParentRoute: () => root, path: '/settings', component: settings }),
   createRoute({ getParentRoute: () => root, path: '/settings/$section', component: settings }),
 ] as const

@@ -15,6 +15,7 @@ test.each([
     '/',
     '/fleet',
     '/loops',
+    '/schedules',
     '/loops/l1',
     '/usage',
     '/settings',

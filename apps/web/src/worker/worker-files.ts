@@ -61,4 +61,4 @@ function isPageOfApp(path: string): boolean {
   return PAGES.has(path) || ['/s/', '/p/', '/loops/', '/settings/'].some(folder => path.startsWith(folder))
 }
 
-const PAGES = new Set(['/', '/fleet', '/loops', '/usage', '/settings'])
+const PAGES = new Set(['/', '/fleet', '/loops', '/schedules', '/usage', '/settings'])

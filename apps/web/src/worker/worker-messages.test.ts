@@ -8,7 +8,7 @@ test('the page that a notification is about, and nothing of junk', () => {
   }
   expect(page({ kind: 'ended', sessionId: 's' })).toBe('/s/s')
   expect(page({ kind: 'loop', loopId: 'a/b' })).toBe('/loops/a%2Fb')
-  expect(page({ kind: 'schedule', scheduleId: 'x' })).toBe('/loops')
+  expect(page({ kind: 'schedule', scheduleId: 'x' })).toBe('/schedules')
   for (const junk of [null, undefined, 's', 1, {}, { sessionId: 1 }, { loopId: '' }])
     expect(subjectOf(junk)).toBeUndefined()
 })

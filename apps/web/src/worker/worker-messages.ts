@@ -1,7 +1,7 @@
 /** What the worker says to a page: that the person chose a notification. Pages of an earlier build know this word, too. */
 export const WORKER_OPENS = 'open-session'
 
-/** What a notification, or a message of the worker, is about. Schedules are shown with the loops. */
+/** What a notification, or a message of the worker, is about. All schedules are on one page. */
 export type Subject = { kind: 'session' | 'loop' | 'schedule'; id: string }
 
 export function subjectOf(data: unknown): Subject | undefined {
@@ -15,7 +15,7 @@ export function subjectOf(data: unknown): Subject | undefined {
 
 /** The page that shows it. */
 export function addressOf({ kind, id }: Subject): string {
-  if (kind === 'schedule') return '/loops'
+  if (kind === 'schedule') return '/schedules'
   return `${kind === 'session' ? '/s/' : '/loops/'}${encodeURIComponent(id)}`
 }
 

@@ -1,7 +1,7 @@
 import type { Envelope, HarnessInstallStatus, UIEvent } from '@chirality/core'
 import type { CallOutputs } from '@chirality/server'
 import type { Page, WebSocketRoute } from 'playwright-core'
-import type { ShownLoop } from '../../src/state/server/loops-api.ts'
+import type { NewSchedule, ScheduleWithRuns, ShownLoop } from '../../src/state/server/loops-api.ts'
 import type { FileOfTree, ReviewState } from '../../src/state/server/review-api.ts'
 import type {
   HarnessInfo,
@@ -87,6 +87,7 @@ export class CannedApi {
   loops: ShownLoop[] = []
   loopDetails: CallOutputs['loops']['task'] | null = null
   taskFiles: CallOutputs['loops']['files'] = []
+  schedules: ScheduleWithRuns[] = []
   overlaps: unknown[] = []
   machines: unknown[] = []
   blames: Record<string, unknown> = {}
@@ -296,6 +297,21 @@ export class CannedApi {
     }
   }
 
+  /** As the server tells every page that the list has changed. */
+  tellOfSchedules(): void {
+    for (const { socket, id, sessionId } of this.#subscriptions)
+      if (sessionId === null) send(socket, id, { type: 'data', data: { type: 'schedules' } })
+  }
+
+  #changeSchedule(id: string | undefined, fields: Partial<ScheduleWithRuns>): ScheduleWithRuns | undefined {
+    const [first] = this.schedules
+    if (id === undefined && first !== undefined)
+      this.schedules = [...this.schedules, { ...first, ...fields, id: 'added-1', last: null, runs: [] }]
+    else this.schedules = this.schedules.map(one => (one.id === id ? { ...one, ...fields } : one))
+    this.tellOfSchedules()
+    return this.schedules.find(one => one.id === (id ?? 'added-1'))
+  }
+
   #shownTrust() {
     const { problem, ...trust } = this.trust
     return problem === null ? trust : { ...trust, problem }
@@ -481,6 +497,20 @@ export class CannedApi {
     'loops.resume': () => this.loops[0],
     'loops.accept': () => ({ commit: 'abc', into: 'main', tasks: ['one'] }),
     'loops.revert': () => this.loops[0],
+    'schedules.list': () => this.schedules.map(({ runs: _runs, earlier: _earlier, ...shown }) => shown),
+    'schedules.get': ({ id }: { id: string }) => this.schedules.find(schedule => schedule.id === id),
+    'schedules.preview': () => ({ times: ['2030-06-03T04:00:00.000Z'], words: 'Monday to Friday at 06:00' }),
+    'schedules.add': (input: NewSchedule) => this.#changeSchedule(undefined, input),
+    'schedules.change': ({ id, ...input }: Partial<NewSchedule> & { id: string }) =>
+      this.#changeSchedule(id, input),
+    'schedules.pause': ({ id }: { id: string }) => this.#changeSchedule(id, { isPaused: true }),
+    'schedules.resume': ({ id }: { id: string }) => this.#changeSchedule(id, { isPaused: false }),
+    'schedules.run': ({ id }: { id: string }) => this.#changeSchedule(id, { isRunning: true }),
+    'schedules.remove': ({ id }: { id: string }) => {
+      this.schedules = this.schedules.filter(schedule => schedule.id !== id)
+      this.tellOfSchedules()
+      return {}
+    },
     'sessions.usage': ({ days }: { days: number }) => this.usage(days),
     'sessions.configure': ({ sessionId, mode, ...settings }: { sessionId: string; mode?: never }) => {
       this.settings[sessionId] = { ...this.settings[sessionId], ...settings }

@@ -156,6 +156,7 @@ export const fleetEvent = z.discriminatedUnion('type', [
     removed: z.array(z.string()),
   }),
   z.strictObject({ type: z.literal('loops'), loops: z.array(loopSummary) }),
+  z.strictObject({ type: z.literal('schedules') }).describe('Something changed in the list of schedules.'),
 ])
 
 export const pendingDecision = z

@@ -38,9 +38,13 @@ const run = z.strictObject({
   receipt: receipt.nullable().describe('Null while it runs.'),
 }) satisfies z.ZodType<ScheduleRun>
 
-export const shownSchedule = NEW_SCHEDULE.required({ missed: true, overlap: true, answerMinutes: true })
+export const shownSchedule = NEW_SCHEDULE.required({
+  ...{ missed: true, overlap: true, answerMinutes: true, keepRuns: true },
+})
   .extend({
     ...{ id: z.string(), addedAt: time, isPaused: z.boolean(), isRunning: z.boolean() },
+    words: z.string().describe('When it runs, for people.'),
+    upcoming: z.array(time).describe('The next times. None if it is paused.'),
     next: time.nullable().describe('Null if it is paused, or no time is left.'),
     last: run.nullable().describe('The newest run.'),
     skipped: z
@@ -49,7 +53,13 @@ export const shownSchedule = NEW_SCHEDULE.required({ missed: true, overlap: true
       .describe('The last times that were not run.'),
   })
   .meta({ id: 'Schedule' })
-const scheduleWithRuns = shownSchedule.extend({ runs: z.array(run) }).meta({ id: 'ScheduleWithRuns' })
+const scheduleWithRuns = shownSchedule
+  .extend({
+    runs: z.array(run).describe('The last 50, newest first, and all that are not over.'),
+    earlier: z.strictObject({ runs: z.int(), usd: z.number() }).describe('All before these.'),
+  })
+  .meta({ id: 'ScheduleWithRuns' })
+const changedSchedule = NEW_SCHEDULE.omit({ project: true })
 
 export type ShownSchedule = z.infer<typeof shownSchedule>
 
@@ -59,8 +69,9 @@ export const scheduleCalls = {
   add: { input: NEW_SCHEDULE, output: shownSchedule },
   preview: {
     input: z.strictObject({ when: SCHEDULE_TIMES }),
-    output: z.strictObject({ times: z.array(time) }),
+    output: z.strictObject({ times: z.array(time), words: z.string() }),
   },
+  change: { input: bySchedule.extend(changedSchedule.shape), output: shownSchedule },
   pause: { input: bySchedule, output: shownSchedule },
   resume: { input: bySchedule, output: shownSchedule },
   run: { input: bySchedule, output: shownSchedule },
@@ -90,7 +101,7 @@ export const scheduleEndpoints = {
   addSchedule: {
     ...{ ...call, method: 'POST' as const, path: '/api/harness/schedules' },
     summary: 'Runs a prompt or a loop at times',
-    body: NEW_SCHEDULE.omit({ project: true }).extend({ projectRoot: project }),
+    body: changedSchedule.extend({ projectRoot: project }),
     answer: answer('The schedule', shownSchedule),
     refuses: [404, 409],
   },
@@ -105,6 +116,10 @@ export const scheduleEndpoints = {
     summary: 'Removes a schedule. What runs goes on',
     answer: { status: 204 as const, description: 'Removed', empty: true as const },
     refuses: [404],
+  },
+  changeSchedule: {
+    ...one('change', 'Changes all of it but its project, and whether it is a prompt or a loop'),
+    body: changedSchedule,
   },
   pauseSchedule: one('pause', 'Pauses a schedule'),
   resumeSchedule: one('resume', 'Goes on with a schedule. Times while it was paused are not made up for'),

@@ -4,12 +4,14 @@ import {
   loopError,
   type NewSchedule,
   nextTime,
+  nextTimes,
   type RunOutcome,
   type RunReceipt,
   type Schedule,
   ScheduleBook,
   type ScheduleRun,
   type ScheduleState,
+  timesInWords,
 } from '@chirality/loops'
 import {
   findProjectOwner,
@@ -21,6 +23,7 @@ import {
 import type { ShownSchedule } from '../contract/schedule-calls.ts'
 import { confine } from '../files/confine.ts'
 import type { ProjectRegistry } from '../projects/project-registry.ts'
+import { removeOldWorktrees } from './old-worktrees.ts'
 import { promptTurn } from './prompt-turn.ts'
 import type { ServerLoops } from './server-loops.ts'
 
@@ -52,10 +55,12 @@ export class ServerSchedules {
   readonly #book: ScheduleBook
   readonly #running = new Map<string, { run: ScheduleRun; schedule: Schedule }>()
   readonly #listeners = new Set<(change: ScheduleChange) => void>()
+  readonly #listListeners = new Set<() => void>()
   readonly #now: () => number
   #lock: ProjectLock | undefined
   #timer: NodeJS.Timeout | undefined
   #ticking: Promise<void> | undefined
+  #tidying: Promise<void> = Promise.resolve()
   #isStarted = false
   #isClosed = false
 
@@ -63,6 +68,12 @@ export class ServerSchedules {
     this.#options = options
     this.#book = new ScheduleBook(options.home)
     this.#now = options.now ?? Date.now
+  }
+
+  /** Something in the list is not as it was. What another process changed is found only by asking. */
+  onListChange(listener: () => void): () => void {
+    this.#listListeners.add(listener)
+    return () => this.#listListeners.delete(listener)
   }
 
   onChange(listener: (change: ScheduleChange) => void): () => void {
@@ -80,38 +91,49 @@ export class ServerSchedules {
     return this.#book.list().map(state => this.#shown(state))
   }
 
-  get(id: string): ShownSchedule & { runs: ScheduleRun[] } {
+  get(id: string): ShownSchedule & Pick<ScheduleState, 'runs' | 'earlier'> {
     const state = this.#book.get(id)
-    return { ...this.#shown(state), runs: state.runs }
+    return { ...this.#shown(state), runs: state.runs, earlier: state.earlier }
   }
 
   async add(input: NewSchedule): Promise<ShownSchedule> {
     const project = await this.#options.projects.require(input.project)
     if (input.what.kind === 'loop') await confine(project, input.what.list)
-    const state = this.#book.add({ ...input, project }, this.#now())
-    void this.tick()
-    return this.#shown(state)
+    return this.#changedTo(this.#book.add({ ...input, project }, this.#now()))
+  }
+
+  async change(id: string, input: Omit<NewSchedule, 'project'>): Promise<ShownSchedule> {
+    const { schedule } = this.#book.get(id)
+    if (input.what.kind === 'loop')
+      await confine(await this.#options.projects.require(schedule.project), input.what.list)
+    return this.#changedTo(this.#book.change(schedule.id, input, this.#now()))
   }
 
   pause(id: string): ShownSchedule {
-    return this.#shown(this.#book.pause(this.#book.get(id).schedule.id))
+    return this.#changedTo(this.#book.pause(this.#book.get(id).schedule.id))
   }
 
   resume(id: string): ShownSchedule {
-    const state = this.#book.resume(this.#book.get(id).schedule.id, this.#now())
-    void this.tick()
-    return this.#shown(state)
+    return this.#changedTo(this.#book.resume(this.#book.get(id).schedule.id, this.#now()))
   }
 
   remove(id: string): void {
     this.#book.remove(this.#book.get(id).schedule.id)
+    this.#listChanged()
   }
 
   /** Answers when the run is claimed, if this server runs the schedules. */
   async run(id: string): Promise<ShownSchedule> {
     const { schedule } = this.#book.ask(this.#book.get(id).schedule.id)
+    this.#listChanged()
     await this.tick()
     return this.#shown(this.#book.get(schedule.id))
+  }
+
+  #changedTo(state: ScheduleState): ShownSchedule {
+    this.#listChanged()
+    void this.tick()
+    return this.#shown(state)
   }
 
   /** Whether a run has this session at work. */
@@ -124,6 +146,7 @@ export class ServerSchedules {
     this.#isClosed = true
     clearTimeout(this.#timer)
     await this.#ticking
+    await this.#tidying
     await this.#lock?.release()
   }
 
@@ -148,6 +171,7 @@ export class ServerSchedules {
     const states = this.#book.list()
     if (states.length === 0) return true
     if (!(await this.#isOurs())) return false
+    this.#book.compact(this.#now())
     let isDone = true
     for (const state of states) {
       const { id } = state.schedule
@@ -155,7 +179,10 @@ export class ServerSchedules {
         if (run.receipt === null && !this.#running.has(run.run)) this.#go(state.schedule, run)
       try {
         const before = dueWork(state, this.#now())
-        if (before?.do === 'skip') this.#book.skip(id, before)
+        if (before?.do === 'skip') {
+          this.#book.skip(id, before)
+          this.#listChanged()
+        }
         if (before?.do !== 'run') continue
         const owner = await findProjectOwner(state.schedule.project).catch(() => undefined)
         if (owner !== undefined && owner.pid !== process.pid) {
@@ -239,8 +266,15 @@ export class ServerSchedules {
         this.#book.end(schedule.id, run.run, receipt)
         this.#changed({ schedule, run: { ...run, receipt } })
         void this.tick()
+        this.#tidying = this.#tidying.then(() => this.#tidy(schedule.id)).catch(this.#options.onFault)
       })
       .catch(this.#options.onFault)
+  }
+
+  /** Not of a schedule that was removed: its worktrees are left to the user. */
+  async #tidy(id: string): Promise<void> {
+    const state = this.#isClosed ? undefined : this.#book.find(id)
+    if (state !== undefined) await removeOldWorktrees(state, this.#options)
   }
 
   async #runLoop(
@@ -329,12 +363,18 @@ export class ServerSchedules {
     return {
       ...{ ...schedule, addedAt: state.addedAt, isPaused, skipped, last: runs[0] ?? null },
       next: next === null ? null : new Date(next).toISOString(),
+      ...{ words: timesInWords(schedule.when), upcoming: nextTimes(state, SHOWN_TIMES) },
       isRunning: state.asked > 0 || runs.some(({ receipt }) => receipt === null),
     }
   }
 
   #changed(change: ScheduleChange): void {
     for (const listener of [...this.#listeners]) listener(change)
+    this.#listChanged()
+  }
+
+  #listChanged(): void {
+    for (const listener of [...this.#listListeners]) listener()
   }
 }
 
@@ -346,6 +386,7 @@ const LOOP_OUTCOMES: Record<LoopEndReason, RunOutcome> = {
 const EXIT_CODES: Record<RunOutcome, number> = { done: 0, failed: 1, 'needs-you': 1, limit: 5, stopped: 130 }
 const PROMPT_MINUTES = 60
 const MAX_WORDS = 2_000
+const SHOWN_TIMES = 3
 const MIN_WAIT_MS = 50
 /** Until what failed, or another process held up, is tried again. */
 const RETRY_MS = 5_000

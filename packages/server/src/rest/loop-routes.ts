@@ -67,6 +67,10 @@ export function loopRoutes({ loops, schedules }: AppServices, streams: OpenStrea
       reply()
     }),
 
+    route(ENDPOINTS.changeSchedule, async ({ params, readBody, reply }) =>
+      reply(await schedules.change(`${params.id}`, await readBody(BODY))),
+    ),
+
     route(ENDPOINTS.pauseSchedule, ({ params, reply }) => reply(schedules.pause(`${params.id}`))),
 
     route(ENDPOINTS.resumeSchedule, ({ params, reply }) => reply(schedules.resume(`${params.id}`))),

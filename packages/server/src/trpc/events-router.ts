@@ -63,7 +63,7 @@ export const fleetRouter = router({
       if (loops.length > 0) yield { type: 'loops', loops }
       while (await changes.some()) {
         if (!(await ctx.pace.turn())) return
-        const { sessions, removed, loops: changed } = changes.take()
+        const { sessions, removed, loops: changed, schedules } = changes.take()
         if (sessions.length > 0 || removed.length > 0) {
           const { shown, hidden } = await changes.registered(sessions)
           yield { type: 'changes', sessions: shown, removed: [...removed, ...hidden] }
@@ -73,6 +73,7 @@ export const fleetRouter = router({
           const summaries = await Promise.all(changed.map(id => ctx.loops.summary(id).catch(() => undefined)))
           yield { type: 'loops', loops: summaries.flatMap(summary => summary ?? []) }
         }
+        if (schedules) yield { type: 'schedules' }
       }
     } finally {
       signal?.removeEventListener('abort', end)
@@ -124,11 +125,12 @@ class StatusChanges {
   readonly #changed = new Map<string, SessionStatus>()
   readonly #removed = new Set<string>()
   readonly #loops = new Set<string>()
+  #schedules = false
   readonly #unsubscribe: (() => void)[]
   #wake: () => void = () => {}
   #closed = false
 
-  constructor({ host, removed, loops, projects, discarded, fleet }: AppServices) {
+  constructor({ host, removed, loops, schedules, projects, discarded, fleet }: AppServices) {
     this.#projects = projects
     this.#discarded = discarded
     this.#fleet = fleet
@@ -145,6 +147,10 @@ class StatusChanges {
       }),
       loops.onChange(({ loopId }) => {
         this.#loops.add(loopId)
+        this.#wake()
+      }),
+      schedules.onListChange(() => {
+        this.#schedules = true
         this.#wake()
       }),
       fleet?.onChange(sessionId => {
@@ -166,7 +172,8 @@ class StatusChanges {
 
   /** Resolves when there are changes; false when the subscription is over. */
   async some(): Promise<boolean> {
-    while (!this.#closed && this.#changed.size + this.#removed.size + this.#loops.size === 0) {
+    const isQuiet = () => !this.#schedules && this.#changed.size + this.#removed.size + this.#loops.size === 0
+    while (!this.#closed && isQuiet()) {
       await new Promise<void>(resolve => {
         this.#wake = resolve
       })
@@ -195,9 +202,12 @@ class StatusChanges {
     this.#lookups.set(root, { at: now, registered })
   }
 
-  take(): { sessions: SessionStatus[]; removed: string[]; loops: string[] } {
-    const loops = [...this.#loops]
-    const taken = { sessions: [...this.#changed.values()], removed: [...this.#removed], loops }
+  take(): { sessions: SessionStatus[]; removed: string[]; loops: string[]; schedules: boolean } {
+    const taken = {
+      ...{ sessions: [...this.#changed.values()], removed: [...this.#removed] },
+      ...{ loops: [...this.#loops], schedules: this.#schedules },
+    }
+    this.#schedules = false
     this.#loops.clear()
     this.#changed.clear()
     this.#removed.clear()

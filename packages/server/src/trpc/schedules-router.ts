@@ -1,4 +1,4 @@
-import { timesAfter } from '@chirality/loops'
+import { timesAfter, timesInWords } from '@chirality/loops'
 import { CALLS } from '../contract/calls.ts'
 import { ask, call, router } from './trpc.ts'
 
@@ -14,8 +14,13 @@ export const schedulesRouter = router({
 
   /** The next times, before it is added. */
   preview: call(CALLS.schedules.preview).query(({ input }) => ({
-    times: timesAfter(input.when, Date.now(), 3),
+    ...{ times: timesAfter(input.when, Date.now(), 3), words: timesInWords(input.when) },
   })),
+
+  /** All of it but its project, and whether it is a prompt or a loop. */
+  change: call(CALLS.schedules.change).mutation(({ ctx, input: { id, ...input } }) =>
+    ctx.schedules.change(id, input),
+  ),
 
   pause: call(CALLS.schedules.pause).mutation(({ ctx, input }) => ctx.schedules.pause(input.id)),
   resume: call(CALLS.schedules.resume).mutation(({ ctx, input }) => ctx.schedules.resume(input.id)),

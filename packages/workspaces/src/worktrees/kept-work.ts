@@ -25,6 +25,13 @@ export async function keepWork(worktree: Worktree, repository: GitRepository): P
   }
 }
 
+/** Whether there is anything that `keepWork()` would have to keep. */
+export async function hasOwnWork(worktree: Worktree, repository: GitRepository): Promise<boolean> {
+  const head = await resolveCommit(repository, 'HEAD')
+  if (head === undefined || (await countOwnCommits(repository, worktree.branch, head)) > 0) return true
+  return (await commitOfFiles(worktree, repository, head)).work !== undefined
+}
+
 /** A work tree, in messages. */
 export type WorkPlaceNames = Pick<Worktree, 'folder' | 'branch'>
 

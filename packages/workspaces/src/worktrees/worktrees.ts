@@ -8,7 +8,14 @@ import { type GitRepository, git } from '../git/git.ts'
 import { workspaceError } from '../workspace-error.ts'
 import { type ReceivedWork, takeWork } from './carried-work.ts'
 import { type Base, checkBase, freeBranch, resolveCommit, slugOf } from './check-base.ts'
-import { CHECKOUT_TIMEOUT_MS, forgetKept, keepBranch, keepWork, restoreFiles } from './kept-work.ts'
+import {
+  CHECKOUT_TIMEOUT_MS,
+  forgetKept,
+  hasOwnWork,
+  keepBranch,
+  keepWork,
+  restoreFiles,
+} from './kept-work.ts'
 import {
   isAtWork,
   type KeptWork,
@@ -123,6 +130,13 @@ export class Worktrees {
       'worktree-missing',
       `The worktree ${folder} of this session is not there. Restore it: chirality worktrees restore ${id}`,
     )
+  }
+
+  /** Whether all that it has is elsewhere, too: no commit, and no changed or new file that is not ignored, is only there. */
+  async isClean(id: string): Promise<boolean> {
+    const worktree = await this.get(id)
+    if ((await conditionOf(worktree)) !== 'ready') return false
+    return !(await hasOwnWork(worktree, await openWorktree(worktree, await repositoryOf(worktree))))
   }
 
   /** Removes the folder and the branch. Resolves with what is kept of them; undefined if all of it is elsewhere too. */
@@ -242,16 +256,13 @@ export class Worktrees {
   async #checkOut(worktree: Worktree, repository: GitRepository, commit: string): Promise<void> {
     await mkdir(path.dirname(worktree.folder), { recursive: true, mode: 0o700 })
     const add = ['worktree', 'add', '--quiet', '--no-track', '-b', worktree.branch, worktree.folder, commit]
-    await git(repository, add, {
-      timeoutMs: CHECKOUT_TIMEOUT_MS,
-    })
+    await git(repository, add, { timeoutMs: CHECKOUT_TIMEOUT_MS })
   }
 
   /** Undoes a check-out, whole or in part. What was kept before stays kept. */
   async #unmake(worktree: Worktree, repository: GitRepository): Promise<void> {
     await this.#unregister(worktree, repository)
-    const head = worktree.kept?.head ?? worktree.base
-    await deleteBranch(repository, worktree.branch, head)
+    await deleteBranch(repository, worktree.branch, worktree.kept?.head ?? worktree.base)
     await rm(this.#parent(worktree), { recursive: true, force: true })
     if (worktree.kept) await this.#records.write({ ...worktree, state: 'removed' })
     else await this.#records.remove(worktree.id)
@@ -376,13 +387,9 @@ function marked(repository: GitRepository, id: string): GitRepository {
 }
 
 /** Of the set-up command of a worktree, and of everything it starts. */
-export function setupMarker(id: string): string {
-  return `setup-${id}`
-}
+export const setupMarker = (id: string): string => `setup-${id}`
 
-function markerOf(id: string): string {
-  return `worktree-${id}`
-}
+const markerOf = (id: string): string => `worktree-${id}`
 
 /** A git that outlived its server still writes: it is waited for, because killing it would leave its lock files. */
 async function gitHasEnded(id: string): Promise<void> {

@@ -232,6 +232,7 @@ const PAGE_WORDS: Readonly<Record<(typeof NAV_PAGES)[number]['to'], EntryFields>
   '/': { keys: 'H', words: 'start page' },
   '/fleet': { keys: 'F', words: 'fleet overview archived import on one page' },
   '/loops': { words: 'tasks unattended overnight' },
+  '/schedules': { words: 'cron times every day nightly' },
   '/usage': { words: 'cost tokens spend charts plan quota' },
 }
 

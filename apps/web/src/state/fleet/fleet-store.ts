@@ -13,10 +13,13 @@ export class FleetStore {
   readonly #removeListeners = new Set<(sessionId: string) => void>()
 
   #loops: readonly LoopSummary[] = []
+  #schedules = 0
 
   readonly list = (): readonly SessionStatus[] => this.#statuses
   /** Newest first. */
   readonly loops = (): readonly LoopSummary[] => this.#loops
+  /** Grows when the schedules may have changed. */
+  readonly schedules = (): number => this.#schedules
   readonly isLoaded = (): boolean => this.#loaded
 
   readonly subscribe = this.#listeners.subscribe
@@ -36,6 +39,11 @@ export class FleetStore {
     const known = new Map(this.#loops.map(loop => [loop.loopId, loop]))
     for (const loop of changed) known.set(loop.loopId, loop)
     this.#loops = [...known.values()].sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1))
+    this.#listeners.tell()
+  }
+
+  noteSchedules(): void {
+    this.#schedules += 1
     this.#listeners.tell()
   }
 

@@ -24,6 +24,7 @@ export function followFleet(api: ServerApi, fleet: FleetStore): () => void {
       for (const id of ids) fleet.remove(id)
     },
     onLoops: loops => fleet.setLoops(loops),
+    onSchedules: () => fleet.noteSchedules(),
   })
   const stopConnection = api.watchConnection(state => {
     if (state === 'connected') void load()

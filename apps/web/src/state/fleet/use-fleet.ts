@@ -22,6 +22,12 @@ export function useLoops(): readonly LoopSummary[] {
   return useSyncExternalStore(store.subscribe, store.loops)
 }
 
+/** Grows when the schedules may have changed. */
+export function useScheduleChanges(): number {
+  const store = useFleetStore()
+  return useSyncExternalStore(store.subscribe, store.schedules)
+}
+
 export function useFleetLoaded(): boolean {
   const store = useFleetStore()
   return useSyncExternalStore(store.subscribe, store.isLoaded)

@@ -164,6 +164,8 @@ export interface FleetWatcher {
   onRemoved(sessionIds: string[]): void
   /** First all loops, if there are any; then those in which something happened. */
   onLoops(loops: LoopSummary[]): void
+  /** The list of schedules may be another one. */
+  onSchedules(): void
 }
 
 export interface SessionWatcher {

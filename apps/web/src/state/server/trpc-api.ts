@@ -93,6 +93,9 @@ function watches(client: Client, onRefused: () => void): Pick<ServerApi, 'watchF
       const subscription = client.fleet.events.subscribe(undefined, {
         onData: event => {
           if (event.type === 'loops') return watcher.onLoops(event.loops)
+          // Nobody says what happened to schedules while there was no connection.
+          if (event.type !== 'changes') watcher.onSchedules()
+          if (event.type === 'schedules') return
           watcher.onStatuses(fromWire<SessionStatus[]>(event.sessions))
           if (event.type === 'changes') watcher.onRemoved(event.removed)
         },

@@ -1,0 +1,398 @@
+import { PERMISSION_WORDS } from '@chirality/core'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { projectName } from '../../app/project.ts'
+import type { ShownSchedule } from '../../state/server/loops-api.ts'
+import { useApi, useHarnesses } from '../../state/server/use-api.ts'
+import { Button } from '../../ui/controls/Button.tsx'
+import { Field } from '../../ui/controls/Field.tsx'
+import { Segmented } from '../../ui/controls/Segmented.tsx'
+import { SelectField } from '../../ui/controls/SelectField.tsx'
+import { Dialog } from '../../ui/overlay/Dialog.tsx'
+import { messageOf } from '../../ui/text/error-message.ts'
+import { offers } from '../sidebar/new-session.logic.ts'
+import {
+  emptyForm,
+  formOf,
+  type ScheduleForm,
+  scheduleFrom,
+  timeIn,
+  timesFrom,
+  timeZones,
+} from './schedule-form.logic.ts'
+
+interface FormProps {
+  form: ScheduleForm
+  set(fields: Partial<ScheduleForm>): void
+}
+
+/** Adds a schedule, or changes one. */
+export function ScheduleDialog({
+  schedule,
+  onClose,
+}: {
+  schedule: ShownSchedule | undefined
+  onClose(): void
+}) {
+  const api = useApi()
+  const queries = useQueryClient()
+  const projects = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() }).data ?? []
+  const there = projects.filter(({ missing }) => !missing)
+  const [typed, setTyped] = useState(() => {
+    const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
+    return schedule === undefined ? emptyForm(timeZone) : formOf(schedule, timeZone)
+  })
+  const form = { ...typed, project: typed.project || (there[0]?.root ?? '') }
+  const [problem, setProblem] = useState<string | null>(null)
+  const [isBusy, setBusy] = useState(false)
+  const set = (fields: Partial<ScheduleForm>) => {
+    setTyped(before => ({ ...before, ...fields }))
+    setProblem(null)
+  }
+  const save = async () => {
+    const input = scheduleFrom(form)
+    if (typeof input === 'string') return setProblem(input)
+    setBusy(true)
+    try {
+      const { project: _project, ...changed } = input
+      await (schedule === undefined ? api.addSchedule(input) : api.changeSchedule(schedule.id, changed))
+      await queries.invalidateQueries({ queryKey: ['schedules'] })
+      onClose()
+    } catch (error) {
+      setProblem(messageOf(error))
+      setBusy(false)
+    }
+  }
+  return (
+    <Dialog title={schedule === undefined ? 'Add a schedule' : `Edit ${schedule.name}`} onClose={onClose}>
+      <form
+        className="schedules__form"
+        onSubmit={event => {
+          event.preventDefault()
+          void save()
+        }}
+      >
+        {schedule === undefined ? (
+          <>
+            <Segmented
+              label="What runs"
+              value={form.kind}
+              segments={[
+                { value: 'prompt', label: 'A prompt' },
+                { value: 'loop', label: 'A task list' },
+              ]}
+              onChange={kind => set({ kind })}
+            />
+            <SelectField
+              first
+              label="Project"
+              value={form.project}
+              options={there.map(({ root, name }) => ({ value: root, label: name, detail: root }))}
+              onChange={project => set({ project, list: '', persona: '' })}
+            />
+          </>
+        ) : (
+          <p className="schedules__hint">{`In ${projectName(form.project)}. A run that has begun goes on as it was.`}</p>
+        )}
+        {form.kind === 'prompt' ? (
+          <PromptFields form={form} set={set} />
+        ) : (
+          <LoopFields form={form} set={set} />
+        )}
+        <TimeFields form={form} set={set} />
+        <TextField
+          label="Name"
+          value={form.name}
+          hint="Empty: the first words of what it does."
+          onChange={name => set({ name })}
+        />
+        <details>
+          <summary>Limits, missed times and worktrees</summary>
+          <RuleFields form={form} set={set} />
+        </details>
+        {problem === null ? null : (
+          <p className="schedules__problem" role="alert">
+            {problem}
+          </p>
+        )}
+        <div className="schedules__buttons">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit" disabled={isBusy}>
+            {schedule === undefined ? 'Add' : 'Save'}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+function PromptFields({ form, set }: FormProps) {
+  const api = useApi()
+  const harnesses = useHarnesses()
+  const personas =
+    useQuery({
+      ...{ queryKey: ['personas', form.project], queryFn: () => api.personas(form.project) },
+      enabled: form.project !== '',
+    }).data ?? []
+  const { permissionModes } = offers(harnesses.find(({ id }) => id === form.harness) ?? harnesses[0])
+  return (
+    <>
+      <Field label="Prompt" hint="Each run begins a new session with it.">
+        {id => (
+          <textarea
+            id={id}
+            className="input"
+            rows={3}
+            value={form.prompt}
+            onChange={event => set({ prompt: event.target.value })}
+          />
+        )}
+      </Field>
+      <div className="schedules__pair">
+        <SelectField
+          label="Agent"
+          value={form.harness}
+          options={[
+            { value: '', label: 'its default' },
+            ...harnesses.map(({ id, name, label = name }) => ({ value: id, label })),
+          ]}
+          onChange={harness => set({ harness, model: '', permissionMode: '' })}
+        />
+        <SelectField
+          label="Persona"
+          value={form.persona}
+          options={[
+            { value: '', label: 'none' },
+            ...personas.map(({ id, error }) => ({ value: id, label: id, disabled: error !== null })),
+          ]}
+          onChange={persona => set({ persona })}
+        />
+        <SelectField
+          label="Permissions"
+          value={form.permissionMode}
+          options={[
+            { value: '' as const, label: 'its default' },
+            ...permissionModes.map(mode => ({
+              ...{ value: mode, label: PERMISSION_WORDS[mode].label },
+              detail: PERMISSION_WORDS[mode].consequence,
+            })),
+          ]}
+          onChange={permissionMode => set({ permissionMode })}
+        />
+      </div>
+      <label className="schedules__check">
+        <input
+          type="checkbox"
+          checked={form.worktree}
+          onChange={event => set({ worktree: event.target.checked })}
+        />
+        In a worktree of its own, from what is checked out then
+      </label>
+    </>
+  )
+}
+
+function LoopFields({ form, set }: FormProps) {
+  const api = useApi()
+  const { data, isPending } = useQuery({
+    ...{ queryKey: ['task-files', form.project], queryFn: () => api.taskFiles(form.project) },
+    enabled: form.project !== '',
+  })
+  const files = (data ?? []).filter(({ problem }) => problem === null).map(({ path }) => path)
+  const all = form.list === '' || files.includes(form.list) ? files : [form.list, ...files]
+  if (all.length === 0)
+    return (
+      <p className="schedules__hint">
+        {isPending
+          ? 'Looking for task lists…'
+          : 'This project has no Markdown file with "- [ ]" tasks. Write one, for example TASKS.md.'}
+      </p>
+    )
+  return (
+    <>
+      <SelectField
+        label="Task list"
+        value={form.list}
+        options={[
+          ...(form.list === '' ? [{ value: '', label: 'Choose one' }] : []),
+          ...all.map(path => ({ value: path, label: path })),
+        ]}
+        onChange={list => set({ list })}
+        hint="It is read when it runs, and the commands that it names then are run without asking."
+      />
+      <div className="schedules__pair">
+        <TextField
+          label="Turns of agents"
+          value={form.maxIterations}
+          hint="Of each run. Empty: no limit."
+          onChange={maxIterations => set({ maxIterations })}
+        />
+        <TextField
+          label="Tasks at once"
+          value={form.parallel}
+          hint="Empty: as the list says."
+          onChange={parallel => set({ parallel })}
+        />
+      </div>
+    </>
+  )
+}
+
+function TimeFields({ form, set }: FormProps) {
+  return (
+    <>
+      <Segmented
+        label="When it runs"
+        value={form.times}
+        segments={[
+          { value: 'cron', label: 'At times' },
+          { value: 'every', label: 'Every' },
+          { value: 'at', label: 'Once' },
+        ]}
+        onChange={times => set({ times })}
+      />
+      {form.times === 'cron' ? (
+        <div className="schedules__pair">
+          <TextField
+            label="Cron fields"
+            code
+            value={form.cron}
+            hint="Minute, hour, day, month, weekday."
+            onChange={cron => set({ cron })}
+          />
+          <SelectField
+            label="Time zone"
+            value={form.timeZone}
+            options={timeZones(form.timeZone).map(zone => ({ value: zone, label: zone }))}
+            onChange={timeZone => set({ timeZone })}
+          />
+        </div>
+      ) : form.times === 'every' ? (
+        <div className="schedules__pair">
+          <TextField label="Every" number value={form.every} onChange={every => set({ every })} />
+          <SelectField
+            label="Unit"
+            value={form.unit}
+            options={(['minutes', 'hours', 'days'] as const).map(unit => ({ value: unit, label: unit }))}
+            onChange={unit => set({ unit })}
+          />
+        </div>
+      ) : (
+        <Field label="Date and time" hint="In the time zone of this browser.">
+          {id => (
+            <input
+              id={id}
+              className="input"
+              type="datetime-local"
+              value={form.at}
+              onChange={event => set({ at: event.target.value })}
+            />
+          )}
+        </Field>
+      )}
+      <Preview form={form} />
+    </>
+  )
+}
+
+/** When that is, as the server reads it. */
+function Preview({ form }: { form: ScheduleForm }) {
+  const api = useApi()
+  const when = timesFrom(form)
+  const { data, error } = useQuery({
+    ...{ queryKey: ['schedule-times', when], retry: false },
+    queryFn: () => (typeof when === 'string' ? null : api.previewTimes(when)),
+  })
+  const words =
+    typeof when === 'string'
+      ? when
+      : error
+        ? messageOf(error)
+        : data && data.times.length > 0
+          ? `Runs ${data.words}. Next: ${data.times.map(time => timeIn(time, when)).join(' · ')}`
+          : data
+            ? 'There is no such time to come.'
+            : ''
+  return (
+    <p className="schedules__hint number" role="status">
+      {words}
+    </p>
+  )
+}
+
+function RuleFields({ form, set }: FormProps) {
+  return (
+    <div className="schedules__pair">
+      <TextField
+        label="Budget in dollars"
+        number
+        value={form.budget}
+        hint="Of each run. Empty: no limit."
+        onChange={budget => set({ budget })}
+      />
+      <TextField
+        label="Minutes"
+        number
+        value={form.maxMinutes}
+        hint={form.kind === 'prompt' ? 'Of each run. Empty: 60.' : 'Of each run. Empty: no limit.'}
+        onChange={maxMinutes => set({ maxMinutes })}
+      />
+      <TextField
+        label="Wait for an answer"
+        number
+        value={form.answerMinutes}
+        hint="Minutes. Then the run ends, and needs you."
+        onChange={answerMinutes => set({ answerMinutes })}
+      />
+      <TextField
+        label="Keep worktrees"
+        number
+        value={form.keepRuns}
+        hint="Of so many runs. Of earlier ones only what has no work of its own is removed."
+        onChange={keepRuns => set({ keepRuns })}
+      />
+      <SelectField
+        label="Missed times"
+        value={form.missed}
+        options={[
+          { value: 'skip', label: 'Leave out', detail: 'Times at which no server ran.' },
+          { value: 'once', label: 'Run once', detail: 'As soon as a server runs.' },
+        ]}
+        onChange={missed => set({ missed })}
+      />
+      <SelectField
+        label="While it still runs"
+        value={form.overlap}
+        options={[
+          { value: 'skip', label: 'Leave out', detail: 'One run at a time.' },
+          { value: 'allow', label: 'Run beside it', detail: 'Two runs can change the same files.' },
+        ]}
+        onChange={overlap => set({ overlap })}
+      />
+    </div>
+  )
+}
+
+function TextField(props: {
+  label: string
+  value: string
+  onChange(value: string): void
+  hint?: string
+  number?: boolean
+  code?: boolean
+}) {
+  const { label, value, onChange, hint, number = false, code = false } = props
+  return (
+    <Field label={label} hint={hint}>
+      {id => (
+        <input
+          id={id}
+          className={code ? 'input input--code' : 'input'}
+          {...(number ? { inputMode: 'decimal' as const } : {})}
+          value={value}
+          onChange={event => onChange(event.target.value)}
+        />
+      )}
+    </Field>
+  )
+}
