@@ -2,13 +2,14 @@ import { createECDH, createPublicKey, verify } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import type { IncomingHttpHeaders } from 'node:http'
 import path from 'node:path'
-import { startPushService as startLocalService } from '@chirality/fixtures'
+import { initRepository, startPushService as startLocalService } from '@chirality/fixtures'
 import { expect, onTestFinished, test } from 'vitest'
 import { encryptPush } from '../src/push/push-message.ts'
 import { createWorld } from './support/agents.ts'
 import { BrowserWithKey } from './support/browser-with-key.ts'
 import { readSse } from './support/read-sse.ts'
 import { startTestServer, type TestServer } from './support/test-server.ts'
+import { connect } from './support/trpc-client.ts'
 
 /** The example of RFC 8291, appendix A. */
 test('a message is encrypted as the standard says', () => {
@@ -166,6 +167,54 @@ test('a subscription that the service no longer knows is removed', async () => {
   await service.next()
   await expect.poll(() => existsSync(file), { timeout: 20_000 }).toBe(false)
 })
+
+test('a task that needs somebody, the end of a loop and a scheduled run that failed are told, and one that is done is not', async () => {
+  const world = await createWorld({ answers: ['All is well.'] })
+  const { project } = world
+  const repository = initRepository(project)
+  // A task whose set-up fails is parked, without an agent.
+  repository.write('TASKS.md', '---\nsetup: exit 3\n---\n- [ ] One\n')
+  repository.run('add', '.')
+  repository.run('commit', '-qm', 'First')
+  const server = await startTestServer({
+    ...{ harnesses: world.harnesses(), projects: [project], allowLocalPush: true },
+  })
+  const service = await startPushService()
+  const { call } = await signedIn(server)
+  const subscribe = (show: string) =>
+    call('subscribePush', { endpoint: service.endpoint, keys: service.keys, show })
+  await subscribe('text')
+  const { client } = connect(server)
+  const { loopId } = await client.loops.start.mutate({ project, list: 'TASKS.md' })
+  const told = [await service.next(), await service.next()].map(({ message }) => message)
+  const loop = { kind: 'loop', loopId, title: 'Loop TASKS.md' }
+  expect(told).toContainEqual({ ...loop, body: expect.stringContaining('The set-up failed.') })
+  expect(told).toContainEqual({ ...loop, body: 'ended: 0 proved, 1 need you, 0 failed' })
+
+  const when = { kind: 'cron', cron: '0 3 * * *', timeZone: 'UTC' } as const
+  const scheduled = async (harness: string) => {
+    const what = { kind: 'prompt', prompt: 'Look.', harness } as const
+    const { id } = await client.schedules.add.mutate({ name: `With ${harness}`, project, what, when })
+    await client.schedules.run.mutate({ id })
+    const receipt = async () => (await client.schedules.get.query({ id })).last?.receipt ?? null
+    await expect.poll(receipt, { timeout: 120_000, interval: 50 }).not.toBeNull()
+    return { id, receipt: await receipt() }
+  }
+  expect((await scheduled('messages-api')).receipt).toMatchObject({ outcome: 'done' })
+  const failed = await scheduled('no-such-agent')
+  expect(failed.receipt).toMatchObject({ outcome: 'failed' })
+  // The next message after those of the loop: neither the run that is done nor the end of its turn was told.
+  const run = { kind: 'schedule', scheduleId: failed.id }
+  const words = failed.receipt?.words.split('\n')[0]
+  expect((await service.next()).message).toEqual({ ...run, title: 'With no-such-agent', body: words })
+  await subscribe('nothing')
+  const hidden = await scheduled('no-such-agent')
+  expect((await service.next()).message).toEqual({
+    ...{ kind: 'schedule', scheduleId: hidden.id, title: 'Chirality', body: 'A scheduled run failed' },
+  })
+  expect(service.received).toEqual([])
+  expect(server.faults).toEqual([])
+}, 200_000)
 
 test('no subscription makes the server call into its own network', async () => {
   const server = await startTestServer()
