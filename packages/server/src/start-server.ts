@@ -154,7 +154,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   })
   const loops = new ServerLoops({
     ...{ host, projects, onFault },
-    requireRest: folder => requireRest({ host }, folder),
+    atRest: (folders, work) => changes.hold(folders, () => requireRest({ host }, folders), work),
   })
   const schedules = new ServerSchedules({ home, address: url, host, loops, projects, onFault })
   const push = new PushService({ home, host, loops, schedules, onFault, allowLocal: options.allowLocalPush })

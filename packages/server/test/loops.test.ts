@@ -1,5 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { initRepository, type Repository } from '@chirality/fixtures'
 import { findByMarker } from '@chirality/runner'
 import type { Script } from '@chirality/scripted-model'
@@ -47,11 +48,12 @@ test('a loop through the server: sessions in the list, a parked task answered, p
         'Done.',
         bash('echo two > two.txt'),
       ]),
+      { when: { conversationContains: 'Look around' }, answers: [], otherwise: 'I did.' },
     ],
   })
   const tasks = '- [ ] Say one\n  checks: grep one one.txt\n- [ ] Say two\n  checks: grep two two.txt\n'
   const repository = repositoryWith(world.project, tasks)
-  const { client, faults } = await serverWith(world)
+  const { server, client, faults } = await serverWith(world)
   const { project } = world
   expect(await client.loops.files.query({ project })).toEqual([
     { path: 'TASKS.md', open: 2, done: 0, problem: null },
@@ -110,8 +112,31 @@ test('a loop through the server: sessions in the list, a parked task answered, p
   const reverted = await client.loops.revert.mutate({ loopId, task: 'say-two' })
   expect(reverted.counts).toMatchObject({ proved: 1, toGo: 1 })
   expect(list()).toEqual(['[x] Say one', '[ ] Say two'])
-  // The list is ticked, and not committed: the merge does not touch it.
+  // The list is ticked, and not committed: the merge does not touch it. A turn that begins meanwhile waits for it.
+  const { worktrees } = server.host
+  const get = worktrees.get.bind(worktrees)
+  const { id } = await server.host.createSession(project, { harness: 'messages-api' })
+  const other = await server.host.session(id)
+  const begunAt = Date.now()
+  await other.start('Look around')
+  await other.settled()
+  const usualMs = Date.now() - begunAt
+  const asked = world.model.waitForRequest(({ body }) => JSON.stringify(body).includes('Once more'))
+  let isAsked = false
+  void asked.then(() => {
+    isAsked = true
+  })
+  worktrees.get = async worktree => {
+    worktrees.get = get
+    void other.send('Once more')
+    await expect.poll(() => other.status.phase, SLOW).not.toBe('idle')
+    await Promise.race([asked, sleep(2 * usualMs + 500)])
+    expect(isAsked).toBe(false)
+    return get(worktree)
+  }
   expect(await client.loops.accept.mutate({ loopId })).toMatchObject({ into: 'main', tasks: ['say-one'] })
+  await asked
+  await other.settled()
   expect(repository.run('show', 'main:one.txt')).toBe('one\n')
   expect(() => repository.run('show', 'main:two.txt')).toThrow()
   await expect(client.loops.accept.mutate({ loopId })).rejects.toMatchObject({

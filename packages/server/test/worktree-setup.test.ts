@@ -5,13 +5,14 @@ import { initRepository } from '@chirality/fixtures'
 import { findByMarker } from '@chirality/runner'
 import { setupMarker } from '@chirality/workspaces'
 import { expect, onTestFinished, test } from 'vitest'
+import { checkAnswers } from '../src/contract/checked.ts'
 import { startServer } from '../src/index.ts'
 import { createWorld } from './support/agents.ts'
 import { connect } from './support/trpc-client.ts'
 import { SessionWatch } from './support/watch-session.ts'
 
 test('a worktree is set up before its agent is asked: only by a person, by exactly this text, once for each', async () => {
-  const { begin, write, folderOf, client, server, home } = await createSetups()
+  const { begin, write, folderOf, client, server, home, project } = await createSetups()
   write(
     "copy: ['.env*']\ncommand: echo setting up on $PORT; cat .env > made.txt\nvariables: { PORT: '{port}' }\n",
   )
@@ -63,6 +64,35 @@ test('a worktree is set up before its agent is asked: only by a person, by exact
     false,
     true,
   ])
+
+  // The user's own settings take the place of the file. They are the user's word: nobody is asked.
+  const text = "copy: ['.env*']\ncommand: touch hostile.txt\n"
+  const asked = { copy: ['.env*'], share: [], clone: [], command: 'touch hostile.txt', minutes: 10 }
+  const theirs = { text, read: { isGood: true, setup: { ...asked, variables: {} } } }
+  expect(await client.worktrees.setup.query({ project })).toEqual({ own: null, file: theirs })
+  const setup = { ...asked, command: 'echo $PORT > own.txt', variables: { PORT: '{port}' } }
+  for (const bad of [
+    { copy: ['../.env'] },
+    { share: ['.git'] },
+    { clone: ['a*'] },
+    { command: '  ' },
+    { minutes: 0 },
+    { variables: { PATH: '/tmp' } },
+  ])
+    await expect(
+      client.worktrees.saveSetup.mutate({ project, setup: { ...setup, ...bad } }),
+      JSON.stringify(bad),
+    ).rejects.toMatchObject({ data: { httpStatus: 400 } })
+  const saved = { own: { isGood: true, setup }, file: theirs }
+  expect(await client.worktrees.saveSetup.mutate({ project, setup })).toEqual(saved)
+  const fourth = await begin('Fourth', 'dontAsk')
+  await fourth.session.settled()
+  const own = readFileSync(path.join(folderOf(fourth.session), 'own.txt'), 'utf8')
+  expect(own).toMatch(/^\d+\n$/)
+  expect(readFileSync(path.join(folderOf(fourth.session), '.env'), 'utf8')).toBe('SECRET=1\n')
+  expect(existsSync(path.join(folderOf(fourth.session), 'hostile.txt'))).toBe(false)
+  const removed = await client.worktrees.saveSetup.mutate({ project, setup: null })
+  expect(removed).toEqual({ own: null, file: theirs })
 }, 180_000)
 
 test('Stop ends a set-up command that never ends, with all that it started, and the turn', async () => {
@@ -81,8 +111,9 @@ test('Stop ends a set-up command that never ends, with all that it started, and 
 }, 180_000)
 
 async function createSetups() {
+  checkAnswers()
   const world = await createWorld({
-    answers: Array.from({ length: 4 }, () => [
+    answers: Array.from({ length: 5 }, () => [
       { tool: 'bash', input: { command: 'echo $PORT > agent-port.txt' } },
       'Done.',
     ]).flat(),
@@ -99,7 +130,7 @@ async function createSetups() {
   onTestFinished(() => server.close())
   const { client } = connect(server)
   return {
-    ...{ server, client, home: path.join(world.home, 'chirality') },
+    ...{ server, client, project: world.project, home: path.join(world.home, 'chirality') },
     write: (text: string) => {
       mkdirSync(path.join(world.project, '.chirality'), { recursive: true })
       writeFileSync(path.join(world.project, '.chirality/workspace.yaml'), text)

@@ -66,6 +66,7 @@ export {
 export { type Pushed, type PushPlan, planPush, pushBranch, remotesOf } from './review/push.ts'
 export { type Filled, fillVariables, fillWorktree } from './setup/fill-worktree.ts'
 export {
+  parseSetup,
   readWorkspaceFile,
   WORKSPACE_FILE,
   type WorkspaceFile,

@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { mkdtemp, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -261,4 +269,45 @@ test('an agent is added by its command, shown before it runs, tried with what it
   await own.getByRole('button', { name: 'Remove future' }).tap()
   await own.getByRole('button', { name: 'Remove mine' }).tap()
   await own.getByText('gets MY_KEY').waitFor({ state: 'detached' })
+})
+
+test('worktrees are set up by a form, in the place of the file of the project, by keyboard and on a phone', async () => {
+  const file = path.join(project, '.chirality/workspace.yaml')
+  mkdirSync(path.dirname(file), { recursive: true })
+  writeFileSync(file, "copy: ['.env*']\ncommand: npm run db\nvariables: { PORT: '{port}' }\n")
+  onTestFinished(() => rmSync(file))
+  const desk = await openSettings('worktrees')
+  const theirs = desk.getByRole('region', { name: 'Of the project itself' })
+  await theirs.getByText('Nothing of it is done until you allowed exactly this text').waitFor()
+  const form = desk.getByRole('form', { name: 'Your set-up' })
+  await theirs.getByRole('button', { name: 'Copy it into yours' }).press('Enter')
+  await expect.poll(() => form.getByLabel('Files to copy').inputValue()).toBe('.env*')
+  await form.getByLabel('Files to copy').fill('.env*\n../secrets')
+  await desk.keyboard.press('Control+Enter')
+  await form.getByRole('alert').getByText('copy: ../secrets is no path below the project').waitFor()
+  expect(await axeViolationsInBothSchemes(desk)).toEqual([])
+  await form.getByLabel('Files to copy').fill('.env*')
+  await form.getByLabel('Folders to share').fill('node_modules')
+  await form.getByLabel('Variables').fill('PORT={port}\nDATABASE')
+  await desk.keyboard.press('Control+Enter')
+  await form.getByRole('alert').getByText('"DATABASE" is no NAME=value.').waitFor()
+  await form.getByLabel('Variables').fill('PORT={port}\nDATABASE=shop_{name}')
+  await form.getByLabel('Time limit').fill('5')
+  await desk.keyboard.press('Enter')
+  await theirs.getByText('It is not used, because yours takes its place.').waitFor()
+  const kept = path.join(folder, 'data/setups')
+  const own = JSON.parse(readFileSync(path.join(kept, readdirSync(kept)[0] ?? ''), 'utf8')) as object
+  expect(own).toEqual({
+    ...{ projectRoot: project, copy: ['.env*'], share: ['node_modules'], clone: [], minutes: 5 },
+    ...{ command: 'npm run db', variables: { PORT: '{port}', DATABASE: 'shop_{name}' } },
+  })
+
+  const phone = await openSettings('worktrees', PHONE)
+  const there = phone.getByRole('form', { name: 'Your set-up' })
+  expect(await there.getByLabel('Variables').inputValue()).toBe('PORT={port}\nDATABASE=shop_{name}')
+  expect(await overhang(phone)).toBe(0)
+  expect(await axeViolations(phone)).toEqual([])
+  await there.getByRole('button', { name: 'Remove' }).tap()
+  await phone.getByText('A set-up that you save below takes its place.').waitFor()
+  expect(readdirSync(kept)).toEqual([])
 })

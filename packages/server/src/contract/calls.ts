@@ -10,6 +10,7 @@ import { loopCalls as loops } from './loop-calls.ts'
 import { reviewCalls as review } from './review-calls.ts'
 import { scheduleCalls as schedules } from './schedule-calls.ts'
 import * as values from './values.ts'
+import { worktreeCalls as worktrees } from './worktree-calls.ts'
 
 // Every tRPC procedure with its input and output. Router, OpenAPI and tests read these; clients get their types from
 // the router. `yields` is the output of a subscription; a procedure without `output` returns nothing.
@@ -227,22 +228,6 @@ const files = {
     input: byPath.extend({ line: values.lineNumber.optional(), of: values.sideOfChanges.optional() }),
     output: fileAnswers.blame.nullable(),
   },
-}
-
-const byWorktree = z.strictObject({ id: values.worktreeId })
-const worktrees = {
-  plan: {
-    input: z.strictObject({ project, base: values.gitBase.optional() }),
-    output: fileAnswers.worktreePlan,
-  },
-  list: {
-    input: z.strictObject({ project: project.optional(), diskUse: z.boolean().optional() }).optional(),
-    output: z.array(fileAnswers.shownWorktree),
-  },
-  overlaps: { input: bySession, output: fileAnswers.overlaps },
-  remove: { input: byWorktree, output: fileAnswers.removedWorktree },
-  restore: { input: byWorktree, output: nothing },
-  forget: { input: byWorktree, output: nothing },
 }
 
 const limit = z.number().nonnegative().max(1_000_000).nullable()

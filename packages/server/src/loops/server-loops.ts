@@ -1,3 +1,4 @@
+import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Loop, LoopBook, type LoopState, loopError, requireAgain, type Stamped } from '@chirality/loops'
 import { findProjectOwner, type SessionHost } from '@chirality/sessions'
@@ -18,8 +19,8 @@ import { type Shown, shownLoop, summaryOf, taskDetails, untilOf, withLimits } fr
 export interface ServerLoopsOptions {
   host: SessionHost
   projects: Pick<ProjectRegistry, 'list' | 'require'>
-  /** Throws if an agent is at work in the folder. */
-  requireRest: (folder: string) => void
+  /** Works on the files in these folders: refused if an agent is at work there, and a turn that begins meanwhile waits. */
+  atRest: <T>(folders: string[], work: () => Promise<T>) => Promise<T>
   onFault: (error: unknown) => void
 }
 
@@ -165,21 +166,21 @@ export class ServerLoops {
 
   async accept(loopId: string, task: string | undefined): Promise<z.infer<typeof acceptance>> {
     const { root } = await this.#find(loopId)
-    const accepted = await this.#inTurn(root, async () => {
-      const { state, book } = await this.#resting(loopId)
-      const { commit, tasks } = await book.accept(this.#options.host, loopId, task)
-      return { commit, into: state.baseBranch ?? '', tasks: tasks.map(one => one.task.id) }
-    })
+    const accepted = await this.#inTurn(root, () =>
+      this.#atRest(loopId, async ({ state, book }) => {
+        const { commit, tasks } = await book.accept(this.#options.host, loopId, task)
+        return { commit, into: state.baseBranch ?? '', tasks: tasks.map(one => one.task.id) }
+      }),
+    )
     this.#changed(loopId)
     return accepted
   }
 
   async revert(loopId: string, task: string): Promise<LoopSummary> {
     const { root } = await this.#find(loopId)
-    await this.#inTurn(root, async () => {
-      const { book } = await this.#resting(loopId)
-      await book.revert(this.#options.host, loopId, task)
-    })
+    await this.#inTurn(root, () =>
+      this.#atRest(loopId, ({ book }) => book.revert(this.#options.host, loopId, task)),
+    )
     this.#changed(loopId)
     return this.summary(loopId)
   }
@@ -300,12 +301,17 @@ export class ServerLoops {
     throw loopError('loop-missing', `There is no loop ${loopId} in your projects.`)
   }
 
-  async #resting(loopId: string): Promise<{ state: LoopState; book: LoopBook }> {
+  /** In the project's folder and the loop's own, whose files change with their branches. */
+  async #atRest<T>(
+    loopId: string,
+    work: (found: { state: LoopState; book: LoopBook }) => Promise<T>,
+  ): Promise<T> {
     const found = await this.#find(loopId)
     if ((await this.#runs(found.state)) !== 'no')
       throw loopError('loop-running', `The loop ${loopId} runs. Stop it, or wait until it has ended.`)
-    this.#options.requireRest(found.root)
-    return found
+    const worktree = await this.#options.host.worktrees.find(found.state.worktreeId)
+    const own = worktree === undefined ? [] : [path.join(worktree.folder, worktree.prefix)]
+    return this.#options.atRest([found.root, ...own], () => work(found))
   }
 
   async #shown(state: LoopState, book: LoopBook): Promise<Shown> {

@@ -29,27 +29,31 @@ export async function atRest<T>(
     throw callError('worktree-missing', `The worktree ${worktree.id} of this session is not known here.`)
   const { changes, host } = services
   const folders = [workFolderOf(session.status), ...besides(session)]
-  const check = () => {
-    for (const folder of folders) requireRest(services, folder)
-  }
-  const result = await changes.hold(folders, check, async () => {
-    await recoverMoves(services, session.status.projectRoot)
-    return changes.inWorkFolder(session, async place => {
-      const repository = forScope(place.repository, sessionId)
-      const settle: Settle = begun => settleBack({ host, place }, sessionId, begun)
-      const moves = new FileMoves(repository, sessionId, settle)
-      return { done: await work({ session, place: { ...place, repository }, moves }) }
-    })
-  })
+  const result = await changes.hold(
+    folders,
+    () => requireRest(services, folders),
+    async () => {
+      await recoverMoves(services, session.status.projectRoot)
+      return changes.inWorkFolder(session, async place => {
+        const repository = forScope(place.repository, sessionId)
+        const settle: Settle = begun => settleBack({ host, place }, sessionId, begun)
+        const moves = new FileMoves(repository, sessionId, settle)
+        return { done: await work({ session, place: { ...place, repository }, moves }) }
+      })
+    },
+  )
   if (result !== undefined) return result.done
   throw callError('review-refused', 'There is no git repository here. Run git init in the project first.')
 }
 
-export function requireRest({ host }: Pick<AppServices, 'host'>, folder: string): void {
-  const busy = host.statuses().find(status => status.phase !== 'idle' && workFolderOf(status) === folder)
+export function requireRest({ host }: Pick<AppServices, 'host'>, folders: readonly string[]): void {
+  const busy = host
+    .statuses()
+    .find(status => status.phase !== 'idle' && folders.includes(workFolderOf(status)))
   if (busy === undefined) return
   const who = busy.title === null ? 'An agent' : `The agent of "${busy.title}"`
-  throw callError('busy', `${who} is at work in ${folder}. Wait for it, or stop it. Nothing was changed.`)
+  const where = workFolderOf(busy)
+  throw callError('busy', `${who} is at work in ${where}. Wait for it, or stop it. Nothing was changed.`)
 }
 
 /**

@@ -6,11 +6,14 @@ import {
   type ListedWorktree,
   listBranches,
   projectOf,
+  readWorkspaceFile,
+  type WorkspaceFile,
 } from '@chirality/workspaces'
 import type { z } from 'zod'
 import { sessionOverlaps } from '../changes/radar.ts'
 import { CALLS } from '../contract/calls.ts'
 import type { Overlaps, shownWorktree, worktreePlan } from '../contract/file-answers.ts'
+import type { ShownSetup } from '../contract/worktree-calls.ts'
 import type { AppServices } from './context.ts'
 import { storedSession } from './live-session.ts'
 import { call, router } from './trpc.ts'
@@ -38,6 +41,18 @@ export const worktreesRouter = router({
 
   /** Gives up what is kept of a removed one. */
   forget: call(CALLS.worktrees.forget).mutation(({ ctx, input }) => forgetWorktree(ctx, input.id)),
+
+  /** What a new worktree of the project gets beside what git checks out: as the user says, and as the project asks. */
+  setup: call(CALLS.worktrees.setup).query(async ({ ctx, input }) =>
+    setupOf(ctx, await ctx.projects.require(input.project)),
+  ),
+
+  /** In the user's data folder: no file of the project can change it, and it needs no allowance. */
+  saveSetup: call(CALLS.worktrees.saveSetup).mutation(async ({ ctx, input }) => {
+    const root = await ctx.projects.require(input.project)
+    await ctx.host.ownSetups.set(root, input.setup)
+    return setupOf(ctx, root)
+  }),
 })
 
 type ShownWorktree = z.infer<typeof shownWorktree>
@@ -61,6 +76,16 @@ async function planWorktree(
     if (!(error instanceof Error) || !hasCode(error, 'worktree-refused')) throw error
     return { can: false, branches, othersAtWork, reason: error.message }
   }
+}
+
+async function setupOf({ host }: AppServices, root: string): Promise<ShownSetup> {
+  const own = host.ownSetups.get(root)
+  const file = await readWorkspaceFile(root)
+  return { own: own ? read(own) : null, file: file ? { text: file.text, read: read(file) } : null }
+}
+
+function read({ setup }: Pick<WorkspaceFile, 'setup'>): NonNullable<ShownSetup['own']> {
+  return 'problem' in setup ? { isGood: false, problem: setup.problem } : { isGood: true, setup }
 }
 
 async function overlapsOf(services: AppServices, sessionId: string): Promise<Overlaps> {

@@ -17,6 +17,7 @@ import type { SessionStatus } from '../status/session-status.ts'
 import { type ForkOptions, SessionStore } from '../store/session-store.ts'
 import type { ForkHistory, Shelf, StoredSession } from '../store/stored-session.ts'
 import { ToolServerBook } from '../tool-servers/tool-server-book.ts'
+import { OwnSetups } from '../trust/own-setups.ts'
 import { PersonaConsent } from '../trust/persona-consent.ts'
 import { ProjectTrust } from '../trust/project-trust.ts'
 import { TrustStore } from '../trust/trust-store.ts'
@@ -51,6 +52,8 @@ export class SessionHost {
   readonly trust: ProjectTrust
   /** The user's own tool servers, for all projects, one project, or one persona of it. */
   readonly toolServers: ToolServerBook
+  /** How the user sets up worktrees of a project. */
+  readonly ownSetups: OwnSetups
   readonly #context: HostContext
   readonly #projects: OpenProjects
   readonly #listeners = new Set<(status: SessionStatus) => void>()
@@ -70,6 +73,7 @@ export class SessionHost {
     this.worktrees = new Worktrees(join(home, 'worktrees'))
     this.consent = new PersonaConsent(personas, new TrustStore({ home }))
     this.toolServers = new ToolServerBook({ home, personas })
+    this.ownSetups = new OwnSetups({ home })
     this.store = new SessionStore({ home, beforeDelete: id => this.#stop(id) })
     this.#context = {
       ...{ store: this.store, harnesses, personas, consent: this.consent, trust: this.trust },
@@ -80,7 +84,7 @@ export class SessionHost {
       policyProblem: id => this.#policyProblem(id),
       guard: (context, mode) => this.decisions.guard(context, mode),
       beforeTurn: turn => this.#prepare(turn),
-      allowedSetups: new TrustStore({ home }),
+      ...{ allowedSetups: new TrustStore({ home }), ownSetups: this.ownSetups },
       leaving: new LeavingSessions(home),
     }
     this.#projects = new OpenProjects(this.#context, {

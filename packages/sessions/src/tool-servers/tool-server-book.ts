@@ -1,13 +1,10 @@
 import { createHash } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { CodedError, type McpServerConfig, type ProjectFile } from '@chirality/core'
 import { PersonaManager } from '@chirality/personas'
-import { ensurePrivateDirectory, errnoOf } from '@chirality/runner'
-import { writeFileAtomic } from '../files/atomic-write.ts'
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { KeyedQueue } from '../files/keyed-queue.ts'
-import { OPEN, openRegular, readFully } from '../files/read-write.ts'
+import { readOwnFile, writeOwnFile } from '../files/own-file.ts'
 import { realPath } from '../files/real-path.ts'
 import { withStorageErrors } from '../files/storage-error.ts'
 import { userDataFolder } from '../files/user-data-folder.ts'
@@ -108,15 +105,13 @@ export class ToolServerBook {
       if (all.length > MAX_SERVERS)
         throw new CodedError('invalid_query', `There are ${MAX_SERVERS} servers here already. Remove one.`)
       const mcpServers = Object.fromEntries(all.map(entry => [entry.name, entry.config]))
-      await withStorageErrors(file, () => this.#write(file, `${JSON.stringify({ mcpServers }, null, 2)}\n`))
+      await withStorageErrors(file, () =>
+        writeOwnFile(
+          { home: this.#home, path: file, ops: this.#ops },
+          `${JSON.stringify({ mcpServers }, null, 2)}\n`,
+        ),
+      )
     })
-  }
-
-  async #write(file: string, text: string): Promise<void> {
-    await mkdir(dirname(this.#home), { recursive: true })
-    await ensurePrivateDirectory(this.#home)
-    await ensurePrivateDirectory(dirname(file))
-    await writeFileAtomic(file, text, { ops: this.#ops })
   }
 
   #file(root: string, place: OwnPlace): string {
@@ -132,31 +127,10 @@ export class ToolServerBook {
 
   #source(root: string, place: OwnPlace): ToolServerSource {
     const file = this.#file(root, place)
-    // What lies in the project an agent can write.
-    if (`${realPath(this.#home)}/`.startsWith(root === '/' ? root : `${root}/`))
-      return {
-        place,
-        file,
-        servers: [],
-        problems: ['It lies in the project itself, where agents can write.'],
-      }
-    try {
-      const fd = openRegular(this.#ops, file, OPEN.read)
-      try {
-        const { size, uid, mode } = this.#ops.stat(fd)
-        const isOthers = process.getuid !== undefined && uid !== process.getuid()
-        if (isOthers || (mode & 0o022) !== 0)
-          return { place, file, servers: [], problems: ['Others can write it, so it is not used.'] }
-        if (size > MAX_BYTES) return { place, file, servers: [], problems: ['It is too large.'] }
-        const bytes = readFully(this.#ops, fd, { buffer: Buffer.allocUnsafe(size), position: 0 })
-        return parseSource(place, file, bytes.toString('utf8'))
-      } finally {
-        this.#ops.close(fd)
-      }
-    } catch (error) {
-      const isMissing = errnoOf(error) === 'ENOENT'
-      return { place, file, servers: [], problems: isMissing ? [] : ['It cannot be read.'] }
-    }
+    const own = { home: this.#home, root, path: file, ops: this.#ops }
+    const read = readOwnFile(own, MAX_BYTES)
+    if (read !== undefined && 'text' in read) return parseSource(place, file, read.text)
+    return { place, file, servers: [], problems: read === undefined ? [] : [read.problem] }
   }
 }
 

@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { ensurePrivateDirectory } from '@chirality/runner'
-import { removeIfThere, writeFileAtomic } from '../files/atomic-write.ts'
+import { join } from 'node:path'
+import { removeIfThere } from '../files/atomic-write.ts'
 import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { KeyedQueue } from '../files/keyed-queue.ts'
-import { OPEN, openRegular, readFully } from '../files/read-write.ts'
+import { readOwnFile, writeOwnFile } from '../files/own-file.ts'
 import { realPath } from '../files/real-path.ts'
 import { withStorageErrors } from '../files/storage-error.ts'
 import { userDataFolder } from '../files/user-data-folder.ts'
@@ -38,21 +36,17 @@ export class TrustStore {
 
   /** Also false when the store cannot be read, belongs to another user, or is inside the project. */
   isTrusted(projectRoot: string, kind: string, fingerprint: string): boolean {
-    const root = realPath(projectRoot)
-    return this.#isOutside(root) && this.#read(root, kind).includes(fingerprint)
+    return this.#read(realPath(projectRoot), kind).includes(fingerprint)
   }
 
   /** `fingerprint` is that of the files that were shown, not of the files on the disk now. */
   async trust(projectRoot: string, kind: string, fingerprint: string): Promise<void> {
     const root = realPath(projectRoot)
-    await this.#change(root, kind, async file => {
-      await mkdir(dirname(this.#home), { recursive: true })
-      await ensurePrivateDirectory(this.#home)
-      await ensurePrivateDirectory(dirname(file))
+    await this.#change(root, kind, async path => {
       const kept = this.#read(root, kind).filter(known => known !== fingerprint)
       const fingerprints = [...kept, fingerprint].slice(-this.#keep)
       const text = JSON.stringify({ projectRoot: root, kind, fingerprints })
-      await writeFileAtomic(file, `${text}\n`, { ops: this.#ops })
+      await writeOwnFile({ home: this.#home, path, ops: this.#ops }, `${text}\n`)
     })
   }
 
@@ -71,32 +65,12 @@ export class TrustStore {
     return join(this.#home, 'approvals', `${name}.json`)
   }
 
-  /** A store inside the project could be written by an agent or the project's author. */
-  #isOutside(root: string): boolean {
-    return !`${realPath(this.#home)}/`.startsWith(root === '/' ? root : `${root}/`)
-  }
-
   #read(root: string, kind: string): string[] {
-    const value = this.#readOwn(this.#file(root, kind))
+    const own = { home: this.#home, root, path: this.#file(root, kind), ops: this.#ops }
+    const read = readOwnFile(own, MAX_BYTES)
+    const value = read !== undefined && 'text' in read ? parseObject(read.text) : undefined
     if (value?.projectRoot !== root || value.kind !== kind || !Array.isArray(value.fingerprints)) return []
     return value.fingerprints.filter(each => typeof each === 'string')
-  }
-
-  #readOwn(path: string): Record<string, unknown> | undefined {
-    try {
-      const fd = openRegular(this.#ops, path, OPEN.read)
-      try {
-        const { size, uid, mode } = this.#ops.stat(fd)
-        const isOthers = process.getuid !== undefined && uid !== process.getuid()
-        if (isOthers || (mode & 0o022) !== 0 || size > MAX_BYTES) return undefined
-        const bytes = readFully(this.#ops, fd, { buffer: Buffer.allocUnsafe(size), position: 0 })
-        return parseObject(bytes.toString('utf8'))
-      } finally {
-        this.#ops.close(fd)
-      }
-    } catch {
-      return undefined
-    }
   }
 }
 

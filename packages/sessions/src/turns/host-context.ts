@@ -9,6 +9,7 @@ import type { HarnessLog } from '../harness-log/harness-log.ts'
 import type { SessionStatus } from '../status/session-status.ts'
 import type { SessionStore } from '../store/session-store.ts'
 import type { ToolServerBook } from '../tool-servers/tool-server-book.ts'
+import type { OwnSetups } from '../trust/own-setups.ts'
 import type { PersonaConsent } from '../trust/persona-consent.ts'
 import type { ProjectTrust } from '../trust/project-trust.ts'
 import type { TrustStore } from '../trust/trust-store.ts'
@@ -43,6 +44,8 @@ export interface HostContext {
   leaving: LeavingSessions
   /** The set-up files that the user allowed. */
   allowedSetups: TrustStore
+  /** How the user sets up worktrees: in the place of a project's own file. */
+  ownSetups: OwnSetups
   /** Called before the agent of a turn is asked, which waits for it. Resolves with warnings; never rejects. */
   beforeTurn: (turn: StartingTurn) => Promise<string[]>
   /** Values that must not be in harness.log. */

@@ -17,6 +17,9 @@ import type { SessionView } from '../status/session-view.ts'
 import { TrustStore, type TrustStoreOptions } from '../trust/trust-store.ts'
 import type { ProjectContext } from './host-context.ts'
 
+/** Of the project's file, with its text, which a person has to allow; or of the user's settings. */
+type SetupSource = Pick<WorkspaceFile, 'hash' | 'setup'> & { text?: string }
+
 /** For `TrustStore`: the set-up files of a project that the user allowed, by their text. */
 const SETUP_KIND = 'workspace-setup'
 
@@ -32,22 +35,23 @@ export interface SetUpOptions {
 }
 
 /**
- * The set-up of a session's worktree, as the beginning of the first turn in it: what the project's file asks for is shown
- * to the user, done if it is allowed, and its output is in the session.
+ * The set-up of a session's worktree, as the beginning of the first turn in it. What the user's settings for the project say
+ * is done; without them, what the project's file asks for is shown to the user, and done if it is allowed. The output is in
+ * the session.
  */
 export class WorktreeSetUp {
   /** For the agent, now and in later turns. */
   variables: Record<string, string> = {}
   readonly #options: SetUpOptions
   readonly #place: { id: string; folder: string }
-  readonly #file: WorkspaceFile
+  readonly #source: SetupSource
   readonly #stop = new AbortController()
   #ended: Promise<unknown> = Promise.resolve()
 
-  private constructor(options: SetUpOptions, place: { id: string; folder: string }, file: WorkspaceFile) {
+  private constructor(options: SetUpOptions, place: { id: string; folder: string }, source: SetupSource) {
     this.#options = options
     this.#place = place
-    this.#file = file
+    this.#source = source
   }
 
   /** What a turn needs of it: the work, or only the variables if it was done before. */
@@ -60,11 +64,12 @@ export class WorktreeSetUp {
     const known = (await project.worktrees.find(id))?.setup
     if (known !== undefined && known.state !== 'running' && known.state !== 'skipped')
       return { variables: known.variables }
-    const file = await readWorkspaceFile(project.projectRoot)
-    if (file === undefined) return { variables: {} }
+    const { projectRoot, ownSetups } = project
+    const source = ownSetups.get(projectRoot) ?? (await readWorkspaceFile(projectRoot))
+    if (source === undefined) return { variables: {} }
     // One that was not finished is done again, whatever its text.
-    if (known?.state === 'skipped' && known.hash === file.hash) return { variables: {} }
-    return { setUp: new WorktreeSetUp(options, { id, folder }, file), variables: {} }
+    if (known?.state === 'skipped' && known.hash === source.hash) return { variables: {} }
+    return { setUp: new WorktreeSetUp(options, { id, folder }, source), variables: {} }
   }
 
   /** The events of a turn whose agent is asked after the set-up. `onAsked` is called when the agent has its message. */
@@ -107,7 +112,7 @@ export class WorktreeSetUp {
   }
 
   async *#work(): AsyncGenerator<UIEvent[]> {
-    const { setup, hash } = this.#file
+    const { setup, hash } = this.#source
     if ('problem' in setup) {
       await this.#note({ hash, state: 'skipped', variables: {} })
       yield [this.#notice(`The worktree is not set up. ${setup.problem}`)]
@@ -130,11 +135,12 @@ export class WorktreeSetUp {
     else await this.#note({ hash, state: isDone ? 'done' : 'failed', variables })
   }
 
-  /** Only a person can allow it, and only this text: no rule and no mode answers. */
+  /** Only a person can allow a project's file, and only this text: no rule and no mode answers. */
   async *#allowed(setup: WorkspaceSetup): AsyncGenerator<UIEvent[], boolean> {
     const { project, context } = this.#options
-    const { hash, text } = this.#file
-    if (project.allowedSetups.isTrusted(project.projectRoot, SETUP_KIND, hash)) return true
+    const { hash, text } = this.#source
+    if (text === undefined || project.allowedSetups.isTrusted(project.projectRoot, SETUP_KIND, hash))
+      return true
     if (!this.#options.mayAsk) {
       yield [
         this.#notice(
@@ -173,7 +179,7 @@ export class WorktreeSetUp {
 
   async *#run(command: string, timeoutMs: number): AsyncGenerator<UIEvent[], boolean> {
     const { id, folder } = this.#place
-    const toolUseId = `setup-${this.#file.hash.slice(0, 12)}`
+    const toolUseId = `setup-${this.#source.hash.slice(0, 12)}`
     const facts = { kind: 'execute', label: 'Set-up', object: command, command } as const
     const sessionId = this.#sessionId
     yield [{ type: 'tool:start', sessionId, toolUseId, name: 'WorkspaceSetup', input: { command }, facts }]

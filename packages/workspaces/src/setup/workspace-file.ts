@@ -39,7 +39,7 @@ export async function readWorkspaceFile(projectRoot: string): Promise<WorkspaceF
     if (Buffer.byteLength(text) > MAX_BYTES) throw new Error(`It has more than ${MAX_BYTES} bytes.`)
     // Loaded only here: most projects have no such file.
     const { parse } = await import('yaml')
-    return { text, hash, setup: checked(parse(text, { maxAliasCount: 0 })) }
+    return { text, hash, setup: parseSetup(parse(text, { maxAliasCount: 0 })) }
   } catch (error) {
     const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
     return { text, hash, setup: { problem: `${WORKSPACE_FILE}: ${why}` } }
@@ -68,7 +68,8 @@ async function readText(projectRoot: string): Promise<string | undefined> {
   }
 }
 
-function checked(value: unknown): WorkspaceSetup {
+/** Of a file or of the user's settings. Throws what is wrong with it, as a sentence. */
+export function parseSetup(value: unknown): WorkspaceSetup {
   if (value === null) return { copy: [], share: [], clone: [], minutes: DEFAULT_MINUTES, variables: {} }
   if (!isRecord(value)) throw new Error('It has to be a list of keys and values.')
   const unknown = Object.keys(value).find(key => !KEYS.has(key))

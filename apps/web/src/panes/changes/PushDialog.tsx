@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'react'
 import type { PushPlan, PushResult } from '../../state/server/review-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
-import { Field } from '../../ui/controls/Field.tsx'
+import { CheckField, Form, TextField } from '../../ui/controls/Form.tsx'
 import { Segmented } from '../../ui/controls/Segmented.tsx'
 import { Kbd } from '../../ui/marks/Kbd.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
@@ -32,15 +32,15 @@ export default function PushDialog({ sessionId, review, onClose, onDone }: PushD
   return (
     <Dialog title="Push" onClose={onClose}>
       {plan === undefined ? (
-        <div className="review-dialog">
+        <div className="form review-dialog">
           {error === null ? (
             <p role="status">Asking the remote what it has…</p>
           ) : (
-            <p className="review-dialog__bad" role="alert">
+            <p className="form__bad" role="alert">
               {messageOf(error)}
             </p>
           )}
-          <div className="review-dialog__foot">
+          <div className="form__foot">
             <Button look="quiet" onClick={onClose}>
               Close
             </Button>
@@ -69,9 +69,9 @@ function PlannedPush({ sessionId, review, plan, onRemote, onClose, onDone }: Pla
   const [title, setTitle] = useState(request.can ? request.title : '')
   const [body, setBody] = useState(request.can ? request.body : '')
   const isReady = withRequest ? title.trim() !== '' : kind !== 'up-to-date'
-  const form = useRef<HTMLFormElement>(null)
+  const first = useRef<HTMLButtonElement>(null)
   // The dialog was open before there was anything to push.
-  useEffect(() => form.current?.querySelector<HTMLElement>('[data-first]')?.focus(), [])
+  useEffect(() => first.current?.focus(), [])
   const push = async () => {
     if (!isReady) return
     const result = await review.run(() =>
@@ -85,18 +85,25 @@ function PlannedPush({ sessionId, review, plan, onRemote, onClose, onDone }: Pla
     onClose()
   }
   return (
-    <form
-      ref={form}
+    <Form
       className="review-dialog"
-      onSubmit={event => {
-        event.preventDefault()
-        void push()
-      }}
-      onKeyDown={event => {
-        if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
-        event.preventDefault()
-        void push()
-      }}
+      failure={review.failure}
+      onSend={() => void push()}
+      foot={
+        <>
+          <Button look="quiet" onClick={onClose} ref={isReady ? undefined : first}>
+            Cancel
+          </Button>
+          <Button
+            type="submit"
+            look="primary"
+            disabled={!isReady || review.isBusy}
+            ref={isReady ? first : undefined}
+          >
+            {withRequest ? 'Push and open' : 'Push'} <Kbd>Ctrl Enter</Kbd>
+          </Button>
+        </>
+      }
     >
       {plan.remotes.length > 1 ? (
         <Segmented
@@ -130,72 +137,38 @@ function PlannedPush({ sessionId, review, plan, onRemote, onClose, onDone }: Pla
         <code>{command}</code>
       </p>
       {hooks.length > 0 ? (
-        <label className="review-dialog__check">
-          <input type="checkbox" checked={withHooks} onChange={event => setWithHooks(event.target.checked)} />
-          <span>{`Run the hooks of the repository: ${hooks.join(', ')}`}</span>
-        </label>
+        <CheckField
+          label={`Run the hooks of the repository: ${hooks.join(', ')}`}
+          isOn={withHooks}
+          onChange={setWithHooks}
+        />
       ) : null}
       {request.can ? (
-        <label className="review-dialog__check">
-          <input
-            type="checkbox"
-            checked={withRequest}
-            onChange={event => setWithRequest(event.target.checked)}
-          />
-          <span>Open a pull request, by your own gh</span>
-        </label>
+        <CheckField
+          label="Open a pull request, by your own gh"
+          isOn={withRequest}
+          onChange={setWithRequest}
+        />
       ) : (
         <p>{`No pull request from here. ${request.reason}`}</p>
       )}
       {request.can && withRequest ? (
         <>
-          <Field label="Title" hint="Proposed from the conversation, without asking a model.">
-            {id => (
-              <input
-                id={id}
-                className="input"
-                value={title}
-                maxLength={250}
-                onChange={event => setTitle(event.target.value)}
-              />
-            )}
-          </Field>
-          <Field label="Text">
-            {id => (
-              <textarea
-                id={id}
-                className="input review-dialog__message"
-                rows={6}
-                value={body}
-                maxLength={60_000}
-                onChange={event => setBody(event.target.value)}
-              />
-            )}
-          </Field>
+          <TextField
+            label="Title"
+            hint="Proposed from the conversation, without asking a model."
+            {...{ value: title, maxLength: 250, onChange: setTitle }}
+          />
+          <TextField
+            label="Text"
+            {...{ value: body, rows: 6, isCode: true, maxLength: 60_000, onChange: setBody }}
+          />
           <p className="review-dialog__files">
             <code>{request.command}</code>
           </p>
         </>
       ) : null}
-      {review.failure === null ? null : (
-        <p className="review-dialog__bad" role="alert">
-          {review.failure}
-        </p>
-      )}
-      <div className="review-dialog__foot">
-        <Button look="quiet" onClick={onClose} data-first={isReady ? undefined : true}>
-          Cancel
-        </Button>
-        <Button
-          type="submit"
-          look="primary"
-          disabled={!isReady || review.isBusy}
-          data-first={isReady || undefined}
-        >
-          {withRequest ? 'Push and open' : 'Push'} <Kbd>Ctrl Enter</Kbd>
-        </Button>
-      </div>
-    </form>
+    </Form>
   )
 }
 

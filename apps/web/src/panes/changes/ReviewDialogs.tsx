@@ -2,7 +2,7 @@ import { useState } from 'react'
 import type { MergeRequest, ReviewState } from '../../state/server/review-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
-import { Field } from '../../ui/controls/Field.tsx'
+import { CheckField, Form, TextField } from '../../ui/controls/Form.tsx'
 import { Segmented } from '../../ui/controls/Segmented.tsx'
 import { Kbd } from '../../ui/marks/Kbd.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
@@ -36,54 +36,38 @@ export function CommitDialog({ sessionId, review, state, onClose, onDone }: Dial
   }
   return (
     <Dialog title="Commit" onClose={onClose}>
-      <form
+      <Form
         className="review-dialog"
-        onSubmit={event => {
-          event.preventDefault()
-          void commit()
-        }}
+        failure={review.failure}
+        onSend={() => void commit()}
+        foot={
+          <>
+            <Button look="quiet" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" look="primary" disabled={!isReady}>
+              Commit <Kbd>Ctrl Enter</Kbd>
+            </Button>
+          </>
+        }
       >
-        <Field label="Message" hint="Proposed from the conversation, without asking a model.">
-          {id => (
-            <textarea
-              id={id}
-              className="input review-dialog__message"
-              rows={8}
-              data-first
-              value={message}
-              onChange={event => setMessage(event.target.value)}
-              onKeyDown={event => {
-                if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
-                event.preventDefault()
-                void commit()
-              }}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Message"
+          hint="Proposed from the conversation, without asking a model."
+          {...{ rows: 8, isCode: true, isFirst: true, value: message, onChange: setMessage }}
+        />
         <FileNames
           title={`${plural(uncommitted.length, 'file')}, by your git identity`}
           files={uncommitted}
         />
         {hooks.length > 0 ? (
-          <label className="review-dialog__check">
-            <input
-              type="checkbox"
-              checked={withHooks}
-              onChange={event => setWithHooks(event.target.checked)}
-            />
-            <span>{`Run the hooks of the repository: ${hooks.join(', ')}`}</span>
-          </label>
+          <CheckField
+            label={`Run the hooks of the repository: ${hooks.join(', ')}`}
+            isOn={withHooks}
+            onChange={setWithHooks}
+          />
         ) : null}
-        <Refusal review={review} />
-        <div className="review-dialog__foot">
-          <Button look="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button type="submit" look="primary" disabled={!isReady}>
-            Commit <Kbd>Ctrl Enter</Kbd>
-          </Button>
-        </div>
-      </form>
+      </Form>
     </Dialog>
   )
 }
@@ -112,6 +96,8 @@ export function MergeDialog(props: MergeDialogProps) {
   const [found, setFound] = useState<readonly string[] | null>(null)
   const { branch, base, ahead, behind, uncommitted } = branches
   const conflicts = found ?? branches.conflicts
+  // A try found them: the same try would find them again.
+  const isStuck = conflicts.length > 0 && found !== null
   const isReady = review.waits === null && uncommitted === 0 && (how !== 'squash' || message.trim() !== '')
   const merge = async () => {
     if (!isReady) return
@@ -144,12 +130,27 @@ export function MergeDialog(props: MergeDialogProps) {
   }
   return (
     <Dialog title={`Merge into ${base}`} onClose={onClose}>
-      <form
+      <Form
         className="review-dialog"
-        onSubmit={event => {
-          event.preventDefault()
-          void merge()
+        failure={review.failure}
+        onSend={() => {
+          if (!isStuck) void merge()
         }}
+        foot={
+          <>
+            <Button look="quiet" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button
+              type="submit"
+              look="primary"
+              disabled={!isReady || isStuck}
+              data-first={uncommitted === 0 || undefined}
+            >
+              {how === 'rebase' ? `Rebase on ${base}` : `Merge into ${base}`}
+            </Button>
+          </>
+        }
       >
         <p>
           <code>{branch}</code>
@@ -166,17 +167,7 @@ export function MergeDialog(props: MergeDialogProps) {
         <Segmented<How> label="How" value={how} segments={HOWS} onChange={setHow} />
         <p>{words[how]}</p>
         {how === 'squash' ? (
-          <Field label="Message">
-            {id => (
-              <textarea
-                id={id}
-                className="input review-dialog__message"
-                rows={6}
-                value={message}
-                onChange={event => setMessage(event.target.value)}
-              />
-            )}
-          </Field>
+          <TextField label="Message" {...{ rows: 6, isCode: true, value: message, onChange: setMessage }} />
         ) : null}
         {conflicts.length > 0 ? (
           <>
@@ -189,35 +180,13 @@ export function MergeDialog(props: MergeDialogProps) {
             </p>
           </>
         ) : null}
-        <Refusal review={review} />
-        <div className="review-dialog__foot">
-          <Button look="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button
-            type="submit"
-            look="primary"
-            disabled={!isReady || (conflicts.length > 0 && found !== null)}
-            data-first={uncommitted === 0 || undefined}
-          >
-            {how === 'rebase' ? `Rebase on ${base}` : `Merge into ${base}`}
-          </Button>
-        </div>
-      </form>
+      </Form>
     </Dialog>
   )
 }
 
 function howWords(result: { kind: string; how?: string }): string {
   return result.how === 'fast-forward' ? ' (fast-forward)' : result.how === 'squash' ? ' as one commit' : ''
-}
-
-function Refusal({ review: { failure } }: { review: Review }) {
-  return failure === null ? null : (
-    <p className="review-dialog__bad" role="alert">
-      {failure}
-    </p>
-  )
 }
 
 const MAX_NAMES = 200

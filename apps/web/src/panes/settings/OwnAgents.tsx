@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { AgentProbe, OwnAgent } from '../../state/server/settings-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
-import { Field } from '../../ui/controls/Field.tsx'
+import { Form, TextField } from '../../ui/controls/Form.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { visibleText } from '../trust/ProjectSettings.tsx'
@@ -156,6 +156,7 @@ function NewAgent({ onDone, onCancel }: { onDone(): Promise<void>; onCancel(): v
   const [fault, setFault] = useState<string | null>(null)
   const [isBusy, setBusy] = useState(false)
   const save = async () => {
+    if (isBusy) return
     setBusy(true)
     setFault(null)
     try {
@@ -173,58 +174,42 @@ function NewAgent({ onDone, onCancel }: { onDone(): Promise<void>; onCancel(): v
       setBusy(false)
     }
   }
-  const input = (field: keyof typeof NOTHING, id: string, isCode = false) => (
-    <input
-      id={id}
-      className={isCode ? 'input input--code' : 'input'}
-      value={form[field]}
-      spellCheck={false}
-      autoComplete="off"
-      onChange={event => setForm(now => ({ ...now, [field]: event.target.value }))}
-    />
-  )
+  const field = (name: keyof typeof NOTHING) => ({
+    ...{ isCode: name !== 'title', value: form[name] },
+    onChange: (value: string) => setForm(now => ({ ...now, [name]: value })),
+  })
   return (
-    <form
-      className="settings__card settings__card--padded tool-server__form"
-      aria-label="New agent"
-      onSubmit={event => {
-        event.preventDefault()
-        void save()
-      }}
+    <Form
+      label="New agent"
+      className="settings__card settings__card--padded"
+      failure={fault}
+      onSend={() => void save()}
+      foot={
+        <>
+          <Button onClick={onCancel}>Cancel</Button>
+          <Button look="primary" type="submit" disabled={isBusy}>
+            Add
+          </Button>
+        </>
+      }
     >
-      <Field label="Name" hint="Lower-case letters, digits and dashes. Its sessions are named after it.">
-        {id => input('name', id)}
-      </Field>
-      <Field label="Shown as" hint="Optional.">
-        {id => input('title', id)}
-      </Field>
-      <Field label="Command">{id => input('command', id, true)}</Field>
-      <Field label="Arguments" hint="One a line, such as --acp. They are shown: put secrets into variables.">
-        {id => (
-          <textarea
-            id={id}
-            className="input input--code"
-            rows={2}
-            spellCheck={false}
-            value={form.args}
-            onChange={event => setForm(now => ({ ...now, args: event.target.value }))}
-          />
-        )}
-      </Field>
-      <Field label="Variables" hint="Names only: it gets their values from the server's environment.">
-        {id => input('env', id, true)}
-      </Field>
-      {fault ? (
-        <p className="tool-server__bad" role="alert">
-          {fault}
-        </p>
-      ) : null}
-      <p className="tool-server__actions">
-        <Button onClick={onCancel}>Cancel</Button>
-        <Button look="primary" type="submit" disabled={isBusy}>
-          Add
-        </Button>
-      </p>
-    </form>
+      <TextField
+        label="Name"
+        hint="Lower-case letters, digits and dashes. Its sessions are named after it."
+        {...field('name')}
+      />
+      <TextField label="Shown as" hint="Optional." {...field('title')} />
+      <TextField label="Command" {...field('command')} />
+      <TextField
+        label="Arguments"
+        hint="One a line, such as --acp. They are shown: put secrets into variables."
+        {...{ rows: 2, ...field('args') }}
+      />
+      <TextField
+        label="Variables"
+        hint="Names only: it gets their values from the server's environment."
+        {...field('env')}
+      />
+    </Form>
   )
 }

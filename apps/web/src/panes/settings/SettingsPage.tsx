@@ -12,12 +12,14 @@ import { PermissionSettings } from './PermissionSettings.tsx'
 import { PersonaSettings } from './PersonaSettings.tsx'
 import { SETTINGS_SECTIONS, type SettingsSection } from './sections.ts'
 import { ToolServerSettings } from './ToolServerSettings.tsx'
+import { WorktreeSettings } from './WorktreeSettings.tsx'
 import './settings.css'
 
 const PAGES: Readonly<Record<SettingsSection, () => ReactNode>> = {
   agents: AgentSettings,
   permissions: PermissionSettings,
   tools: ToolServerSettings,
+  worktrees: WorktreeSettings,
   personas: PersonaSettings,
   notifications: NotificationSettings,
   devices: DeviceSettings,

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { OwnPlace, ServerProbe, ToolServer, ToolServerSource } from '../../state/server/settings-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
-import { Field } from '../../ui/controls/Field.tsx'
+import { Form, TextField } from '../../ui/controls/Form.tsx'
 import { Segmented } from '../../ui/controls/Segmented.tsx'
 import { SelectField } from '../../ui/controls/SelectField.tsx'
 import { Empty, Skeleton } from '../../ui/marks/Empty.tsx'
@@ -223,6 +223,7 @@ function ServerEditor(props: {
   const set = (part: Partial<ServerForm>) => setForm(now => ({ ...now, ...part }))
   const isProgram = form.type === 'stdio'
   const save = async () => {
+    if (isBusy) return
     const config = configOf(form)
     if (typeof config === 'string') return setFault(config)
     setBusy(true)
@@ -237,27 +238,27 @@ function ServerEditor(props: {
     }
   }
   return (
-    <form
-      className="settings__card settings__card--padded tool-server__form"
-      aria-label={editing.isNew ? 'New tool server' : `Edit ${form.name}`}
-      onSubmit={event => {
-        event.preventDefault()
-        void save()
-      }}
+    <Form
+      label={editing.isNew ? 'New tool server' : `Edit ${form.name}`}
+      className="settings__card settings__card--padded"
+      failure={fault}
+      onSend={() => void save()}
+      foot={
+        <>
+          <Button onClick={onCancel}>Cancel</Button>
+          <Button look="primary" type="submit" disabled={isBusy}>
+            Save
+          </Button>
+        </>
+      }
     >
       {editing.isNew ? (
         <>
-          <Field label="Name" hint="Letters, digits, _ and -. Its tools are named after it.">
-            {id => (
-              <input
-                id={id}
-                className="input"
-                value={form.name}
-                maxLength={64}
-                onChange={event => set({ name: event.target.value.trim() })}
-              />
-            )}
-          </Field>
+          <TextField
+            label="Name"
+            hint="Letters, digits, _ and -. Its tools are named after it."
+            {...{ value: form.name, maxLength: 64, onChange: name => set({ name: name.trim() }) }}
+          />
           <SelectField
             label="For"
             value={place}
@@ -275,57 +276,22 @@ function ServerEditor(props: {
         ]}
         onChange={type => set({ type })}
       />
-      <Field label={isProgram ? 'Command' : 'Address'}>
-        {id => (
-          <input
-            id={id}
-            className="input input--code"
-            value={form.target}
-            onChange={event => set({ target: event.target.value })}
-          />
-        )}
-      </Field>
+      <TextField
+        label={isProgram ? 'Command' : 'Address'}
+        {...{ isCode: true, value: form.target, onChange: target => set({ target }) }}
+      />
       {isProgram ? (
-        <Field label="Arguments" hint="One a line. They are shown: put secrets into variables.">
-          {id => (
-            <textarea
-              id={id}
-              className="input input--code"
-              rows={2}
-              spellCheck={false}
-              value={form.args}
-              onChange={event => set({ args: event.target.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Arguments"
+          hint="One a line. They are shown: put secrets into variables."
+          {...{ isCode: true, rows: 2, value: form.args, onChange: args => set({ args }) }}
+        />
       ) : null}
-      <Field
+      <TextField
         label={isProgram ? 'Variables' : 'Headers'}
         hint="NAME=value, one a line. Values are stored for you alone and not shown again."
-      >
-        {id => (
-          <textarea
-            id={id}
-            className="input input--code"
-            rows={2}
-            spellCheck={false}
-            autoComplete="off"
-            value={form.secrets}
-            onChange={event => set({ secrets: event.target.value })}
-          />
-        )}
-      </Field>
-      {fault ? (
-        <p className="tool-server__bad" role="alert">
-          {fault}
-        </p>
-      ) : null}
-      <p className="tool-server__actions">
-        <Button onClick={onCancel}>Cancel</Button>
-        <Button look="primary" type="submit" disabled={isBusy}>
-          Save
-        </Button>
-      </p>
-    </form>
+        {...{ isCode: true, rows: 2, value: form.secrets, onChange: secrets => set({ secrets }) }}
+      />
+    </Form>
   )
 }

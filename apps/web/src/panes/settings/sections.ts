@@ -5,6 +5,7 @@ export const SETTINGS_SECTIONS = [
   { id: 'agents', label: 'Agents', icon: 'bot', words: 'install version login tested harness' },
   { id: 'permissions', label: 'Permissions', icon: 'shield', words: 'permission rules allow deny policy' },
   { id: 'tools', label: 'Tool servers', icon: 'tool', words: 'mcp connection' },
+  { id: 'worktrees', label: 'Worktrees', icon: 'branch', words: 'set-up workspace env files port' },
   { id: 'personas', label: 'Personas', icon: 'persona', words: 'instructions prompt agent file' },
   { id: 'notifications', label: 'Notifications', icon: 'bell', words: 'push alerts sound' },
   { id: 'devices', label: 'Devices', icon: 'phone', words: 'phone qr code sign in browsers' },

@@ -51,18 +51,26 @@ export function formOf({ name, config }: Pick<ToolServer, 'name' | 'config'>): S
 
 /** A text where the form says nothing that can be used. */
 export function configOf({ type, target, args, secrets }: ServerForm): Config | string {
-  const values: Record<string, string | null> = {}
-  for (const line of linesOf(secrets)) {
-    const at = line.search(/[=:]/)
-    if (at < 1) return `"${line.slice(0, 40)}" is no NAME=value.`
-    const value = line.slice(at + 1).trim()
-    values[line.slice(0, at).trim()] = value === STORED ? null : value
-  }
+  const given = namedValues(secrets)
+  if (typeof given === 'string') return given
+  const stored = Object.entries(given).map(([name, value]) => [name, value === STORED ? null : value])
+  const values = Object.fromEntries(stored) as Record<string, string | null>
   if (target.trim() === '') return type === 'stdio' ? 'Give the command.' : 'Give the address.'
   if (type === 'http') return { type, url: target.trim(), headers: values }
   return { type, command: target.trim(), args: linesOf(args), env: values }
 }
 
-function linesOf(text: string): string[] {
+/** `NAME=value` or `Name: value`, one a line; a text that says which line is neither. */
+export function namedValues(text: string): Record<string, string> | string {
+  const values: Record<string, string> = {}
+  for (const line of linesOf(text)) {
+    const at = line.search(/[=:]/)
+    if (at < 1) return `"${line.slice(0, 40)}" is no NAME=value.`
+    values[line.slice(0, at).trim()] = line.slice(at + 1).trim()
+  }
+  return values
+}
+
+export function linesOf(text: string): string[] {
   return text.split('\n').flatMap(line => line.trim() || [])
 }

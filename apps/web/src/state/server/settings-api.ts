@@ -13,6 +13,8 @@ export type AgentProbe = CallOutputs['agents']['test']
 export type ServerProbe = CallOutputs['toolServers']['test']
 export type AgentTrials = CallOutputs['harnesses']['trials']
 export type TrialReport = AgentTrials['reports'][number]
+export type ShownSetup = CallOutputs['worktrees']['setup']
+export type WorktreeSetup = NonNullable<CallInputs['worktrees']['saveSetup']['setup']>
 export type DataUse = CallOutputs['data']['use']
 export type RawLogRule = DataUse['rule']
 export type PrunePlan = CallOutputs['data']['plan']
@@ -40,6 +42,10 @@ export interface SettingsApi {
   removeToolServer(input: CallInputs['toolServers']['remove']): Promise<void>
   /** Starts or connects to the server as it was shown, and ends it again. */
   tryToolServer(input: CallInputs['toolServers']['test']): Promise<ServerProbe>
+  /** What a new worktree of the project gets beside what git checks out. */
+  worktreeSetup(project: string): Promise<ShownSetup>
+  /** Null removes the user's own. */
+  saveWorktreeSetup(project: string, setup: WorktreeSetup | null): Promise<ShownSetup>
   /** What the last trial of each agent showed. */
   agentTrials(): Promise<AgentTrials>
   /** Runs an agent through scripted conversations. Takes up to two minutes. */
@@ -74,6 +80,8 @@ export function settingsCalls(client: TRPCClient<AppRouter>): SettingsApi {
     saveToolServer: input => client.toolServers.save.mutate(input),
     removeToolServer: input => client.toolServers.remove.mutate(input),
     tryToolServer: input => client.toolServers.test.mutate(input),
+    worktreeSetup: project => client.worktrees.setup.query({ project }),
+    saveWorktreeSetup: (project, setup) => client.worktrees.saveSetup.mutate({ project, setup }),
     agentTrials: () => client.harnesses.trials.query(),
     runTrial: harness => client.harnesses.tryOut.mutate({ harness }),
     dataUse: () => client.data.use.query(),
