@@ -27,6 +27,7 @@ import { ProjectRegistry } from './projects/project-registry.ts'
 import { PushService } from './push/push-service.ts'
 import { apiRoutes } from './rest/api-routes.ts'
 import { recoverMoves, requireRest } from './review/at-rest.ts'
+import { settlePushes } from './review/begun-pushes.ts'
 import { type SocketLimits, SocketServer } from './socket/socket-server.ts'
 import { serveTrpc } from './socket/trpc-socket.ts'
 import { AgentTrials, type TryAgent } from './system/agent-trials.ts'
@@ -229,6 +230,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       void recoverMoves({ host, changes }, root)
     }
     void rawLogs.apply()
+    void settlePushes(services).catch(onFault)
     // Not waited for: the git of a server that was killed may still be writing.
     void recoverWorktrees(host)
       .then(() => loops.continueUnfinished().catch(onFault))

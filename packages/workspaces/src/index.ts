@@ -63,7 +63,15 @@ export {
   type PullRequest,
   pullRequestCommand,
 } from './review/pull-request.ts'
-export { type Pushed, type PushPlan, planPush, pushBranch, remotesOf } from './review/push.ts'
+export {
+  isKnownPushed,
+  type Pushed,
+  type PushPlan,
+  planPush,
+  pushBranch,
+  remoteOf,
+  remotesOf,
+} from './review/push.ts'
 export { type Filled, fillVariables, fillWorktree } from './setup/fill-worktree.ts'
 export {
   parseSetup,

@@ -9,12 +9,14 @@ import {
   planPush,
   pullRequestCommand,
   pushBranch,
+  remoteOf,
 } from '@chirality/workspaces'
 import type { WorkPlace } from '../changes/turn-changes.ts'
 import type { PushResult, ShownPushPlan } from '../contract/review-calls.ts'
 import { callError } from '../errors/call-error.ts'
 import type { AppServices } from '../trpc/context.ts'
 import { liveSession } from '../trpc/live-session.ts'
+import { recordPush } from './begun-pushes.ts'
 import { branchesOf, proposedMessage } from './session-review.ts'
 
 export interface PushInput {
@@ -28,7 +30,10 @@ export async function pushPlan(
   { sessionId, remote }: PushInput,
 ): Promise<ShownPushPlan> {
   return inRepository(services, sessionId, async ({ session, place, branch, base }) => {
-    const plan = await planPush(place.repository, { branch, remote })
+    const begun = { sessionId, branch, sent: null }
+    const plan = await recordPush(services, begun, marker =>
+      planPush(place.repository, { branch, remote, marker }),
+    )
     const [title = '', ...body] = proposedMessage(session, []).split('\n\n')
     const forge = await forgeFor(plan.url, branch, base)
     const request = { branch, base, title, body: body.join('\n\n') }
@@ -60,14 +65,14 @@ export async function pushWork(services: AppServices, input: PushWorkInput): Pro
   return inRepository(services, sessionId, async ({ session, place: { repository }, branch, base }) => {
     // Before anything is sent.
     const forge = pullRequest && (await requireForge(url, branch, base))
-    const pushed = await pushBranch(repository, { branch, remote, commit, url, hooks })
-    const opened =
-      pullRequest && forge
-        ? await openPullRequest({
-            ...{ forge, branch, base, title: pullRequest.title, body: pullRequest.body },
-            isDraft: pullRequest.draft,
-          })
-        : null
+    const to = await remoteOf(repository, { branch, remote })
+    const sent = { remote: to, commit, withRequest: pullRequest !== undefined }
+    const { pushed, opened } = await recordPush(services, { sessionId, branch, sent }, async marker => {
+      const pushed = await pushBranch(repository, { branch, remote, commit, url, hooks, marker })
+      if (pullRequest === undefined || forge === undefined) return { pushed, opened: null }
+      const { title, body, draft: isDraft } = pullRequest
+      return { pushed, opened: await openPullRequest({ forge, branch, base, title, body, isDraft, marker }) }
+    })
     const did = [
       ...(pushed.kind === 'up-to-date' ? [] : [`Pushed ${branch} to ${pushed.remote}.`]),
       ...(opened?.kind === 'opened' ? [`Opened the pull request ${opened.url}`] : []),

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { MARKER_VARIABLE } from '@chirality/runner'
 import { workspaceError } from '../workspace-error.ts'
 
 export interface ProgramEnd {
@@ -13,15 +14,23 @@ export interface ProgramOptions {
   env: Record<string, string>
   input?: string
   timeoutMs: number
+  /** By which the next process finds it, and all that it started, if this one is killed. */
+  marker?: string | undefined
 }
 
 /** Runs a program without a terminal: what would ask a person for a password there fails instead of waiting. */
 export async function runProgram(
   program: string,
   args: string[],
-  { cwd, env, input = '', timeoutMs }: ProgramOptions,
+  { cwd, env, input = '', timeoutMs, marker }: ProgramOptions,
 ): Promise<ProgramEnd> {
-  const child = spawn(program, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'], detached: true })
+  const markers = [env[MARKER_VARIABLE], marker].filter(Boolean).join(':')
+  const child = spawn(program, args, {
+    cwd,
+    env: marker === undefined ? env : { ...env, [MARKER_VARIABLE]: markers },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+  })
   running.add(child)
   child.stdin.on('error', () => {})
   child.stdin.end(input)

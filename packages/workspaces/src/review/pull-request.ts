@@ -19,6 +19,8 @@ export interface PullRequest {
   title: string
   body: string
   isDraft?: boolean | undefined
+  /** Of the program that opens it. */
+  marker?: string | undefined
 }
 
 export type OpenedPullRequest = { kind: 'opened'; url: string } | { kind: 'failed'; reason: string }
@@ -66,6 +68,7 @@ export async function openPullRequest(request: PullRequest): Promise<OpenedPullR
       env: { ...env, GH_PROMPT_DISABLED: '1', GH_NO_UPDATE_NOTIFIER: '1', NO_COLOR: '1' },
       input: request.body,
       timeoutMs: TIMEOUT_MS,
+      marker: request.marker,
     })
     const url = /https?:\/\/\S+/.exec(stdout)?.[0]
     if (code === 0 && url !== undefined) return { kind: 'opened', url }

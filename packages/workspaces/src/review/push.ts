@@ -29,6 +29,8 @@ export interface PushRequest {
   /** Default: the one that the branch has, `origin`, or the only one. */
   remote?: string | undefined
   hooks?: boolean | undefined
+  /** Of the programs that it starts. */
+  marker?: string | undefined
 }
 
 export interface Pushed {
@@ -87,6 +89,19 @@ export async function pushBranch(
 async function setUpstream(repository: GitRepository, { branch, remote }: Target): Promise<void> {
   await git(repository, ['config', `branch.${branch}.remote`, remote])
   await git(repository, ['config', `branch.${branch}.merge`, `refs/heads/${branch}`])
+}
+
+/** The one that a push goes to. Refused as the push itself would be. */
+export async function remoteOf(repository: GitRepository, request: PushRequest): Promise<string> {
+  return (await targetOf(repository, request)).remote
+}
+
+/** Whether the remote said that it has the commit: only then git moves the branch that stands for the one there. */
+export async function isKnownPushed(
+  repository: GitRepository,
+  { remote, branch, commit }: { remote: string; branch: string; commit: string },
+): Promise<boolean> {
+  return (await resolve(repository, `refs/remotes/${remote}/${branch}`)) === commit
 }
 
 export async function remotesOf(repository: GitRepository): Promise<string[]> {
@@ -229,6 +244,7 @@ async function push(
     // Nobody can be asked for a password here: a program that asks would wait for ever.
     env: { ...gitEnvironment(own), GIT_ALLOW_PROTOCOL: KINDS.join(':'), GIT_ASKPASS: '', SSH_ASKPASS: '' },
     timeoutMs: isDry ? DRY_TIMEOUT_MS : TIMEOUT_MS,
+    marker: request.marker,
   })
   return { kind: kindOf(end, target, isDry), said: remoteSaid(end.stderr) }
 }
