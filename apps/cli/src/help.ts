@@ -85,6 +85,8 @@ ${choices(PERMISSION_WORDS)}
       --budget USD           Most that it may spend; --tokens N the same in tokens
       --max-iterations N     Most times that an agent is asked
       --until TIME           Stop by then: 06:30, or a date and time
+      --wait-for-limits N    Wait so many times until a limit of the plan is reset (default: 0, it ends)
+      --hand-over NAMES      At a limit of the plan let these agents go on, in order: codex,claude-code (default: off)
       --allow-dirty          Start although files are not committed; agents do not see those
       --project DIR  --json
   loop status [ID]         What became of the tasks; of all loops of the project without an ID

@@ -18,6 +18,7 @@ export { type LoopErrorCode, loopError } from './loop-error.ts'
 export type { LoopSettings } from './loop-settings.ts'
 export {
   foldJournal,
+  type HandOver,
   type LoopState,
   spentOf,
   type TaskStage,

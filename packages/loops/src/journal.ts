@@ -68,7 +68,18 @@ export type JournalEntry =
   | { type: 'task:start'; task: Task; sessionId: string; worktreeId: string; base: string }
   | { type: 'task:setup'; task: string }
   | { type: 'iteration:start'; task: string; n: number; fromSeq: number }
-  | { type: 'iteration:end'; task: string; n: number; reason: string; spent: Spent; pattern?: string[] }
+  | {
+      type: 'iteration:end'
+      task: string
+      n: number
+      reason: string
+      spent: Spent
+      pattern?: string[]
+      /** The limit of the plan that ended it. It does not count as an attempt. */
+      limit?: PlanLimit
+    }
+  /** Another agent goes on with it, in a new session and the same worktree. */
+  | { type: 'task:handed'; task: string; from: string; to: string; sessionId: string; why: string }
   | { type: 'checks:start'; task: string; n: number; marker: string }
   | {
       type: 'checks:end'
@@ -116,6 +127,12 @@ export interface Flag {
 
 /** Who runs it. A server goes on with its loops by itself when it is started again. */
 export type LoopRunner = 'server' | 'command'
+
+export interface PlanLimit {
+  harness: string
+  /** When it is reset, if the agent said so. */
+  until?: string
+}
 
 export interface FreshStart {
   sessionId: string

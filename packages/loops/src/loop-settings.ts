@@ -10,6 +10,10 @@ const COMMANDS = z.union([
     .transform(one => [one]),
   z.array(z.string().min(1)),
 ])
+const HARNESS_NAMES = z
+  .union([z.string(), z.array(z.string())])
+  .transform(given => namesIn([given].flat()))
+  .refine(names => names.length > 0 && names.every(isHarnessName), 'names of agents, with commas between')
 const MINUTES = z
   .number()
   .positive()
@@ -45,7 +49,23 @@ const SETTINGS = z.strictObject({
     .default(0),
   /** How many times the loop may wait for a limit of the plan to be reset, and then go on spending. */
   wait_for_limits: z.int().min(0).max(50).default(0),
+  /** Whether another agent may go on with a task when a limit of its agent's plan is reached. */
+  hand_over: z.boolean().optional(),
+  /** Which, in order. Those that a task names come before these, those of its persona after them. */
+  next_harnesses: HARNESS_NAMES.optional(),
 })
+
+/** `codex, claude-code`, on one line or on several. */
+export function namesIn(values: readonly string[]): string[] {
+  return values
+    .flatMap(value => value.split(','))
+    .map(name => name.trim())
+    .filter(Boolean)
+}
+
+export function isHarnessName(name: string): boolean {
+  return /^[a-z][a-z0-9-]{0,63}$/.test(name)
+}
 
 /** What the front matter of a list says, with the defaults. */
 export type LoopSettings = z.infer<typeof SETTINGS>

@@ -10,6 +10,7 @@ import type {
   LoopEndReason,
   LoopRunner,
   ParkKind,
+  PlanLimit,
   Spent,
   Stamped,
 } from './journal.ts'
@@ -44,6 +45,10 @@ export interface TaskState {
   spent: Spent
   /** In sessions before the present one. */
   spentBefore?: Spent
+  /** The agent that it was handed to last, in the place of the one that the list names. */
+  harness?: string
+  /** Each time that another agent took it over, oldest first. */
+  handed?: HandOver[]
   startedAt: string
   endedAt?: string
   /** The last checks. */
@@ -61,6 +66,15 @@ export interface TaskState {
   flags?: Flag[]
   /** The branch that a person merged it into, and the commit there. */
   accepted?: { into: string; commit: string }
+}
+
+export interface HandOver {
+  from: string
+  to: string
+  /** The session of the agent before. */
+  sessionId: string
+  at: string
+  why: string
 }
 
 /** A loop as its journal tells it. */
@@ -91,6 +105,8 @@ export interface LoopState {
   failures: number
   waits: number
   waitUntil?: string
+  /** Agents whose plan was at a limit in this run, and until when. */
+  limited: Map<string, string>
   /** When its last run had to end. The next run has a time of its own, or none. */
   until?: string
   patterns: string[]
@@ -113,7 +129,7 @@ function initial(entry: Extract<Stamped, { type: 'loop:start' }>): LoopState {
   return {
     ...{ loopId, list, projectRoot, base, head: base, baseBranch, worktreeId, settings, startedAt: at },
     ...{ isSetUp: false, runs: 0, pid: 0, by, entries: 1, idleRuns: 0, tasks: new Map() },
-    ...{ iterations: 0, failures: 0, waits: 0 },
+    ...{ iterations: 0, failures: 0, waits: 0, limited: new Map() },
     ...{ patterns: [], changes: { added: [], changed: [], removed: [] } },
   }
 }
@@ -132,6 +148,8 @@ export function applyEntry(state: LoopState, entry: Stamped): void {
       state.by = entry.by ?? 'command'
       if (entry.settings !== undefined) state.settings = entry.settings
       state.failures = 0
+      // A person who goes on with it may know more of their plan; a process that only takes over does not.
+      if (state.end !== undefined) state.limited.clear()
       delete state.end
       setUntil(state, entry.until ?? null)
       return
@@ -206,8 +224,17 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
     case 'iteration:end':
       task.spent = entry.spent
       task.stage = { at: 'ended', reason: entry.reason }
+      if (entry.limit !== undefined) applyLimit(state, task, entry.limit)
       state.patterns = [...new Set([...state.patterns, ...(entry.pattern ?? [])])].slice(-MAX_PATTERNS)
       return
+    case 'task:handed': {
+      const { from, to, sessionId, at, why } = entry
+      task.handed = [...(task.handed ?? []), { from, to, sessionId: task.sessionId, at, why }]
+      task.harness = to
+      inNewSession(task, sessionId)
+      task.stage = { at: 'rest' }
+      return
+    }
     case 'checks:start':
       task.stage = {
         ...{ at: 'checks', marker: entry.marker },
@@ -270,13 +297,26 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
 
 /** Nothing of the first time counts any more, but for what it cost. */
 function startFresh(task: TaskState, { sessionId, worktreeId, base }: FreshStart): void {
-  Object.assign(task, { sessionId, worktreeId, base, isSetUp: false, results: [] })
-  task.spentBefore = addSpent(task.spentBefore, task.spent)
-  task.spent = { usd: null, isEstimate: false, tokens: 0 }
-  for (const key of ['tree', 'diff', 'failure', 'commit', 'merged', 'flags'] as const) delete task[key]
+  Object.assign(task, { worktreeId, base, isSetUp: false, results: [] })
+  inNewSession(task, sessionId)
+  for (const key of ['tree', 'diff', 'failure', 'commit', 'merged', 'flags', 'harness', 'handed'] as const)
+    delete task[key]
 }
 
-function addSpent(one: Spent | undefined, other: Spent): Spent {
+function inNewSession(task: TaskState, sessionId: string): void {
+  task.sessionId = sessionId
+  task.spentBefore = addSpent(task.spentBefore, task.spent)
+  task.spent = { usd: null, isEstimate: false, tokens: 0 }
+}
+
+/** The agent had no chance: what it was asked is asked again, of it or of another one. */
+function applyLimit(state: LoopState, task: TaskState, { harness, until }: PlanLimit): void {
+  task.attempts -= 1
+  task.stage = { at: 'rest' }
+  if (until !== undefined) state.limited.set(harness, until)
+}
+
+export function addSpent(one: Spent | undefined, other: Spent): Spent {
   if (one === undefined) return other
   return {
     usd: one.usd === null && other.usd === null ? null : (one.usd ?? 0) + (other.usd ?? 0),

@@ -45,8 +45,8 @@ export class Loop {
   readonly #stop = new AbortController()
   #merging: Promise<unknown> = Promise.resolve()
   #isSuspended = false
-  /** For the reset of a limit of the plan: no task is started. */
-  #isWaiting = false
+  /** How many tasks wait for the reset of a limit of the plan: no other is started. */
+  #waiting = 0
   #timer: NodeJS.Timeout | undefined
   #wake: () => void = () => {}
   #hasEnded = false
@@ -171,7 +171,7 @@ export class Loop {
           why: `${this.state.list} is gone or cannot be read. Put it back, then resume.`,
         }
       ending ??= this.#reached()
-      while (ending === undefined && !this.#isWaiting && running.size < this.state.settings.parallel) {
+      while (ending === undefined && this.#waiting === 0 && running.size < this.state.settings.parallel) {
         const next = this.#next(tasks ?? [], running)
         if (next === undefined) break
         const done = new TaskRun(this.#context(), next).run().then(async outcome => {
@@ -200,12 +200,21 @@ export class Loop {
     const { rateLimit: until } = outcome
     const { waits, settings } = this.state
     const why = `The limit of the plan is reached${until === undefined ? '' : `, until ${until}`}.`
-    if (until === undefined || waits >= settings.wait_for_limits) return { reason: 'rate-limit', why }
-    this.record({ type: 'loop:wait', until, why })
-    this.#isWaiting = true
+    const isNew = until === undefined || !this.#isAwaited(until)
+    if (until === undefined || (isNew && waits >= settings.wait_for_limits))
+      return { reason: 'rate-limit', why: `${why} ${until === undefined ? NO_TIME : NOT_ALLOWED}` }
+    if (isNew) this.record({ type: 'loop:wait', until, why })
+    this.#waiting += 1
     await this.#waitUntil(until)
-    this.#isWaiting = false
+    this.#waiting -= 1
     return undefined
+  }
+
+  /** Tasks that run at once meet the same limit, and wait for it once. */
+  #isAwaited(until: string): boolean {
+    const { waitUntil } = this.state
+    const awaited = waitUntil === undefined ? 0 : Date.parse(waitUntil)
+    return awaited > Date.now() && Date.parse(until) - awaited < SAME_WINDOW_MS
   }
 
   async #waitUntil(until: string): Promise<void> {
@@ -364,5 +373,10 @@ export class Loop {
 }
 
 const STOP_POLL_MS = 200
+/** Agents state the same reset with a few seconds between. */
+const SAME_WINDOW_MS = 60_000
+const NOT_ALLOWED =
+  'Resume it then. With "wait_for_limits" it waits by itself, with "hand_over" other agents go on.'
+const NO_TIME = 'The agent does not say when it is reset. Resume it later.'
 /** A longer timer would be over at once. */
 const MAX_TIMER_MS = 2_147_483_647

@@ -14,11 +14,12 @@ export interface PromptParts {
  * the whole has one, too.
  */
 export function packPrompt({ state, progress, patterns, failure }: PromptParts): string {
-  const { task, iterations, notes } = state
+  const { task, iterations, notes, handed } = state
   const isFirst = iterations === 0
   const parts = [
     part('Task', [...task.groups, task.title].join(' › '), 2_000),
     part('Notes', task.notes, 8_000),
+    part('What was done before', handed === undefined ? '' : HANDED, 1_000),
     part('Answers and notes from the user', notes.join('\n\n'), 8_000),
     part(
       'How it is judged',
@@ -43,6 +44,8 @@ export function patternsIn(text: string): string[] {
     .slice(0, 5)
 }
 
+const HANDED =
+  'Another agent began this task and reached a limit of its plan. What it changed is in this folder: look at it first.'
 const MAX_PROMPT = 48_000
 
 function checksText(checks: readonly string[]): string {

@@ -8,7 +8,7 @@ import { type CheckResult, hasPassed, runCheck } from './checks.ts'
 import { readIfThere, replaceFile } from './files.ts'
 import type { Flag } from './journal.ts'
 import { loopError } from './loop-error.ts'
-import type { LoopState, TaskState } from './loop-state.ts'
+import { addSpent, type LoopState, type TaskState } from './loop-state.ts'
 import { TaskTree } from './task-tree.ts'
 
 const COMMIT = z.string().regex(/^[0-9a-f]{40,64}$/)
@@ -25,6 +25,10 @@ const RECEIPT = z.object({
   harness: z.string().nullable(),
   model: z.string().nullable(),
   sessions: z.array(z.object({ id: z.string(), nativeId: z.string().nullable() })),
+  /** From one agent to the next, at a limit of its plan. Their sessions are those before the last. */
+  handed: z
+    .array(z.object({ from: z.string(), to: z.string(), at: z.string(), why: z.string() }))
+    .default([]),
   base: COMMIT,
   commit: COMMIT,
   merged: COMMIT.nullable(),
@@ -63,9 +67,16 @@ export interface ReceiptFacts {
 
 export function makeReceipt({ loop, task, harness, model, nativeId, merged }: ReceiptFacts): Receipt {
   const { id, title, expect, persona = null } = task.task
+  const { handed = [] } = task
+  const spent = addSpent(task.spentBefore, task.spent)
   return {
     ...{ version: 1, loop: loop.loopId, projectRoot: loop.projectRoot, task: { id, title, expect } },
-    ...{ persona, harness, model, sessions: [{ id: task.sessionId, nativeId }] },
+    ...{ persona, harness, model },
+    sessions: [
+      ...handed.map(one => ({ id: one.sessionId, nativeId: null })),
+      { id: task.sessionId, nativeId },
+    ],
+    handed: handed.map(({ from, to, at, why }) => ({ from, to, at, why })),
     ...{ base: task.base, commit: task.commit ?? task.base, merged },
     ...{ diff: task.diff ?? { files: 0, insertions: 0, deletions: 0 }, setup: loop.settings.setup },
     checks: task.results.map(({ command, exitCode, ms, bytes, tail }) => ({
@@ -75,8 +86,8 @@ export function makeReceipt({ loop, task, harness, model, nativeId, merged }: Re
       bytes,
       tail,
     })),
-    ...{ iterations: task.iterations, tokens: task.spent.tokens, costUsd: task.spent.usd },
-    ...{ costIsEstimate: task.spent.isEstimate, startedAt: task.startedAt },
+    ...{ iterations: task.iterations, tokens: spent.tokens, costUsd: spent.usd },
+    ...{ costIsEstimate: spent.isEstimate, startedAt: task.startedAt },
     ...{ endedAt: new Date().toISOString(), flags: task.flags ?? [] },
   }
 }
@@ -111,6 +122,7 @@ export function receiptText(receipt: Receipt): string {
     `- Commit: ${receipt.commit}${receipt.merged === null ? ', not merged' : `, merged as ${receipt.merged}`}`,
     `- Base: ${receipt.base}`,
     `- Agent: ${receipt.harness ?? 'default'}${receipt.model === null ? '' : `, ${receipt.model}`}${receipt.persona === null ? '' : `, ${receipt.persona}`}`,
+    ...receipt.handed.map(({ from, to, why }) => `- Handed from ${from} to ${to}: ${why}`),
     `- Session: ${receipt.sessions.map(({ id }) => id).join(', ')}`,
     `- Work: ${receipt.iterations} iterations, ${formatDuration(took)}, ${tokens} tokens, ${cost}`,
     '',

@@ -40,12 +40,13 @@ export function reportText(state: LoopState, tasks: readonly Task[] | undefined,
     ),
     ...section(
       'Proved',
-      of('merged').map(task => provedLine(task, receipts.get(task.task.id))),
+      of('merged').flatMap(task => [provedLine(task, receipts.get(task.task.id)), ...handedLines(task)]),
     ),
     ...section(
       'Needs you',
       of('parked').flatMap(task => [
         `- **${task.task.title}** (${task.parked}): ${task.why ?? ''}`,
+        ...handedLines(task),
         `  - Worktree ${task.worktreeId}, session ${task.sessionId}`,
         `  - Go on: \`chirality loop resume ${state.loopId} --task ${task.task.id} --note "…"\``,
       ]),
@@ -54,6 +55,7 @@ export function reportText(state: LoopState, tasks: readonly Task[] | undefined,
       'Failed',
       of('failed').flatMap(task => [
         `- **${task.task.title}**: ${task.why ?? ''}`,
+        ...handedLines(task),
         `  - Worktree ${task.worktreeId}, session ${task.sessionId}`,
       ]),
     ),
@@ -75,6 +77,10 @@ function provedLine(
   const change = `+${diff?.insertions ?? 0} −${diff?.deletions ?? 0}`
   const cost = receipt?.costUsd == null ? '' : `, ${usdText(receipt.costUsd)}`
   return `- ${task.title}: ${change}, ${results.length} checks, ${commit?.slice(0, 10)}, ${iterations} iterations${cost}`
+}
+
+function handedLines({ handed = [] }: TaskState): string[] {
+  return handed.map(({ from, to, why }) => `  - Handed from ${from} to ${to}: ${why}`)
 }
 
 function changesOf({ changes }: LoopState): string[] {

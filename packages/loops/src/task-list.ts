@@ -1,6 +1,6 @@
 import { didYouMean } from '@chirality/core'
 import { loopError } from './loop-error.ts'
-import { type LoopSettings, readSettings } from './loop-settings.ts'
+import { isHarnessName, type LoopSettings, namesIn, readSettings } from './loop-settings.ts'
 
 /** A leaf of the list: what one agent works on. A task with subtasks is a group: its keys count for all of them. */
 export interface Task {
@@ -15,6 +15,8 @@ export interface Task {
   expect: 'diff' | 'none'
   persona?: string
   harness?: string
+  /** Who may go on with it when a limit of its agent's plan is reached. */
+  nextHarnesses?: string[]
   model?: string
   budgetUsd?: number
   budgetTokens?: number
@@ -96,7 +98,8 @@ interface Item {
 }
 
 const KEYS = [
-  ...['id', 'checks', 'expect', 'persona', 'harness', 'model', 'budget_usd', 'budget_tokens', 'depends_on'],
+  ...['id', 'checks', 'expect', 'persona', 'harness', 'next_harnesses', 'model', 'budget_usd'],
+  ...['budget_tokens', 'depends_on'],
 ] as const
 type Key = (typeof KEYS)[number]
 
@@ -227,6 +230,7 @@ function taskOf(
   const checks = [...item.parents, item].flatMap(from => from.keys.get('checks')?.values ?? [])
   const persona = text('persona') ?? settings.persona
   const harness = text('harness') ?? settings.harness
+  const nextHarnesses = harnessNames(one('next_harnesses'), name)
   const model = text('model') ?? settings.model
   const budgetUsd = amount(one('budget_usd'), 'budget_usd', name)
   const budgetTokens = amount(one('budget_tokens'), 'budget_tokens', name)
@@ -239,6 +243,7 @@ function taskOf(
     expect: expectation(one('expect'), name),
     ...(persona === undefined ? {} : { persona }),
     ...(harness === undefined ? {} : { harness }),
+    ...(nextHarnesses === undefined ? {} : { nextHarnesses }),
     ...(model === undefined ? {} : { model }),
     ...(budgetUsd === undefined ? {} : { budgetUsd }),
     ...(budgetTokens === undefined ? {} : { budgetTokens }),
@@ -254,6 +259,13 @@ function expectation(key: KeyValue, name: string): Task['expect'] {
   const [word = 'diff'] = key?.values ?? []
   if (word === 'diff' || word === 'none') return word
   throw bad(name, (key?.at ?? 0) + 1, `"expect" is diff or none, not "${word}".`)
+}
+
+function harnessNames(key: KeyValue, name: string): string[] | undefined {
+  if (key === undefined) return undefined
+  const names = namesIn(key.values)
+  if (names.length > 0 && names.every(isHarnessName)) return names
+  throw bad(name, key.at + 1, '"next_harnesses" is names of agents, with commas between.')
 }
 
 function amount(key: KeyValue, word: string, name: string): number | undefined {

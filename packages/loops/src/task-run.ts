@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { isCodedError, type PermissionRequestEvent } from '@chirality/core'
+import { isCodedError } from '@chirality/core'
 import { type LiveSession, noteClaudeSession } from '@chirality/sessions'
 import { type CheckResult, endMarked, failureOf, hasPassed, recordOf, runCheck } from './checks.ts'
 import { readIfThere, replaceFile } from './files.ts'
 import { findFlags } from './flags.ts'
+import { handOver, harnessOf, limitedUntil, planLimit } from './hand-over.ts'
 import type { JournalEntry, ParkKind } from './journal.ts'
 import { LoopBranch } from './loop-branch.ts'
 import {
   isUsedUp,
   iterationsLeft,
-  LEAVE,
   type LoopContext,
   type TaskOutcome,
   type TaskState,
@@ -22,6 +22,7 @@ import { packPrompt, patternsIn } from './prompt.ts'
 import { makeReceipt, writeReceipt } from './receipt.ts'
 import { TaskTree, worktreeOf } from './task-tree.ts'
 import {
+  budgetOf,
   eventsAfter,
   firstLine,
   lastText,
@@ -31,10 +32,10 @@ import {
   permissionsOf,
   questionIn,
   requestWords,
-  resetTime,
   roleOf,
   spentIn,
 } from './turn-facts.ts'
+import { watchTurn } from './watched-turn.ts'
 
 /** One task, from where its journal left it to its end. */
 export class TaskRun {
@@ -51,9 +52,17 @@ export class TaskRun {
       return await this.#run()
     } catch (error) {
       if (this.#loop.signal.aborted) return 'stopped'
-      const kind = isCodedError(error) ? (PARK_CODES.get(error.code) ?? 'error') : 'error'
-      return this.#park(kind, error instanceof Error ? error.message : String(error))
+      const known = isCodedError(error) ? PARK_CODES.get(error.code) : undefined
+      return this.#park(
+        known ?? (this.#isAgentMissing() ? 'harness' : 'error'),
+        error instanceof Error ? error.message : String(error),
+      )
     }
+  }
+
+  #isAgentMissing(): boolean {
+    const { harness = this.#task.task.harness } = this.#task
+    return harness !== undefined && !this.#loop.host.harnessIds().includes(harness)
   }
 
   async #run(): Promise<TaskOutcome> {
@@ -63,7 +72,7 @@ export class TaskRun {
     const folder = path.join(worktree.folder, worktree.prefix)
     await TaskTree.gitHasEnded(worktree.id)
     const tree = await TaskTree.open(folder, worktree.id)
-    const live = await this.#session()
+    let live = await this.#session()
     if (task.stage.at === 'checks') await endMarked(task.stage.marker)
     if (!task.isSetUp) {
       await endMarked(task.worktreeId)
@@ -82,10 +91,20 @@ export class TaskRun {
         if (task.attempts >= state.settings.max_attempts)
           return this.#fail(`Not proved after ${task.attempts} attempts. ${firstLine(task.failure)}`)
         if (isUsedUp(this.#loop.rest()) || isUsedUp({ iterations: iterationsLeft(state) })) return 'limit'
+        const limited = await this.#knownLimit(live)
+        if (limited === 'handed') {
+          live = await this.#session()
+          continue
+        }
+        if (limited !== undefined) return limited
         await this.#begin(live)
       }
       if (task.stage.at === 'turn') {
         const outcome = await this.#turn(live)
+        if (outcome === 'handed') {
+          live = await this.#session()
+          continue
+        }
         if (outcome !== undefined) return outcome
       }
       if (signal.aborted) return 'stopped'
@@ -98,14 +117,16 @@ export class TaskRun {
     const { host, state } = this.#loop
     const { sessionId, worktreeId, task } = this.#task
     if ((await host.store.get(sessionId)) === undefined) {
-      const { persona, harness, model, budgetUsd, budgetTokens, title } = task
+      const { persona, harness, model, title } = task
+      const { harness: handedTo } = this.#task
       await host.createSession(state.projectRoot, {
         ...{ id: sessionId, worktree: { id: worktreeId }, title },
         ...(persona === undefined ? {} : { persona }),
-        ...(harness === undefined ? {} : { harness }),
-        ...(model === undefined ? {} : { model }),
-        ...(budgetUsd === undefined ? {} : { budgetUsd }),
-        ...(budgetTokens === undefined ? {} : { budgetTokens }),
+        // The model is one of the agent that the list names.
+        ...(handedTo !== undefined
+          ? { harness: handedTo }
+          : { ...(harness === undefined ? {} : { harness }), ...(model === undefined ? {} : { model }) }),
+        ...budgetOf(this.#task),
       })
     }
     return host.session(sessionId)
@@ -137,73 +158,45 @@ export class TaskRun {
     record({ type: 'iteration:start', task: task.task.id, n, fromSeq: live.log.lastSeq })
   }
 
-  /** Undefined if its result is to be checked. */
-  async #turn(live: LiveSession): Promise<TaskOutcome | undefined> {
+  /** Undefined if its result is to be checked; `handed` if another agent goes on. */
+  async #turn(live: LiveSession): Promise<TaskOutcome | 'handed' | undefined> {
     const task = this.#task
     const { host, signal, state, record } = this.#loop
     if (task.stage.at !== 'turn') return undefined
     const { fromSeq, since } = task.stage
     const hasBegun = eventsAfter(live, fromSeq).some(({ type }) => type === 'turn:start')
     const limitMs = state.settings.iteration_minutes * MINUTE_MS
-    let asked: PermissionRequestEvent | undefined
-    let waiting: NodeJS.Timeout | undefined
-    let awaited: string | undefined // Each request has the whole time.
-    const watch = () => {
-      const [request] = live.status.pending
-      if (request?.requestId === awaited) return
-      clearTimeout(waiting)
-      awaited = request?.requestId
-      if (request !== undefined)
-        waiting = setTimeout(() => {
-          asked = request
-          live.interrupt()
-        }, state.settings.answer_minutes * MINUTE_MS)
-    }
-    const unwatch = host.onStatus(({ sessionId }) => {
-      if (sessionId === live.id) watch()
-    })
-    const interrupt = () => live.interrupt()
-    // With `LEAVE` the agent works on: the next process that runs the loop finds the turn again.
-    let leave = () => {}
-    const left = new Promise<void>(resolve => {
-      leave = resolve
-    })
-    const abort = () => (signal.reason === LEAVE ? leave() : interrupt())
-    signal.addEventListener('abort', abort)
-    // The host knows the limit of a turn that it started, but not of one that it found again.
-    const spentMs = hasBegun ? Date.now() - Date.parse(since) : 0
-    const late = setTimeout(interrupt, Math.max(0, limitMs + LATE_MS - spentMs))
-    try {
-      if (!hasBegun) {
-        if (signal.aborted) return 'stopped'
-        await live.start(readIfThere(this.#file('prompts', task.iterations)) ?? task.task.title, {
+    const watched = await watchTurn({
+      ...{ host, live, signal, limitMs, since: hasBegun ? since : undefined },
+      answerMs: () => state.settings.answer_minutes * MINUTE_MS,
+      start: () =>
+        live.start(readIfThere(this.#file('prompts', task.iterations)) ?? task.task.title, {
           ...permissionsOf(task),
           ...this.#budget(),
           timeoutMs: limitMs,
-        })
-      }
-      watch()
-      await Promise.race([live.settled(), left])
-      if (signal.reason === LEAVE) return 'stopped'
-      // Nothing of the agent may change a file while the checks run.
-      await live.kill()
-    } finally {
-      unwatch()
-      clearTimeout(waiting)
-      clearTimeout(late)
-      signal.removeEventListener('abort', abort)
-    }
+        }),
+    })
+    if (watched.left) return 'stopped'
+    const { asked } = watched
     const events = eventsAfter(live, fromSeq)
     const end = events.findLast(event => event.type === 'turn:end')
     const reason = end?.type === 'turn:end' ? end.reason : 'crashed'
     const { claudeSessionId } = live.stored
     await noteClaudeSession(state.projectRoot, roleOf(task), claudeSessionId)
+    const failed = events.findLast(event => event.type === 'session:error' && !event.recovered)
+    const code = reason === 'failed' && failed?.type === 'session:error' ? failed.code : undefined
+    const harness = await harnessOf(this.#loop, task, live)
+    const limit = code === 'rate_limited' ? planLimit(harness, live, fromSeq) : undefined
     const ended: JournalEntry = {
       ...{ type: 'iteration:end', task: task.task.id, n: task.iterations, reason, spent: spentIn(live) },
       pattern: patternsIn(lastText(live, fromSeq)),
+      ...(limit === undefined ? {} : { limit }),
     }
+    const mayGoOn = asked === undefined && !signal.aborted
+    const handed = limit && mayGoOn ? await handOver(this.#loop, task, limit) : undefined
     // Only this process knows what was asked: the end of the turn is not written down without it.
     if (asked !== undefined) record(ended, this.#parked(PARK_KIND[asked.kind], requestWords(asked)))
+    else if (handed !== undefined) record(ended, handed)
     else record(ended)
     writeBudget(this.#loop.state, this.#loop.folder)
     if (asked !== undefined) return 'over'
@@ -217,12 +210,21 @@ export class TaskRun {
     }
     if (reason === 'interrupted' || reason === 'killed')
       return this.#park('interrupted', 'Somebody stopped the agent in its session.')
-    const failed = events.findLast(event => event.type === 'session:error' && !event.recovered)
-    if (reason === 'failed' && failed?.type === 'session:error') {
-      if (failed.code === 'rate_limited') return { rateLimit: resetTime(events) }
-      if (NOT_OURS.has(failed.code ?? '')) return this.#park('harness', failed.error)
-    }
+    if (limit !== undefined) return handed === undefined ? { rateLimit: limit.until } : 'handed'
+    if (failed?.type === 'session:error' && NOT_OURS.has(code ?? ''))
+      return this.#park('harness', failed.error)
     return undefined
+  }
+
+  /** Before a turn: a limit that another turn met holds for this one, too. */
+  async #knownLimit(live: LiveSession): Promise<{ rateLimit: string } | 'handed' | undefined> {
+    const harness = await harnessOf(this.#loop, this.#task, live)
+    const until = limitedUntil(this.#loop.state, harness)
+    if (until === undefined) return undefined
+    const handed = await handOver(this.#loop, this.#task, { harness, until })
+    if (handed === undefined) return { rateLimit: until }
+    this.#loop.record(handed)
+    return 'handed'
   }
 
   #budget() {
@@ -388,6 +390,4 @@ export class TaskRun {
 
 const SAME_TWICE = 'Two attempts ended with the same files and the same failure.'
 const MINUTE_MS = 60_000
-/** The host ends a turn at its limit; this is for a turn that only the loop watches. */
-const LATE_MS = 10_000
 const MAX_JOURNAL_TEXT = 8_000

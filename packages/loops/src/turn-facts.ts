@@ -34,20 +34,22 @@ export function requestWords({ kind, toolName, input }: PermissionRequestEvent):
   return kind === 'plan' ? `It has a plan: ${detail}` : `It asks to use ${toolName}: ${detail}`
 }
 
-export function resetTime(events: readonly UIEvent[]): string | undefined {
-  const times = events.flatMap(event =>
-    event.type === 'limits'
-      ? event.windows.flatMap(({ usedPercent = 0, resetsAt }) =>
-          usedPercent >= 100 && resetsAt ? [resetsAt] : [],
-        )
-      : [],
-  )
-  return times.sort().at(-1)
-}
-
 export function spentIn({ status }: LiveSession): Spent {
   return { usd: status.costUsd, isEstimate: status.costIsEstimate, tokens: status.tokens }
 }
+
+/** Of its session. An agent that takes it over has what the one before left. */
+export function budgetOf({ task: { budgetUsd, budgetTokens }, handed, spentBefore }: TaskState) {
+  const before = handed === undefined ? undefined : spentBefore
+  return {
+    ...(budgetUsd === undefined ? {} : { budgetUsd: Math.max(budgetUsd - (before?.usd ?? 0), LEAST_USD) }),
+    ...(budgetTokens === undefined
+      ? {}
+      : { budgetTokens: Math.max(budgetTokens - (before?.tokens ?? 0), 1) }),
+  }
+}
+
+const LEAST_USD = 0.000_001
 
 type Role = 'planner' | 'coder'
 /** Spec 001 §7.2. */

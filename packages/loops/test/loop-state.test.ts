@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { JournalEntry, Stamped } from '../src/journal.ts'
-import { foldJournal } from '../src/loop-state.ts'
+import { foldJournal, spentOf } from '../src/loop-state.ts'
 import { parseTaskList } from '../src/task-list.ts'
 
 const { tasks, settings } = parseTaskList('- [ ] One\n- [ ] Two\n', 'TASKS.md')
@@ -52,4 +52,38 @@ test('a wait for a limit of the plan is known after a crash', () => {
   const waiting = after([0, run], [1, { type: 'loop:wait', until, why: 'The limit.' }], [2, run])
   expect(waiting).toMatchObject({ waits: 1, waitUntil: until })
   expect(waiting.end).toBeUndefined()
+})
+
+test('a turn that a limit of the plan ended is no attempt, and what another agent goes on with keeps its cost', () => {
+  if (one === undefined) throw new Error('no task')
+  const until = '2030-01-01T05:00:00.000Z'
+  const entries: [number, JournalEntry][] = [
+    [0, run],
+    [0, { type: 'task:start', task: one, sessionId: 's', worktreeId: 't', base: 'b' }],
+    [1, { type: 'iteration:start', task: 'one', n: 1, fromSeq: 0 }],
+    [
+      2,
+      {
+        ...{ type: 'iteration:end', task: 'one', n: 1, reason: 'failed', limit: { harness: 'a', until } },
+        spent: { usd: 1, isEstimate: false, tokens: 10 },
+      },
+    ],
+  ]
+  const limited = after(...entries)
+  expect(limited.tasks.get('one')).toMatchObject({ attempts: 0, iterations: 1, stage: { at: 'rest' } })
+  expect(limited.limited.get('a')).toBe(until)
+  // The next process goes on as before; a person may know more.
+  expect(after(...entries, [3, run]).limited.size).toBe(1)
+  expect(
+    after(...entries, [3, { type: 'loop:end', reason: 'rate-limit', why: '' }], [4, run]).limited.size,
+  ).toBe(0)
+  const handed: JournalEntry = {
+    ...{ type: 'task:handed', task: 'one', from: 'a', to: 'b', sessionId: 's2', why: 'The limit.' },
+  }
+  const state = after(...entries, [3, handed])
+  expect(state.tasks.get('one')).toMatchObject({
+    ...{ harness: 'b', sessionId: 's2', worktreeId: 't', stage: { at: 'rest' } },
+    handed: [{ from: 'a', to: 'b', sessionId: 's' }],
+  })
+  expect(spentOf(state)).toMatchObject({ usd: 1, tokens: 10 })
 })

@@ -55,6 +55,8 @@ test.each([
   ['- [ ] A\n  depends_on: C\n', /TASKS\.md:2: "depends_on" names "C"/],
   ['- [ ] A\n  expect: magic\n', /TASKS\.md:2: "expect" is diff or none/],
   ['- [ ] A\n  budget_usd: much\n', /TASKS\.md:2: "budget_usd" is a number above 0/],
+  ['- [ ] A\n  next_harnesses: Some One\n', /TASKS\.md:2: "next_harnesses" is names of agents/],
+  ['---\nnext_harnesses: []\n---\n- [ ] A\n', /TASKS\.md:2: "next_harnesses"/],
   ['- [ ] \n', /TASKS\.md:1: The task has no words/],
   ['---\nparalel: 2\n---\n- [ ] A\n', /TASKS\.md:2: Unknown key "paralel"\. Did you mean "parallel"\?/],
   ['---\nparallel: 99\n---\n- [ ] A\n', /TASKS\.md:2: "parallel"/],
@@ -79,4 +81,15 @@ test('a chain of 5,000 dependencies and as many tasks of one name are read', () 
   )
   expect(parse(chain.reverse().join('')).tasks).toHaveLength(5000)
   expect(parse('- [ ] Same words\n'.repeat(5000)).tasks.at(-1)?.id).toBe('same-words-5000')
+})
+
+test('agents that go on at a limit are named for a task, a group and the list', () => {
+  const front = '---\nhand_over: true\nnext_harnesses: one, two\n---\n'
+  const { tasks, settings } = parse(
+    `${front}- [ ] G\n  next_harnesses:\n    - three\n    - four\n  - [ ] A\n- [ ] B\n`,
+  )
+  expect(settings).toMatchObject({ hand_over: true, next_harnesses: ['one', 'two'] })
+  expect(tasks.map(({ nextHarnesses }) => nextHarnesses)).toEqual([['three', 'four'], undefined])
+  expect(parse('- [ ] A\n').settings).toMatchObject({ wait_for_limits: 0 })
+  expect(parse('- [ ] A\n').settings.hand_over).toBeUndefined()
 })

@@ -16,6 +16,8 @@ export interface PersonaConfig {
   maxTurns?: number
   description?: string
   harness?: HarnessId
+  /** `next_harnesses`: who may go on with a task of a loop when a limit of the plan is reached, if the user allows it. */
+  nextHarnesses?: HarnessId[]
   model?: string
   permissionMode?: PersonaPermissionMode
   /** The most that may be spent, in US dollars. */

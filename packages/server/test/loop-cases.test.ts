@@ -66,7 +66,7 @@ const CASES: Case[] = [
     title: 'No agent',
     keys: ['harness: nobody'],
     answers: () => [],
-    end: { status: 'parked' },
+    end: { status: 'parked', parked: 'harness', why: expect.stringContaining('nobody') },
   },
 ]
 
@@ -95,23 +95,37 @@ const MORE: Case[] = [
     answers: ({ write }) => [write('dear.txt', 'dear'), write('dearer.txt', 'dearer')],
     end: { status: 'parked', parked: 'budget' },
   },
-  { title: 'Say left', answers: ({ write }) => [write('side.txt', 'left')], end: { status: 'merged' } },
 ]
 
-/** Codex asks before each command while nobody has allowed it, and in a loop nobody answers. */
-const ASKING: Case = {
-  title: 'Use a command',
-  answers: ({ run }) => [run('echo used > used.txt')],
-  end: { status: 'parked', parked: 'permission' },
-}
+/** Codex asks before each command: the tools of a coder have the shell, but nothing that leads out of the folder. */
+const COMMANDS: Case[] = [
+  {
+    title: 'Use a command',
+    keys: ['checks: grep -q used used.txt'],
+    answers: ({ run }) => [run('echo used > used.txt')],
+    end: { status: 'merged', iterations: 1 },
+  },
+  {
+    title: 'Leave the folder',
+    answers: ({ write }) => [write('../outside.txt', 'outside')],
+    end: { status: 'parked', parked: 'permission' },
+  },
+]
+
+/** Both begin at the same commit, and only one of them can be merged. */
+const CONFLICTING: Case[] = ['left', 'right'].map(word => ({
+  title: `Say ${word}`,
+  answers: ({ write }) => [write('side.txt', word)],
+  end: { status: expect.stringMatching(/^(merged|parked)$/) as unknown as string },
+}))
 
 const isLong = process.env.CHIRALITY_TEST_ALL !== undefined
 const RUNS: [string, Case[]][] = isLong
   ? [
-      ['codex', [...CASES, ...MORE, ASKING]],
-      ['claude-code', [...CASES, ...MORE]],
+      ['codex', [...CONFLICTING, ...CASES, ...COMMANDS, ...MORE]],
+      ['claude-code', [...CONFLICTING, ...CASES, ...MORE]],
     ]
-  : [['codex', CASES]]
+  : [['codex', [...CASES, ...COMMANDS]]]
 
 test.each(RUNS)(
   'tasks of a loop with %s end as they are proved',
@@ -134,7 +148,10 @@ test.each(RUNS)(
     const items = cases.map(({ title, keys = [] }) =>
       [`- [ ] ${title}`, ...keys.map(key => `  ${key}`)].join('\n'),
     )
-    repository.write('TASKS.md', `---\nharness: ${harness}\nmax_failures: 9\n---\n${items.join('\n')}\n`)
+    repository.write(
+      'TASKS.md',
+      `---\nharness: ${harness}\nmax_failures: 9\nparallel: 2\n---\n${items.join('\n')}\n`,
+    )
     repository.run('add', '.')
     repository.run('commit', '-qm', 'First')
     const server = await startServer({
@@ -151,6 +168,8 @@ test.each(RUNS)(
     const { tasks } = await shown()
     const ends = Object.fromEntries(tasks.map(({ title, ...task }) => [title, task]))
     for (const { title, end } of cases) expect({ title, ...ends[title] }).toMatchObject({ title, ...end })
+    if (cases.includes(CONFLICTING[0] as Case))
+      expect(tasks.filter(({ parked }) => parked === 'conflict')).toHaveLength(1)
     // What the project has spent, and the conversation that was used last, are where spec 001 wants them.
     const state = (name: string) =>
       JSON.parse(readFileSync(path.join(world.project, '.chirality', 'state', name), 'utf8'))

@@ -19,7 +19,7 @@ test(`${KILLS} kills of the server at random moments: every task ends once, and 
   timeout: 300_000 + KILLS * 30_000,
 }, async () => {
   const seed = Date.now() % 1e6
-  for (const report of await killAtRandom(world, TASKS, { kills: KILLS, random: seeded(seed) }))
+  for await (const report of killAtRandom(world, TASKS, { kills: KILLS, random: seeded(seed) }))
     expect({ seed, problems: report.problems }).toEqual({ seed, problems: [] })
 })
 

@@ -40,6 +40,8 @@ const OPTIONS = {
   tokens: { type: 'string' },
   'max-iterations': { type: 'string' },
   until: { type: 'string' },
+  'wait-for-limits': { type: 'string' },
+  'hand-over': { type: 'string' },
   task: { type: 'string' },
   note: { type: 'string' },
   'allow-dirty': { type: 'boolean' },
@@ -220,25 +222,37 @@ function settingsOf(values: Values): Partial<LoopSettings> {
   const parallel = wholeNumber('parallel', values.parallel, { min: 1, max: 16 })
   const max_iterations = wholeNumber('max-iterations', values['max-iterations'], { min: 1, max: 1_000_000 })
   const budget_tokens = wholeNumber('tokens', values.tokens, { min: 1, max: Number.MAX_SAFE_INTEGER })
+  const wait_for_limits = wholeNumber('wait-for-limits', values['wait-for-limits'], { min: 0, max: 50 })
   const budget_usd = values.budget === undefined ? undefined : Number(values.budget)
   if (budget_usd !== undefined && !(budget_usd > 0 && Number.isFinite(budget_usd)))
     throw new UsageError(`--budget must be dollars above 0, not "${values.budget}".`)
   return Object.fromEntries(
-    Object.entries({ parallel, max_iterations, budget_tokens, budget_usd }).filter(
-      ([, value]) => value !== undefined,
-    ),
+    Object.entries({
+      ...{ parallel, max_iterations, budget_tokens, budget_usd, wait_for_limits },
+      ...handOverOf(values['hand-over']),
+    }).filter(([, value]) => value !== undefined),
   )
+}
+
+/** `codex,claude-code`: who goes on at a limit of the plan. `off`: nobody. */
+function handOverOf(given: string | undefined): Partial<LoopSettings> {
+  if (given === undefined) return {}
+  if (given === 'off') return { hand_over: false }
+  const next_harnesses = given.split(',').map(name => name.trim())
+  if (next_harnesses.every(name => /^[a-z][a-z0-9-]{0,63}$/.test(name)))
+    return { hand_over: true, next_harnesses }
+  throw new UsageError(`--hand-over must be names of agents with commas between, or off, not "${given}".`)
 }
 
 /** The same for a server. */
 function limitsOf(values: Values) {
-  const {
-    parallel,
-    max_iterations: maxIterations,
-    budget_tokens: budgetTokens,
-    budget_usd: budgetUsd,
-  } = settingsOf(values)
-  return { parallel, maxIterations, budgetTokens, budgetUsd, until: untilOf(values.until)?.toISOString() }
+  const settings = settingsOf(values)
+  return {
+    ...{ parallel: settings.parallel, maxIterations: settings.max_iterations },
+    ...{ budgetTokens: settings.budget_tokens, budgetUsd: settings.budget_usd },
+    ...{ waitForLimits: settings.wait_for_limits, handOver: settings.hand_over },
+    ...{ nextHarnesses: settings.next_harnesses, until: untilOf(values.until)?.toISOString() },
+  }
 }
 
 /** `06:30` is the next time that a clock shows it; otherwise a date and time. */
@@ -268,6 +282,8 @@ function lineOf(entry: Stamped): string | undefined {
       return `▸ ${entry.task.title} · session ${entry.sessionId}`
     case 'iteration:start':
       return `  iteration ${entry.n}`
+    case 'task:handed':
+      return `  handed from ${entry.from} to ${entry.to} · session ${entry.sessionId}: ${entry.why}`
     case 'checks:end': {
       const { diff, results, failure } = entry
       const marks = results.map(({ command, exitCode }) => `${exitCode === 0 ? '✓' : '✗'} ${command}`)
@@ -301,6 +317,7 @@ function summaryOf(book: LoopBook, state: LoopState, isRunning: boolean) {
     ...{ id: task.task.id, title: task.task.title, status: task.status, iterations: task.iterations },
     ...{ sessionId: task.sessionId, worktree: task.worktreeId, commit: task.commit ?? null },
     ...{ merged: task.merged ?? null, parked: task.parked ?? null, why: task.why ?? null },
+    handed: (task.handed ?? []).map(({ from, to, at, why }) => ({ from, to, at, why })),
   }))
   const { loopId, list, startedAt, iterations, end = null, worktreeId } = state
   const toGo = (book.tasks(state) ?? []).filter(({ id, ticked }) => !ticked && !state.tasks.has(id)).length
@@ -314,19 +331,27 @@ function summaryOf(book: LoopBook, state: LoopState, isRunning: boolean) {
     worktree: worktreeId,
     spent: spentOf(state),
     end,
+    waitsUntil: isRunning ? waitingUntil(state) : null,
     toGo,
     tasks,
   }
 }
 
+function waitingUntil({ waitUntil }: LoopState): string | null {
+  return waitUntil !== undefined && Date.parse(waitUntil) > Date.now() ? waitUntil : null
+}
+
 function statusText(book: LoopBook, state: LoopState, isRunning: boolean): string {
-  const { tasks, toGo, spent } = summaryOf(book, state, isRunning)
+  const { tasks, toGo, spent, waitsUntil } = summaryOf(book, state, isRunning)
   const cost = spent.usd === null ? '' : ` · ${spent.isEstimate ? '≈ ' : ''}${usdText(spent.usd)}`
-  const now = isRunning ? 'runs' : (state.end?.why ?? 'was cut off; resume it')
-  const lines = tasks.map(
-    ({ title, status: word, why }) =>
-      `  ${word.padEnd(8)} ${title}${why === null ? '' : `: ${why.split('\n')[0]}`}`,
-  )
+  const waits = waitsUntil === null ? undefined : formatDuration(Date.parse(waitsUntil) - Date.now())
+  const runs =
+    waits === undefined ? 'runs' : `waits for a limit of the plan, ${waits} left, until ${waitsUntil}`
+  const now = isRunning ? runs : (state.end?.why ?? 'was cut off; resume it')
+  const lines = tasks.map(({ title, status: word, why, handed }) => {
+    const by = handed.map(({ to }) => `, handed to ${to}`).join('')
+    return `  ${word.padEnd(8)} ${title}${by}${why === null ? '' : `: ${why.split('\n')[0]}`}`
+  })
   return plain(
     `${state.loopId} · ${now} · ${state.iterations} iterations${cost} · ${toGo} to go\n${lines.map(line => `${line}\n`).join('')}`,
   )

@@ -18,7 +18,7 @@ const task = (id: string, title: string, fields: Partial<Task> = {}): Task => ({
     startedAt: null,
     endedAt: null,
   },
-  ...{ parked: null, why: null, commit: null, accepted: null, flags: [] },
+  ...{ parked: null, why: null, commit: null, accepted: null, flags: [], harness: null, handed: [] },
   ...fields,
 })
 const AT = '2026-11-09T07:00:00.000Z'
@@ -30,6 +30,7 @@ const LOOP: ShownLoop = {
   limits: {
     ...{ budgetUsd: 20, budgetTokens: null, maxIterations: 9, maxMinutes: null, until: null, parallel: 1 },
     ...{ answerMinutes: 0, maxAttempts: 5, maxFailures: 3, waitForLimits: 0 },
+    ...{ waits: 0, handOver: false, nextHarnesses: [] },
   },
   end: { reason: 'blocked', why: '2 of 3 tasks are not proved.', at: '2026-11-09T07:22:00.000Z' },
   ...{ branch: 'chirality/loop-backlog', baseBranch: 'main', listProblem: null },

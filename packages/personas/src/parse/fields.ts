@@ -13,6 +13,7 @@ export const FIELDS: Readonly<Record<string, (value: FieldValue) => PersonaSetti
   max_turns: value => ({ maxTurns: readNumber(value, { whole: true }) }),
   description: value => ({ description: readText(value) }),
   harness: value => ({ harness: readWord(value, HARNESS) }),
+  next_harnesses: value => ({ nextHarnesses: readNames(value, HARNESS) }),
   model: value => ({ model: readWord(value, MODEL) }),
   permission_mode: value => ({ permissionMode: readPermissionMode(value) }),
   budget_usd: value => ({ budgetUsd: readNumber(value, { whole: false }) }),
@@ -121,6 +122,16 @@ function readWord(value: FieldValue, shape: RegExp): string | undefined {
   const text = readText(value)
   if (text === undefined || shape.test(text)) return text
   return fail(value, `is ${JSON.stringify(text)}, which is not a valid name.`)
+}
+
+function readNames(value: FieldValue, shape: RegExp): string[] | undefined {
+  const names: string[] = []
+  for (const { text, node } of readTexts(value) ?? [])
+    for (const name of text.split(',').map(part => part.trim())) {
+      if (shape.test(name)) names.push(name)
+      else value.problem(`${value.key} has ${JSON.stringify(name)}, which is not a valid name.`, node)
+    }
+  return names.length === 0 ? undefined : names
 }
 
 function readChoice<T extends string>(value: FieldValue, choices: readonly T[]): T | undefined {

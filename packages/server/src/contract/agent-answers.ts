@@ -151,6 +151,7 @@ export const personaConfig = z
     ...{ id: z.string(), sourceFile: z.string(), description: z.string().optional() },
     ...{ allowedTools: tools, disallowedTools: tools, autoApproveTools: tools },
     harness: z.string().optional(),
+    nextHarnesses: tools,
     model: z.string().optional(),
     permissionMode: permissionMode.exclude(['bypassPermissions']).optional(),
     ...{ maxTurns: z.number().optional(), budgetUsd: z.number().optional() },

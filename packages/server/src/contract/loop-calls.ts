@@ -31,6 +31,22 @@ const limits = z.strictObject({
     .max(60 * 24)
     .optional()
     .describe('How long a question waits for an answer before its task is parked.'),
+  waitForLimits: z
+    .int()
+    .min(0)
+    .max(50)
+    .optional()
+    .describe('How often it may wait until a limit of the plan is reset, and then go on spending.'),
+  handOver: z
+    .boolean()
+    .optional()
+    .describe('Whether another agent goes on with a task when a limit of the plan is reached.'),
+  nextHarnesses: z
+    .array(z.string().regex(/^[a-z][a-z0-9-]{0,63}$/, 'must be the name of an agent'))
+    .min(1)
+    .max(16)
+    .optional()
+    .describe('Who goes on, in order. Those that a task names come first.'),
 })
 
 const setLimits = z.strictObject({
@@ -44,6 +60,9 @@ const setLimits = z.strictObject({
   maxAttempts: z.int().describe('Turns for one task.'),
   maxFailures: z.int().describe('Failed tasks in a row, after which the loop ends.'),
   waitForLimits: z.int().describe('How often it may wait until a limit of the plan is reset.'),
+  waits: z.int().describe('How often it has waited.'),
+  handOver: z.boolean(),
+  nextHarnesses: z.array(z.string()),
 })
 
 const spent = z.strictObject({
@@ -92,6 +111,8 @@ const shownTask = z.strictObject({
   status: z
     .enum(['open', 'ticked', 'working', 'merged', 'parked', 'failed', 'reverted'])
     .describe('`ticked`: its box was ticked before the loop came to it.'),
+  harness: z.string().nullable().describe('Who works on it, if the list names one or it was handed over.'),
+  handed: z.array(z.strictObject({ from: z.string(), to: z.string(), at: time, why: z.string() })),
   stage: z.enum(['set-up', 'turn', 'checks', 'merging', 'rest']).nullable(),
   inList: z.boolean(),
   iterations: z.int(),

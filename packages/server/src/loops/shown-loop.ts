@@ -57,7 +57,8 @@ export function summaryOf({ state, book, runs, live }: Shown): LoopSummary {
       until: state.until ?? null,
       ...{ parallel: settings.parallel, answerMinutes: settings.answer_minutes },
       ...{ maxAttempts: settings.max_attempts, maxFailures: settings.max_failures },
-      waitForLimits: settings.wait_for_limits,
+      ...{ waitForLimits: settings.wait_for_limits, waits: state.waits },
+      ...{ handOver: settings.hand_over ?? false, nextHarnesses: settings.next_harnesses ?? [] },
     },
     working: known.flatMap(({ status, sessionId }) => (status === 'working' ? [sessionId] : [])),
     waitsUntil: isWaiting ? waitUntil : null,
@@ -70,7 +71,8 @@ export function withLimits<S extends Partial<LoopSettings>>(settings: S, limits:
   const all = {
     ...{ budget_usd: limits.budgetUsd, budget_tokens: limits.budgetTokens, parallel: limits.parallel },
     ...{ max_iterations: limits.maxIterations, max_minutes: limits.maxMinutes },
-    answer_minutes: limits.answerMinutes,
+    ...{ answer_minutes: limits.answerMinutes, wait_for_limits: limits.waitForLimits },
+    ...{ hand_over: limits.handOver, next_harnesses: limits.nextHarnesses },
   }
   const next: Record<string, unknown> = { ...settings }
   // Undefined, and not left out: it takes the place of a limit that there was.
@@ -114,12 +116,12 @@ function tasksIn({ list }: LoopState): { tasks: Task[]; problem: string | null }
   }
 }
 
-function notBegun({ id, title, groups, dependsOn, checks, ticked }: Task): ShownTask {
+function notBegun({ id, title, groups, dependsOn, checks, ticked, ...task }: Task): ShownTask {
   return {
     ...{ id, title, groups, dependsOn, status: ticked ? 'ticked' : 'open', stage: null, inList: true },
     ...{ iterations: 0, sessionId: null, worktreeId: null, checks: checks.map(command => ({ command })) },
     ...{ diff: null, spent: null, startedAt: null, endedAt: null, parked: null, why: null, commit: null },
-    ...{ accepted: null, flags: [] },
+    ...{ accepted: null, flags: [], harness: task.harness ?? null, handed: [] },
   }
 }
 
@@ -131,6 +133,8 @@ function begunTask(task: TaskState, inList: boolean, live: Shown['live']): Shown
   return {
     ...{ id, title, groups, dependsOn, status, inList, iterations, sessionId, worktreeId, startedAt },
     stage: isAtWork ? stageOf(task) : null,
+    harness: task.harness ?? task.task.harness ?? null,
+    handed: (task.handed ?? []).map(({ from, to, at, why }) => ({ from, to, at, why })),
     // While an agent works, the results of the iteration before say nothing.
     checks: checks.map(command => ({
       command,

@@ -226,19 +226,23 @@ export interface KilledServer {
  * Kills servers at random moments of loops with these tasks until there were so many kills, and lets each loop end.
  * A report for each loop.
  */
-export async function killAtRandom(
+export async function* killAtRandom(
   world: KillWorld,
   tasks: KillTasks,
   { kills, random, parallel = 1 }: { kills: number; random: () => number; parallel?: number },
-): Promise<LoopReport[]> {
-  const reports: LoopReport[] = []
+): AsyncGenerator<LoopReport> {
   let left = kills
   while (left > 0) {
     const { server: first, loopId, before } = await world.start(tasks, { parallel })
     let server = first
     let made = 0
+    // A server that gets to no end of a task in many lives has to live longer on this machine.
+    let life = { ms: MAX_LIFE_MS, ended: 0, kills: 0 }
     for (;;) {
-      const { end } = world.book.get(loopId)
+      const { end, tasks: begun } = world.book.get(loopId)
+      const ended = [...begun.values()].filter(({ status }) => status !== 'working').length
+      if (ended > life.ended) life = { ...life, ended, kills: 0 }
+      if (life.kills >= LIVES_WITHOUT_END) life = { ms: life.ms * 2, ended, kills: 0 }
       if (end?.reason === 'done' || end?.reason === 'blocked') break
       // It was ended three times at once: a person would go on with it.
       if (end !== undefined) await server.post(`/${loopId}/resume`, {})
@@ -246,22 +250,23 @@ export async function killAtRandom(
         await pause(50)
         continue
       }
-      await pause(random() * MAX_LIFE_MS)
+      await pause(random() * life.ms)
       await server.kill()
       left -= 1
       made += 1
+      life.kills += 1
       server = await world.server()
     }
     await server.kill()
     const report = world.problems(loopId, before)
     const processes = world.processes()
     if (processes.length > 0) report.problems.push(`processes are left: ${processes.join()}`)
-    reports.push({ ...report, kills: made })
+    yield { ...report, kills: made }
   }
-  return reports
 }
 
 const MAX_LIFE_MS = 1_500
+const LIVES_WITHOUT_END = 10
 
 /** Does what the words of a task say, however many times it is asked. */
 function agentScript(): Script {

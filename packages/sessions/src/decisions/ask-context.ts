@@ -15,6 +15,11 @@ export interface AskContext {
   workFolder?: string | undefined
   persona: string | null
   harness: HarnessId
+  /**
+   * Calls that the caller of the turn allows, for an agent that cannot be told them. A rule that asks or denies wins,
+   * and what leads out of the folder or decides what agents may do is asked about.
+   */
+  allows?: readonly PolicyRule[]
   /** No rule and nothing that is remembered allows it. */
   personOnly?: boolean
   /** Milliseconds after which an unanswered request of this turn is denied. Undefined: the broker's default. */

@@ -115,6 +115,11 @@ export class SessionHost {
     return this.#projects.roots()
   }
 
+  /** The agents that sessions can have, the default first. */
+  harnessIds(): HarnessId[] {
+    return this.#context.harnesses.getAll().map(({ id }) => id)
+  }
+
   async createSession(projectRoot: string, options: NewSession = {}): Promise<StoredSession> {
     const { persona = null, mode = 'direct', harness, title, ...chosen } = options
     const { model, thinking, maxTurns, budgetUsd, budgetTokens, budgetMinutes } = chosen

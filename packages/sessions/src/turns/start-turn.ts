@@ -31,7 +31,7 @@ import type { SessionRecorder } from './record/session-recorder.ts'
 import { TurnRecordFile, TurnRecordKeeper } from './record/turn-record.ts'
 import { WorktreeSetUp } from './set-up-worktree.ts'
 import type { StopSignal } from './stop-signal.ts'
-import { chooseHarness, choosePersona, planTurn, type TurnPlan } from './turn-options.ts'
+import { allowsOf, chooseHarness, choosePersona, planTurn, type TurnPlan } from './turn-options.ts'
 import { TurnRun } from './turn-run.ts'
 import { makeWriter, type TurnWriter } from './turn-writer.ts'
 
@@ -233,7 +233,10 @@ export async function prepareTurn(
   const { id: sessionId, projectRoot } = session
   const context = { sessionId, ...folders, persona: session.persona, harness: harness.id }
   const { decisionTimeoutMs: timeoutMs } = request
-  const asking: AskContext = timeoutMs === undefined ? context : { ...context, timeoutMs }
+  const asking: AskContext = {
+    ...{ ...context, ...allowsOf(request, harness) },
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  }
   const decide = project.decider(asking)
   const guard = (mode: PermissionMode) => project.guard(context, mode)
   const history: TurnHistory =

@@ -8,7 +8,13 @@ import {
   type PermissionMode,
   type SessionHarness,
 } from '@chirality/core'
-import { type PersonaConfig, type PersonaManager, personaTurnOpts } from '@chirality/personas'
+import {
+  type PersonaConfig,
+  type PersonaManager,
+  type PolicyRule,
+  parsePolicyRule,
+  personaTurnOpts,
+} from '@chirality/personas'
 import type { HarnessRegistry } from '@chirality/runner'
 import { type PolicyGuard, policyError } from '../decisions/ask-context.ts'
 import type { TurnRequest } from '../queue/turn-request.ts'
@@ -146,12 +152,26 @@ function withinCapabilities(
   const warnings: string[] = []
   if (opts.images?.length && !capabilities.supportsImages)
     throw startError('unsupported', `${harnessId} takes no images. Send the message without them.`)
+  const isAsked = opts.decide !== undefined && ASKING_MODES.has(opts.permissionMode)
   for (const [option, capability, effect] of OPTIONAL) {
     if (capabilities[capability] || isEmpty(opts[option])) continue
     delete opts[option]
+    if (isAsked && (option === 'autoApproveTools' || option === 'autoApproveToolsOverride')) continue
     if (effect !== null) warnings.push(`${harnessId} does not take ${option}: ${effect}`)
   }
   return { opts, warnings }
+}
+
+/** In these an agent asks before its calls, and the host answers by the list of the turn: see `allowsOf`. */
+const ASKING_MODES: ReadonlySet<PermissionMode | undefined> = new Set(['default', 'acceptEdits'])
+
+/** What the caller of a turn lets an agent do that cannot be told tools by name. */
+export function allowsOf(
+  { autoApproveTools, autoApproveToolsOverride: tools = autoApproveTools }: TurnRequest,
+  harness: SessionHarness,
+): { allows?: PolicyRule[] } {
+  if (harness.capabilities().supportsNamedTools || tools === undefined) return {}
+  return { allows: tools.flatMap(tool => parsePolicyRule(`allow ${tool}`, 1).rule ?? []) }
 }
 
 /** The host enforces budgets itself, so an agent that lacks them is no loss. */

@@ -52,6 +52,39 @@ function write(path: string, ...lines: string[]): void {
 const ownFile = () => book.places(root).project
 const projectFile = () => join(root, '.chirality/policy')
 
+test('what the caller of a turn allows holds in its folder, and gives way to rules and to protected files', async () => {
+  const allows = ['Bash', 'Edit'].map((tool, at) => ({
+    effect: 'allow',
+    tool,
+    line: at,
+    text: `allow ${tool}`,
+  }))
+  const asks = (toolName: string, input: Record<string, unknown>, changes = {}) =>
+    book.judge({ ...context(), allows } as never, request({ toolName, input, ...changes }))
+  const allowed = (tool: string) => ({ effect: 'allow', rule: `turn: allow ${tool}` })
+  expect(await asks('command', { command: 'npm test' })).toEqual(allowed('Bash'))
+  expect(await asks('Edit', { file_path: join(root, 'a.ts') })).toEqual(allowed('Edit'))
+  for (const outside of [join(folder, 'a.ts'), '../a.ts', '/etc/hosts'])
+    expect(await asks('Edit', { file_path: outside })).toEqual({ effect: 'ask' })
+  expect(await asks('Edit', { file_path: projectFile() })).toEqual({ effect: 'ask' })
+  expect(await asks('command', { command: 'echo allow Bash > .chirality/policy' })).toEqual({ effect: 'ask' })
+  expect(await asks('command', { command: 'npm test', cwd: '/' })).toEqual({ effect: 'ask' })
+  expect(await asks('WebFetch', { url: 'https://a.example' })).toEqual({ effect: 'ask' })
+  expect(await asks('command', { command: 'npm test' }, { kind: 'plan' })).toEqual({ effect: 'ask' })
+  write(ownFile(), 'ask Bash(npm *)', 'deny Bash(rm *)')
+  expect(await asks('command', { command: 'npm test' })).toMatchObject({
+    effect: 'ask',
+    rule: expect.any(String),
+  })
+  expect(await asks('command', { command: 'rm -r a' })).toMatchObject({ effect: 'deny' })
+  expect(await asks('command', { command: 'ls' })).toEqual(allowed('Bash'))
+  write(ownFile(), 'alow Bash')
+  expect(await asks('command', { command: 'ls' })).toMatchObject({
+    effect: 'ask',
+    problem: expect.any(String),
+  })
+})
+
 describe('files', () => {
   test('without a policy file the user is asked', async () => {
     expect(await judge()).toEqual({ effect: 'ask' })

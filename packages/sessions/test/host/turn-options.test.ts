@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { UIEvent } from '@chirality/core'
 import { expect, test } from 'vitest'
 import type { NewSession } from '../../src/host/host-options.ts'
+import { permissionRequest } from '../decisions/permission-request.ts'
 import { eventsOf, untilEvent, useHostWorld } from '../support/host-world.ts'
 import {
   answers,
@@ -96,7 +97,9 @@ test('an option that a harness lacks is left out, with a notice in the log', asy
   }
   const { harness, session } = await open({ persona: 'SCOPED' }, { capabilities })
   const mcpServers = { a: { type: 'http' as const, url: 'http://127.0.0.1:9' } }
-  await session.start('Go', { mcpServers, maxTurns: 3, autoApproveTools: ['Read'], maxBudgetUsd: 5 })
+  await session.start('Go', {
+    ...{ mcpServers, maxTurns: 3, autoApproveTools: ['Read'], maxBudgetUsd: 5, permissionMode: 'dontAsk' },
+  })
   await session.settled()
   const { opts } = harness.turns[0] ?? {}
   for (const option of [
@@ -119,6 +122,23 @@ test('an option that a harness lacks is left out, with a notice in the log', asy
   ])
     expect(said).toContain(word)
   expect(said).not.toContain('maxBudgetUsd')
+})
+
+test('tools that an agent cannot be told by name are allowed when it asks, and the notice is left out', async () => {
+  const { harness, session } = await open({}, { capabilities: { supportsNamedTools: false } })
+  await session.start('Go', { autoApproveTools: ['Bash', 'Edit'], permissionMode: 'acceptEdits' })
+  const { opts } = harness.turns[0] ?? {}
+  expect(opts).not.toHaveProperty('autoApproveTools')
+  const asked = permissionRequest({
+    sessionId: session.id,
+    toolName: 'command',
+    input: { command: 'touch a' },
+  })
+  expect(await opts?.decide?.(asked, new AbortController().signal)).toMatchObject({
+    ...{ behavior: 'allow', by: 'policy', rule: 'turn: allow Bash' },
+  })
+  await session.settled()
+  expect(notices(eventsOf(session)).join('\n')).not.toContain('autoApproveTools')
 })
 
 test('the user’s own tool servers reach a turn beside those of the agent, and a request that names servers has only those', async () => {

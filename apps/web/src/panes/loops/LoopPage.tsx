@@ -80,7 +80,10 @@ function Loop({ loop }: { loop: ShownLoop }) {
           </Button>
         )}
       </header>
-      <p className="loops__state" role="status">{`${countsText(loop)}. ${sentence(stateWords(loop))}`}</p>
+      <p className="loops__state" role="status">
+        {`${countsText(loop)}. `}
+        {loop.waitsUntil === null ? sentence(stateWords(loop)) : <Countdown loop={loop} />}
+      </p>
       {loop.listProblem === null ? null : <p className="loops__problem">{loop.listProblem}</p>}
       <Used loop={loop} />
       {loop.end === null || runs !== 'no' ? null : <MorningCard loop={loop} />}
@@ -95,6 +98,11 @@ function Loop({ loop }: { loop: ShownLoop }) {
       {isLimiting ? <LimitsDialog loop={loop} onClose={() => setLimiting(false)} /> : null}
     </>
   )
+}
+
+/** Told once by screen readers: what counts down is not announced each second. */
+function Countdown({ loop }: { loop: ShownLoop }) {
+  return <span aria-live="off">{sentence(stateWords(loop, useNow()))}</span>
 }
 
 /** What to look at first, without a model, and the way to take it over. */
@@ -154,10 +162,11 @@ const STAGES: Record<NonNullable<LoopTask['stage']>, string> = {
 
 function TaskRow({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
   const [isOpen, setOpen] = useState(false)
-  const { status, stage, diff, spent, iterations, title, accepted, inList } = task
+  const { status, stage, diff, spent, iterations, title, accepted, inList, handed } = task
   const hasBegun = task.sessionId !== null
   const word = accepted ? `in ${accepted.into}` : stage ? STAGES[stage] : WORDS[status]
   const facts = [
+    ...handed.slice(-1).map(({ to }) => `handed to ${to}`),
     ...(diff && diff.files > 0 ? [`+${diff.insertions} −${diff.deletions}`] : []),
     ...(iterations > 0 ? [plural(iterations, 'turn')] : []),
     ...(spent?.usd ? [formatCost(spent.usd, spent.isEstimate)] : []),
@@ -275,6 +284,9 @@ function TaskDetails({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
           </li>
         ))}
       </ul>
+      {task.handed.map(({ from, to, at, why }) => (
+        <p key={at}>{`Handed from ${from} to ${to}. ${why}`}</p>
+      ))}
       {data.failure === null ? null : <p className="loops__problem">{data.failure.split('\n')[0]}</p>}
       {data.prompt === null ? null : (
         <details>

@@ -20,8 +20,10 @@ export function countsText({ counts }: Pick<LoopSummary, 'counts'>): string {
   ].join(' · ')
 }
 
-export function stateWords({ runs, end, waitsUntil }: LoopSummary): string {
-  if (waitsUntil !== null) return `waits until ${new Date(waitsUntil).toLocaleTimeString()}`
+export function stateWords({ runs, end, waitsUntil }: LoopSummary, now = Date.now()): string {
+  const left = waitsUntil === null ? 0 : Date.parse(waitsUntil) - now
+  if (waitsUntil !== null && left > 0)
+    return `waits for a limit of the plan, ${formatDuration(left)} left, until ${new Date(waitsUntil).toLocaleTimeString()}`
   if (runs === 'here') return 'runs'
   if (runs === 'elsewhere') return 'runs in a terminal'
   return end?.why ?? 'was cut off'

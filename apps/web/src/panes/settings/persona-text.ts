@@ -35,7 +35,7 @@ export function linePlace(text: string, line: number): [start: number, end: numb
 /** What a persona sets, each in words. */
 export function personaWords(persona: Persona): { what: string; words: string }[] {
   const { allowedTools, disallowedTools = [], autoApproveTools = [], permissionMode, policy = [] } = persona
-  const { harness, model, maxTurns, budgetUsd, budgetTokens, budgetMinutes } = persona
+  const { harness, nextHarnesses = [], model, maxTurns, budgetUsd, budgetTokens, budgetMinutes } = persona
   const limits = [
     maxTurns === undefined ? [] : `${maxTurns} steps a turn`,
     budgetUsd === undefined ? [] : `$${budgetUsd} a session`,
@@ -49,6 +49,7 @@ export function personaWords(persona: Persona): { what: string; words: string }[
     { what: 'Permissions', words: permissionMode === undefined ? '' : permissionLabel(permissionMode) },
     { what: 'Rules', words: policy.map(({ text }) => text).join('; ') },
     { what: 'Agent', words: [harness, model].filter(Boolean).join(' · ') },
+    { what: 'Then, in a loop that may hand over', words: nextHarnesses.join(', ') },
     { what: 'Limits', words: limits.join(', ') },
   ].filter(({ words }) => words !== '')
 }

@@ -14,6 +14,7 @@ import type { AskContext, PolicyGuard, PolicyJudge, PolicyVerdict } from '../ask
 import { alwaysRule } from './always-rule.ts'
 import { judgeCall } from './judge-call.ts'
 import type { PathPlace } from './match-path.ts'
+import { ruleMatches } from './match-rule.ts'
 import { PolicyFiles, PROJECT_POLICY, userPolicyFile } from './policy-files.ts'
 import { type PolicyProblem, type PolicySource, problemLines, restrictingRules } from './policy-source.ts'
 import { describeCall, type ToolCall } from './tool-call.ts'
@@ -48,7 +49,9 @@ export class PolicyBook implements PolicyJudge {
     // An "always" that is still being written already counts.
     await this.#writing
     const sources = await this.sources(context.projectRoot, context.persona)
-    return judgeCall(sources, request, describeCall(request, context))
+    const call = describeCall(request, context)
+    const verdict = judgeCall(sources, request, call)
+    return allowedForTurn(context, verdict, request, call) ?? verdict
   }
 
   /** Applies in every permission mode; if all checks are switched off by name, protected files are free. */
@@ -174,6 +177,22 @@ function guardCall(
   const file = protects ? protectedFile(call) : undefined
   if (file === undefined) return { effect: 'pass' }
   return { effect: 'ask', reason: `${file} decides what agents may do, or runs by itself later.` }
+}
+
+/** The list of the turn, where no written rule says anything. */
+function allowedForTurn(
+  { allows = [] }: AskContext,
+  { effect, rule, problem }: PolicyVerdict,
+  { kind }: PermissionRequestEvent,
+  call: ToolCall,
+): PolicyVerdict | undefined {
+  if (effect !== 'ask' || rule !== undefined || problem !== undefined || kind !== 'tool') return undefined
+  const { argument, place, asksForMore } = call
+  const isOutside =
+    argument.kind === 'paths' && argument.paths.some(({ real }) => !real.startsWith(`${place.root}/`))
+  if (asksForMore || isOutside || protectedFile(call) !== undefined) return undefined
+  const found = allows.find(each => ruleMatches(each, call))
+  return found && { effect: 'allow', rule: `turn: ${found.text}` }
 }
 
 function hasRestrictions(sources: readonly PolicySource[]): boolean {

@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto'
+import type { UIEvent } from '@chirality/core'
+import type { LiveSession } from '@chirality/sessions'
+import type { JournalEntry, PlanLimit } from './journal.ts'
+import type { LoopContext, TaskState } from './loop-state.ts'
+import { eventsAfter } from './turn-facts.ts'
+
+/** Another agent for a task whose own is at a limit of its plan. Undefined unless the user allowed it and there is one. */
+export async function handOver(
+  loop: LoopContext,
+  task: TaskState,
+  { harness: from, until }: PlanLimit,
+): Promise<Extract<JournalEntry, { type: 'task:handed' }> | undefined> {
+  const { host, state } = loop
+  if (state.settings.hand_over !== true) return undefined
+  const known = host.harnessIds()
+  const had = new Set([from, ...(task.handed ?? []).map(one => one.from)])
+  const names = task.task.nextHarnesses ?? state.settings.next_harnesses ?? (await personasOwn(loop, task))
+  const to = names.find(
+    name => known.includes(name) && !had.has(name) && limitedUntil(state, name) === undefined,
+  )
+  if (to === undefined) return undefined
+  const why = `The limit of ${from} is reached${until === undefined ? '' : `, until ${until}`}.`
+  return { type: 'task:handed', task: task.task.id, from, to, sessionId: randomUUID(), why }
+}
+
+async function personasOwn({ host, state }: LoopContext, { task }: TaskState): Promise<readonly string[]> {
+  if (task.persona === undefined) return []
+  const chosen = await host.consent.load(state.projectRoot, task.persona)
+  return chosen?.persona.nextHarnesses ?? []
+}
+
+/** Who works on a task, also before its first turn. */
+export async function harnessOf(
+  { host, state }: LoopContext,
+  { task, harness }: TaskState,
+  live: LiveSession,
+): Promise<string> {
+  const named = live.status.harness ?? harness ?? task.harness
+  if (named !== null && named !== undefined) return named
+  const chosen = task.persona === undefined ? null : await host.consent.load(state.projectRoot, task.persona)
+  return chosen?.persona.harness ?? host.harnessIds()[0] ?? 'none'
+}
+
+/** Until when an agent is at a limit that a turn of this run met. */
+export function limitedUntil({ limited }: LoopContext['state'], harness: string): string | undefined {
+  const until = limited.get(harness)
+  return until !== undefined && Date.parse(until) > Date.now() ? until : undefined
+}
+
+/** The limit that ended a turn, with the time that the agent stated last: it says it only when it has changed. */
+export function planLimit(harness: string, live: LiveSession, fromSeq: number): PlanLimit {
+  const until = resetTime(eventsAfter(live, fromSeq)) ?? resetTime(eventsAfter(live, 0))
+  return until === undefined ? { harness } : { harness, until }
+}
+
+function resetTime(events: readonly UIEvent[]): string | undefined {
+  const told = events.findLast(event => event.type === 'limits')
+  const windows = told?.type === 'limits' ? told.windows : []
+  const times = windows.flatMap(({ usedPercent = 0, resetsAt }) =>
+    usedPercent >= 100 && resetsAt ? [resetsAt] : [],
+  )
+  return times.sort().at(-1)
+}
