@@ -143,10 +143,10 @@ function page(results) {
   ]
   const marks = { supported: '✓', differs: '~', missing: '✗', 'not-offered': '–' }
   const cell = (findings, id) => marks[findings.find(({ behaviour }) => behaviour === id)?.outcome] ?? ''
-  const rows = results.map(({ entry, refused, findings }) =>
+  const rows = results.map(({ entry, refused, findings, durationMs }) =>
     refused === undefined
-      ? `| ${entry} | ${behaviours.map(id => cell(findings, id)).join(' | ')} |`
-      : `| ${entry} | refused${' |'.repeat(behaviours.length)}`,
+      ? `| ${entry} | ${behaviours.map(id => cell(findings, id)).join(' | ')} | ${Math.round(durationMs / 1000)} s |`
+      : `| ${entry} | refused${' |'.repeat(behaviours.length + 1)}`,
   )
   const notes = results.flatMap(({ entry, refused, findings }) => {
     if (refused !== undefined) return [`- **${entry}** is refused: ${safe(refused)}`]
@@ -165,11 +165,11 @@ ${results.length} releases, ${
       .at(-1) ?? ''
   }, ${process.platform} ${process.arch}, Node ${process.versions.node}.
 
-| agent | ${behaviours.join(' | ')} |
-|---|${'---|'.repeat(behaviours.length)}
+| agent | ${behaviours.join(' | ')} | took |
+|---|${'---|'.repeat(behaviours.length + 1)}
 ${rows.join('\n')}
 
-✓ supported · ~ differs · ✗ missing · – not offered
+✓ supported · ~ differs · ✗ missing · – not offered. The times are those of this run, which may have shared the machine with other work.
 
 ## What differs
 

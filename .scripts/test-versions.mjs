@@ -5,7 +5,8 @@ import path from 'node:path'
 import { root, run, say, setup } from './setup.mjs'
 
 /**
- * The oldest supported release, the last ones before a change of behaviour, and one that keeps an old system prompt.
+ * The oldest supported release, the last ones before a change of behaviour, one that keeps an old system prompt, and one
+ * of the first whose failing hooks can block.
  */
 const VERSIONS = [
   'claude-code@2.1.9',
@@ -13,6 +14,7 @@ const VERSIONS = [
   'claude-code@2.1.150',
   'claude-code@2.1.268',
   'claude-code@2.1.310',
+  'claude-code@2.1.319',
   'claude-agent-sdk@0.3.150',
   'codex@0.122.0',
   'codex@0.128.0',

@@ -1,4 +1,5 @@
 import { benchRow, reportBench } from '../../core/bench/report.ts'
+import { acpRows } from './acp.ts'
 import { claudeRows } from './claude-code.ts'
 import { codexRow } from './codex.ts'
 import { messagesApiRows } from './messages-api.ts'
@@ -22,4 +23,5 @@ reportBench('@chirality/runner', [
   await codexRow(),
   ...(await claudeRows()),
   ...(await messagesApiRows()),
+  ...(await acpRows()),
 ])

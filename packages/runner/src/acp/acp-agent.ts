@@ -9,6 +9,7 @@ import type { StopOptions, StopReport } from '../process/stop/stop.ts'
 import { HarnessLog } from '../turn/harness-log.ts'
 import type { KeptAgent } from '../turn/kept-agents.ts'
 import type { AgentName, TurnConfig } from '../turn/turn-program.ts'
+import { type AcpSettings, readSettings } from './agent-settings.ts'
 import { withoutSecrets } from './sent-message.ts'
 
 export interface AcpAgentOptions {
@@ -41,6 +42,7 @@ export interface AcpHello {
   canResume: boolean
   canFork: boolean
   canClose: boolean
+  canList: boolean
   /** Takes messages for a turn that runs. */
   canSteer: boolean
   takesImages: boolean
@@ -65,6 +67,8 @@ export class AcpAgent implements KeptAgent {
   slashCommands: { name: string; description: string }[] = []
   /** The instructions that the conversation was given last. */
   instructions: string | undefined
+  /** How many messages of the conversation the last load has repeated. */
+  repeated = 0
   /** Calls that a person allowed for the rest of the session. */
   readonly allowed = new Set<string>()
   readonly #rpc: JsonRpcConnection
@@ -202,6 +206,7 @@ export class AcpAgent implements KeptAgent {
   /** The turn is over, or the messages are those of an earlier turn that a load repeats. */
   leave({ discard = false } = {}): void {
     this.#listener = discard ? message => this.#discard(message) : null
+    if (discard) this.repeated = 0
     this.#waitingBytes = 0
     this.#taken.notify()
   }
@@ -261,6 +266,8 @@ export class AcpAgent implements KeptAgent {
 
   #discard(message: AcpMessage): void {
     if (message.request) this.respondError(message.request.id, NO_TURN)
+    const { update } = asObject(asObject(message.raw).params)
+    if (String(asObject(update).sessionUpdate).endsWith('_message_chunk')) this.repeated += 1
     this.taken(message)
   }
 
@@ -290,67 +297,6 @@ export class AcpAgent implements KeptAgent {
   }
 }
 
-/** The modes and options of a conversation. */
-export interface AcpSettings {
-  mode?: string
-  modes: string[]
-  options: AcpOption[]
-}
-
-export interface AcpOption {
-  /** Null for the model of an agent that has a method of its own for it. */
-  id: string | null
-  category: string
-  value: string
-  values: { value: string; name: string }[]
-}
-
-/** Takes over what an answer or an update says of modes and options. */
-export function readSettings(settings: AcpSettings, said: Record<string, unknown>): void {
-  const { currentModeId, availableModes } = asObject(said.modes)
-  if (Array.isArray(availableModes))
-    settings.modes = availableModes.flatMap(mode => {
-      const { id } = asObject(mode)
-      return typeof id === 'string' ? [id] : []
-    })
-  if (typeof currentModeId === 'string') settings.mode = currentModeId
-  // The model with a method of its own is not among the options, and stays when these are told again.
-  const own = modelOption(said.models) ?? settings.options.find(({ id }) => id === null)
-  if (Array.isArray(said.configOptions)) settings.options = said.configOptions.flatMap(readOption)
-  settings.options = settings.options.filter(({ id }) => id !== null)
-  if (own && !settings.options.some(({ category }) => category === 'model')) settings.options.push(own)
-  const mode = settings.options.find(({ category }) => category === 'mode')
-  if (mode && settings.modes.length === 0) settings.modes = mode.values.map(({ value }) => value)
-  if (mode) settings.mode = mode.value
-}
-
-function readOption(value: unknown): AcpOption[] {
-  const { id, category, type, currentValue, options } = asObject(value)
-  if (typeof id !== 'string' || type !== 'select' || !Array.isArray(options)) return []
-  const flat: unknown[] = options.flatMap(option => {
-    const group = asObject(option).options
-    return Array.isArray(group) ? group : [option]
-  })
-  const values = flat.flatMap(option => {
-    const { value: own, name } = asObject(option)
-    return typeof own === 'string' ? [{ value: own, name: typeof name === 'string' ? name : own }] : []
-  })
-  return [{ id, category: String(category ?? id), value: String(currentValue ?? ''), values }]
-}
-
-/** The list of models that agents gave before there were options. */
-function modelOption(value: unknown): AcpOption | undefined {
-  const { currentModelId, availableModels } = asObject(value)
-  if (!Array.isArray(availableModels)) return undefined
-  const values = availableModels.flatMap(model => {
-    const { modelId, name } = asObject(model)
-    return typeof modelId === 'string'
-      ? [{ value: modelId, name: typeof name === 'string' ? name : modelId }]
-      : []
-  })
-  return { id: null, category: 'model', value: String(currentModelId ?? ''), values }
-}
-
 function readHello(hello: Record<string, unknown>): AcpHello {
   const capabilities = asObject(hello.agentCapabilities)
   const session = asObject(capabilities.sessionCapabilities)
@@ -363,6 +309,7 @@ function readHello(hello: Record<string, unknown>): AcpHello {
     canResume: has(session.resume),
     canFork: has(session.fork),
     canClose: has(session.close),
+    canList: has(session.list),
     canSteer: asObject(asObject(hello._meta).steering).supported === true,
     takesImages: asObject(capabilities.promptCapabilities).image === true,
     takesHttpServers: asObject(capabilities.mcpCapabilities).http === true,

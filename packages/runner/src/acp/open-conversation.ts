@@ -6,8 +6,10 @@ import {
   type McpServerConfig,
   type PermissionMode,
 } from '@chirality/core'
+import { asObject } from '../common/json.ts'
 import { RpcError } from '../process/json-rpc.ts'
-import { type AcpAgent, type AcpOption, readSettings } from './acp-agent.ts'
+import type { AcpAgent } from './acp-agent.ts'
+import { type AcpOption, readSettings } from './agent-settings.ts'
 
 export interface OpenConversation {
   id: string
@@ -51,6 +53,9 @@ export async function openConversation(
     for (const method of ways)
       try {
         const { sessionId } = await open(method, { sessionId: resumeSessionId })
+        // An agent may load a conversation that it does not have, as an empty one.
+        const isEmpty = method === 'session/load' && agent.repeated === 0
+        if (isEmpty && !(await isListed(agent, { id: resumeSessionId, cwd }, signal))) continue
         return hold(agent, forkSession ? sessionId : resumeSessionId)
       } catch (error) {
         if (!(error instanceof RpcError) || error.code === null) throw explained(agent, error)
@@ -64,6 +69,30 @@ export async function openConversation(
     throw explained(agent, error)
   }
 }
+
+/** Whether the agent names the conversation among its own. True where it cannot tell. */
+async function isListed(
+  agent: AcpAgent,
+  { id, cwd }: { id: string; cwd: string },
+  signal: AbortSignal,
+): Promise<boolean> {
+  let params: object | undefined = agent.hello.canList ? { cwd } : undefined
+  for (let page = 0; params && page < MAX_PAGES; page += 1) {
+    const { sessions, nextCursor }: Record<string, unknown> = await agent
+      .request('session/list', params, signal)
+      .catch((error: unknown) => {
+        if (error instanceof RpcError && error.code !== null) return {}
+        throw error
+      })
+    if (!Array.isArray(sessions)) return true
+    if (sessions.some(session => asObject(session).sessionId === id)) return true
+    if (typeof nextCursor !== 'string') return false
+    params = { cwd, cursor: nextCursor }
+  }
+  return true
+}
+
+const MAX_PAGES = 20
 
 /** The conversation that the agent held before is not needed any more. */
 function hold(agent: AcpAgent, id: unknown): OpenConversation {

@@ -46,8 +46,9 @@ export async function ruleOf(
     const message = `This was not allowed beforehand, and nobody is asked in the ${mode}.`
     return { decision: { behavior: 'deny', message }, by: 'policy', rule: mode }
   }
-  // Which of several answers is meant only a person can say.
-  if (kind !== 'tool') return undefined
+  // Which of several answers is meant only a person can say. Longer ones beside a single "once" are no such choice.
+  const once = asObjects(request.suggestions).filter(option => option.kind === 'allow_once')
+  if (kind !== 'tool' && once.length !== 1) return undefined
   if (query.permissionMode === 'bypassPermissions') return allow(mode)
   return query.permissionMode === 'acceptEdits' && editsInside(request, query.cwd) ? allow(mode) : undefined
 }

@@ -93,6 +93,12 @@ test.each([
   },
 )
 
+test('several ways to allow for longer beside one for now are decided by the mode', async () => {
+  const events = await turn('asks-longer', { permissionMode: 'bypassPermissions' })
+  expect(ofType(events, 'permission:resolved')).toMatchObject([{ outcome: 'allowed' }])
+  expect(ofType(events, 'chat:complete')[0]?.text).toContain('p_once')
+})
+
 test.each<[string, Record<string, string>, string]>([
   [
     'its answers become values of their types',
@@ -344,6 +350,20 @@ test('a conversation that is gone is told, and a new one begins', async () => {
   expect(ofType(events, 'turn:end')).toMatchObject([{ reason: 'completed' }])
   expect(session.claudeSessionId).toBe('one')
 })
+
+test.each([
+  ['lists', 'old'],
+  ['lists-nothing', 'one'],
+])(
+  'a load that repeats nothing is believed if the agent names the conversation: %s goes on with %s',
+  async (behaviour, conversation) => {
+    const session = arena.session({ claudeSessionId: 'old' })
+    const events = await collect(create(behaviour), 'Hi', {}, session)
+    expect(session.claudeSessionId).toBe(conversation)
+    expect(ofType(events, 'session:error')).toHaveLength(conversation === 'old' ? 0 : 1)
+    expect(ofType(events, 'turn:end')).toMatchObject([{ reason: 'completed' }])
+  },
+)
 
 function create(
   behaviour: string,

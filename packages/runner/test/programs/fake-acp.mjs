@@ -43,6 +43,7 @@ function hear(message) {
           agentCapabilities: {
             loadSession: true,
             ...(behaviour === 'loads' ? { sessionCapabilities: { resume: {} } } : {}),
+            ...(behaviour.startsWith('lists') ? { sessionCapabilities: { list: {} } } : {}),
           },
           ...(behaviour.startsWith('steers') ? { _meta: { steering: { supported: true } } } : {}),
         },
@@ -69,8 +70,12 @@ function hear(message) {
         send({ id: promptId, result: { stopReason: 'end_turn' } })
       }, 100)
       return
+    case 'session/list':
+      if (!params.cursor)
+        return send({ id, result: { sessions: [{ sessionId: 'zero', cwd: '/' }], nextCursor: 'x' } })
+      return send({ id, result: { sessions: behaviour === 'lists' ? [{ sessionId: 'old', cwd: '/' }] : [] } })
     case 'session/load':
-      if (behaviour === 'loads') return send({ id, result: {} })
+      if (behaviour === 'loads' || behaviour.startsWith('lists')) return send({ id, result: {} })
       if (behaviour === 'replays') return replay(id)
       return send({ id, error: { code: -32002, message: 'no such session' } })
     case 'session/cancel':
@@ -92,6 +97,7 @@ function prompt(id) {
   switch (behaviour) {
     case 'asks':
     case 'asks-many':
+    case 'asks-longer':
     case 'dies-asking':
       update({
         sessionUpdate: 'tool_call',
@@ -108,6 +114,9 @@ function prompt(id) {
           toolCall: { toolCallId: 'c1' },
           options: [
             { optionId: 'p_always', kind: 'allow_always', name: 'Always, everywhere' },
+            ...(behaviour === 'asks-longer'
+              ? [{ optionId: 'p_here', kind: 'allow_always', name: 'Always, here' }]
+              : []),
             { optionId: 'p_once', kind: 'allow_once', name: 'Just now' },
             ...(behaviour === 'asks-many'
               ? [{ optionId: 'p_sudo', kind: 'allow_once', name: 'As root' }]

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type AcpSettings, readSettings } from './acp-agent.ts'
+import { type AcpSettings, readSettings } from './agent-settings.ts'
 
 const models = (currentModelId: string) => ({
   currentModelId,
