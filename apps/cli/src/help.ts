@@ -37,6 +37,8 @@ export const HELP = `Usage: chirality <command> [options]
   fleet revoke MACHINE     Take the rights of a machine away
   fleet move SESSION       Move a session to another machine; --to MACHINE
   fleet drain MACHINE      Move all its sessions that are not at work; --to MACHINE
+  fleet takeover SESSION   Go on elsewhere with a session whose machine is gone; --to MACHINE, --wait: do not ask its agent
+  fleet keep SESSION       Give up a move whose target does not come back
       --json                 All of them
   link                     A new link into a server that runs: signs one browser in, once, within 10 minutes
       --port N               Only into the server on this port

@@ -19,8 +19,9 @@ import { fleetError } from './fleet-error.ts'
 import { HubStreams } from './hub-streams.ts'
 import { type Beat, beatOf, type Keys, type LocalMachine, type Machine, Machines } from './machines.ts'
 import { isSession, Mirror } from './mirror/mirror.ts'
-import { MoveDesk } from './move/move-desk.ts'
-import { type Moved, Moves } from './move/moves.ts'
+import { Carrier } from './move/carrier.ts'
+import type { Kept, Moved } from './move/moves.ts'
+import type { TakenOver } from './move/takeovers.ts'
 import { OwnSessions } from './own-sessions.ts'
 import { choose } from './placement/place.ts'
 import { type RemoteSession, RemoteSessions } from './remote-sessions.ts'
@@ -53,7 +54,7 @@ export class FleetMember {
   readonly #machines: Machines
   readonly #remote: RemoteSessions
   readonly #mirror: Mirror
-  readonly #moves: Moves
+  readonly #carrier: Carrier
   readonly #stop = new AbortController()
   readonly #cleanups: (() => unknown)[] = []
   readonly #own: OwnSessions
@@ -87,10 +88,11 @@ export class FleetMember {
     const fetch = (machine: string, session: string, from: number) =>
       fetchBytes(this.#link, machine, { session, from })
     this.#mirror = new Mirror({ folder, fetch })
-    this.#moves = new Moves({
-      folder: join(fleetFolder(options.home), 'moves'),
-      link: () => this.#link,
-      machines: () => this.#machines.list(),
+    this.#carrier = new Carrier({
+      ...{ home: options.home, machine: member.machine, role: member.role, remote: this.#remote },
+      ...{ link: () => this.#link, machines: () => this.machines() },
+      ...{ log: id => this.log(id), has: id => this.#has(id) },
+      ...{ onFault: options.onFault, onNews: options.onNews },
     })
   }
 
@@ -201,12 +203,12 @@ export class FleetMember {
     return callMachine(this.#link, this.#require(sessionId), call)
   }
 
-  /** Moves a session, of this machine or another, to a machine that has a clone of its repository. */
-  async move(sessionId: string, to: string): Promise<Moved> {
-    if (this.role !== 'hub') throw fleetError('fleet-refused', 'Sessions are moved by a hub: ask there.')
-    const owner = (await this.#has(sessionId)) ? this.machine : this.#require(sessionId)
-    return this.#moves.move(sessionId, owner, to)
-  }
+  readonly move = (sessionId: string, to: string): Promise<Moved> => this.#carrier.move(sessionId, to)
+
+  readonly takeover = (sessionId: string, to: string, goOn?: boolean): Promise<TakenOver> =>
+    this.#carrier.takeover(sessionId, to, { goOn })
+
+  readonly keep = (sessionId: string): Promise<Kept> => this.#carrier.keep(sessionId)
 
   /** Ships what is left if the broker is there. What it does not get now is shipped at the next start. */
   async close(): Promise<void> {
@@ -247,6 +249,7 @@ export class FleetMember {
     this.#cleanups.push(
       link.onConnected(connected => {
         this.#machines.connected(connected)
+        this.#carrier.connected()
         // A broker that lost its disk has no streams any more.
         if (connected && this.role === 'hub') link.prepare().catch(error => this.#options.onFault?.(error))
         this.#options.onNews?.(
@@ -261,16 +264,9 @@ export class FleetMember {
       open: () => local.host.statuses(),
     })
     this.#shipper = shipper
-    const desk = new MoveDesk({
-      folder: join(fleetFolder(this.#options.home), 'parcels'),
-      ...{ host: local.host, machine: this.machine, onLeft: local.left },
-      tell: async session => {
-        this.#own.mark(session)
-        const before = this.#remote.get(session)
-        // Whatever the machine says that had it, it is here now.
-        if (before && (await this.#has(session))) this.#remote.take(before.machine, session, '')
-        await this.#own.tell(link, local)
-      },
+    const desk = this.#carrier.desk(local, async session => {
+      this.#own.mark(session)
+      await this.#own.tell(link, local)
     })
     this.#cleanups.push(
       () => shipper.close(),
@@ -293,10 +289,11 @@ export class FleetMember {
           this.#repositories = await local.repositories()
           // `chirality fleet` changes it, too.
           await this.#readKeys()
+          await this.#carrier.check(local)
           await link.publish(subjects.presence(this.machine), Buffer.from(JSON.stringify(this.#beat(local))))
         }
         await this.#own.tell(link, local)
-        if (this.role === 'hub') this.#moves.finishSoon()
+        if (this.role === 'hub') this.#carrier.goOn()
       } catch (error) {
         if (link.connected && !signal.aborted && link.fault === undefined) this.#options.onFault?.(error)
       }
@@ -329,6 +326,8 @@ export class FleetMember {
           onNews?.(`The machine ${machine} joined. Its key is ${key}.`),
         ),
       )
+    const owners = this.#carrier.follow(link)
+    this.#cleanups.push(() => owners.close())
   }
 
   /** For tests and `fleet status`: resolves when what is in the streams now was taken. */

@@ -26,6 +26,10 @@ export class RemoteSessions {
   readonly #folder: string
   readonly #sessions = new Map<string, RemoteSession>()
   readonly #listeners = new Set<(sessionId: string) => void>()
+  /** Of sessions that were moved or taken over: the only machine whose word counts. */
+  readonly #owners = new Map<string, string>()
+  /** What a machine said of a session that another one had. */
+  readonly #doubted = new Map<string, { machine: string; text: string }>()
 
   constructor(folder: string) {
     this.#folder = folder
@@ -56,12 +60,23 @@ export class RemoteSessions {
       if (this.#sessions.get(sessionId)?.machine === machine) this.#sessions.delete(sessionId)
       rmSync(file, { force: true })
     } else {
+      const before = this.#sessions.get(sessionId)?.machine
       if (!this.#add(machine, sessionId, text)) return
+      if (before !== undefined && before !== machine)
+        rmSync(join(this.#folder, before, STATES, `${sessionId}.json`), { force: true })
       mkdirSync(folder, { recursive: true, mode: 0o700 })
       writeFileSync(`${file}.new`, text, { mode: 0o600 })
       renameSync(`${file}.new`, file)
     }
     this.tell(sessionId)
+  }
+
+  /** The session was given to a machine. What that one said of it counts from now on. */
+  own(sessionId: string, machine: string): void {
+    this.#owners.set(sessionId, machine)
+    const doubted = this.#doubted.get(sessionId)
+    if (doubted?.machine === machine && this.#sessions.get(sessionId)?.machine !== machine)
+      this.take(machine, sessionId, doubted.text)
   }
 
   /** Something about a session changed that is not in it, such as whether its machine is there. */
@@ -74,13 +89,21 @@ export class RemoteSessions {
     const parsed = parse(text)
     if (parsed === undefined || parsed.session.id !== sessionId) return false
     const known = this.#sessions.get(sessionId)
-    if (known !== undefined && known.machine !== machine) return false
+    const owner = this.#owners.get(sessionId)
+    if (known !== undefined && known.machine !== machine && owner !== machine) {
+      if (this.#doubted.size < MAX_DOUBTED) this.#doubted.set(sessionId, { machine, text })
+      return false
+    }
+    // The machine that had it is back, and does not know yet that it was given to another.
+    if (owner !== undefined && owner !== machine && known === undefined) return false
     this.#sessions.set(sessionId, { machine, ...parsed })
+    this.#doubted.delete(sessionId)
     return true
   }
 }
 
 const STATES = 'states'
+const MAX_DOUBTED = 1_000
 
 function parse(text: string): Pick<RemoteSession, 'session' | 'status'> | undefined {
   try {

@@ -3,6 +3,7 @@ export const STREAMS = {
   events: { name: 'CHI_EV', subjects: ['chi.ev.*.*'] },
   state: { name: 'CHI_STATE', subjects: ['chi.state.*.>'] },
   claims: { name: 'CHI_CLAIM', subjects: ['chi.claim.*'] },
+  owners: { name: 'CHI_OWNER', subjects: ['chi.owner.*'] },
 } as const
 
 export type StreamKind = keyof typeof STREAMS
@@ -14,6 +15,8 @@ export const subjects = {
   session: (machine: string, session: string) => `chi.state.${machine}.session.${session}`,
   /** Who does a piece of work. Only hubs write it; the machine that is to do it reads it. */
   claim: (id: string) => `chi.claim.${id}`,
+  /** The machine that a session was moved to or taken over by. Only hubs write it. */
+  owner: (session: string) => `chi.owner.${session}`,
   calls: (machine: string) => `chi.rpc.${machine}`,
   join: 'chi.join',
 } as const
@@ -54,19 +57,24 @@ export interface Rights {
 
 /** What the broker lets a machine do. A machine writes only what is its own, and reads nothing of another. */
 export function rightsOf(machine: string, role: Role): Rights {
-  const { events, state, claims } = STREAMS
+  const { events, state, claims, owners } = STREAMS
   const publish = [
     ...[`chi.ev.${machine}.*`, `chi.state.${machine}.>`],
     `$JS.API.DIRECT.GET.${events.name}.chi.ev.${machine}.*`,
     `$JS.API.DIRECT.GET.${state.name}.chi.state.${machine}.>`,
     `$JS.API.STREAM.MSG.GET.${claims.name}`,
+    `$JS.API.STREAM.MSG.GET.${owners.name}`,
   ]
   const subscribe = [`chi.rpc.${machine}`, `${inboxOf(machine)}.>`]
   if (role === 'worker') return { publish, subscribe }
   const api = ['STREAM.INFO.*', 'STREAM.CREATE.*', 'STREAM.MSG.GET.*', 'CONSUMER.CREATE.>', 'CONSUMER.INFO.>']
   const more = ['CONSUMER.DELETE.>', 'CONSUMER.MSG.NEXT.>']
   return {
-    publish: [...publish, 'chi.rpc.*', 'chi.claim.*', ...[...api, ...more].map(name => `$JS.API.${name}`)],
+    publish: [
+      ...publish,
+      ...['chi.rpc.*', 'chi.claim.*', 'chi.owner.*'],
+      ...[...api, ...more].map(name => `$JS.API.${name}`),
+    ],
     subscribe,
   }
 }

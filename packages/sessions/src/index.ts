@@ -58,7 +58,7 @@ export {
   searchSessions,
 } from './history/search/search-sessions.ts'
 export type { HitKind } from './history/search/searchable-text.ts'
-export type { PackOptions, Parcel } from './host/carry-session.ts'
+export type { Cut, PackOptions, Parcel } from './host/carry-session.ts'
 export type { NewSession, SessionHostOptions } from './host/host-options.ts'
 export type {
   AgentNote,

@@ -91,6 +91,8 @@ export {
 export type { WorkspaceErrorCode } from './workspace-error.ts'
 export {
   type CarriedWork,
+  commonCommits,
+  keepOrphan,
   type PackWork,
   packWork,
   type ReceivedWork,

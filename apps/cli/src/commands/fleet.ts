@@ -25,7 +25,7 @@ export async function fleet(args: string[], output: Output): Promise<number> {
   return run(rest, values, output)
 }
 
-const ACTIONS = { init, invite, join, status, revoke, move, drain }
+const ACTIONS = { init, invite, join, status, revoke, move, drain, takeover, keep }
 
 const OPTIONS = {
   name: { type: 'string' },
@@ -34,6 +34,7 @@ const OPTIONS = {
   port: { type: 'string' },
   hub: { type: 'boolean' },
   to: { type: 'string' },
+  wait: { type: 'boolean' },
   json: { type: 'boolean' },
 } as const
 
@@ -131,6 +132,46 @@ async function move(rest: string[], values: Values, output: Output): Promise<num
   const moved = await moveTo(session, targetOf(values))
   const text = `The session is on ${moved.to} now, in a worktree of its own. ${moved.from} keeps its log in .chirality/moved, and its files.\n`
   return show(output, values, moved, text)
+}
+
+/** Lets another machine go on with a session whose machine is gone. */
+async function takeover(rest: string[], values: Values, output: Output): Promise<number> {
+  const sessionId = oneArgument(rest, 'the id of the session')
+  const { server } = await hubServer()
+  const goOn = values.wait ? { goOn: false } : {}
+  const taken = await callProcedure<TakenOver>(server, 'fleet.takeover', {
+    ...{ sessionId, to: targetOf(values), ...goOn },
+  })
+  const { from, to, asked, problem } = taken
+  const next = asked
+    ? 'Its agent was asked to go on.'
+    : `Its agent waits for a message.${problem === null ? '' : ` It was not asked to go on: ${problem}`}`
+  const text = `The session is on ${to} now, with the last copy of its files and conversation. ${next}
+If ${from} comes back, it is refused, and what it did since then is kept there.\n`
+  await show(output, values, taken, text)
+  return problem === null ? EXIT.done : EXIT.failed
+}
+
+interface TakenOver {
+  from: string
+  to: string
+  asked: boolean
+  problem: string | null
+}
+
+/** Gives up a move whose target does not come back. */
+async function keep(rest: string[], values: Values, output: Output): Promise<number> {
+  const sessionId = oneArgument(rest, 'the id of the session')
+  const { server } = await hubServer()
+  const kept = await callProcedure<{ machine: string; gaveUp: string | null }>(server, 'fleet.keep', {
+    sessionId,
+  })
+  const { machine, gaveUp } = kept
+  const text =
+    gaveUp === null
+      ? `The move is settled: the session is on ${machine}.\n`
+      : `The session goes on on ${machine}. If ${gaveUp} comes back with it, it is refused, and what it has is kept there.\n`
+  return show(output, values, kept, text)
 }
 
 /** Moves every session of a machine that is not at work. */

@@ -146,7 +146,9 @@ export class Link {
         allow_direct: true,
         deny_delete: kind === 'events',
         ...(kind === 'state' ? { max_msgs_per_subject: 1, discard: DiscardPolicy.Old } : {}),
-        ...(kind === 'claims' ? { max_msgs_per_subject: 64, discard: DiscardPolicy.Old } : {}),
+        ...(kind === 'claims' || kind === 'owners'
+          ? { max_msgs_per_subject: 64, discard: DiscardPolicy.Old }
+          : {}),
         duplicate_window: DEDUPE_NS,
       })
     }
@@ -198,7 +200,7 @@ export class Link {
     const query = { last_by_subj: subject }
     // Claims are read from the leader: a follower may not have heard of the last one.
     const message =
-      kind === 'claims'
+      kind === 'claims' || kind === 'owners'
         ? await this.#manager.streams.getMessage(name, query).catch(noMessage)
         : await this.#manager.direct.getMessage(name, query)
     if (message === null || message === undefined) return undefined

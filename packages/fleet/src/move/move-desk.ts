@@ -1,19 +1,9 @@
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { SessionHost } from '@chirality/sessions'
-import { projectOf, repositoryMark } from '@chirality/workspaces'
+import type { Move, SessionHost } from '@chirality/sessions'
+import { commonCommits, projectOf, repositoryMark } from '@chirality/workspaces'
 import { fleetError } from '../fleet-error.ts'
-import { hashOf, MOVE, readParcel, writeParcel } from './parcel-file.ts'
+import { hashOf, MOVE, readAt, readParcel, sizeOf, writeAt, writeParcel } from './parcel-file.ts'
 
 /** What a hub asks two machines for, one after the other, to move a session. Each step may be asked again. */
 export type MoveStep =
@@ -22,13 +12,35 @@ export type MoveStep =
   | { step: 'pack'; session: string; move: string; from: string; to: string; haves: string[] }
   | { step: 'leave'; session: string; move: string }
   | { step: 'keep'; session: string; move: string }
+  /** The move that it waits for, or null. */
+  | { step: 'leaving'; session: string }
+  /** A copy for the case that the machine is gone one day. `clones` are the commits that other machines have. */
+  | { step: 'copy'; session: string; move: string; clones: string[][] }
+  | { step: 'forget'; move: string }
+  /** Of a machine that was away and whose session another one took over: it gives up what it has of it. */
+  | { step: 'orphan'; session: string; move: Move; taken: Taken }
   /** Of the machine that gets it. */
   | { step: 'place'; session: string; roots: string[]; prefix: string; path: string }
   | { step: 'put'; move: string; from: number; content: string }
   | { step: 'open'; session: string; move: string; sha256: string; project: string }
   | { step: 'cancel'; move: string; session: string }
+  /** The clone of a repository here, or null. */
+  | { step: 'clone'; roots: string[]; prefix: string }
+  | { step: 'say'; session: string; words: string }
   /** Of both: the hubs hear what is true now. */
   | { step: 'tell'; session: string }
+
+/** What was known of a session when another machine took it over. */
+export interface Taken {
+  seq: number
+  usd: number
+  tokens: number
+}
+
+export interface CloneHere {
+  project: string
+  commits: string[]
+}
 
 export interface AboutSession {
   title: string | null
@@ -56,6 +68,8 @@ export class MoveDesk {
 
   constructor(options: MoveDeskOptions) {
     this.#options = options
+    // Copies that no hub fetched before this machine was killed.
+    for (const name of namesIn(options.folder)) if (name.startsWith('copy-')) this.#forget(name)
   }
 
   async answer(request: MoveStep): Promise<unknown> {
@@ -66,14 +80,26 @@ export class MoveDesk {
       case 'pack':
         return this.#pack(request)
       case 'leave':
-        if (await host.leaveSession(request.session, request.move)) this.#options.onLeft(request.session)
+        if (await host.moves.leave(request.session, request.move)) this.#options.onLeft(request.session)
         this.#forget(request.move)
         return this.#options.tell(request.session)
       case 'keep':
         this.#forget(request.move)
-        return host.keepSession(request.session, request.move)
+        return host.moves.keep(request.session, request.move)
+      case 'leaving':
+        return host.moves.leaving(request.session) ?? null
+      case 'copy':
+        return this.#copy(request)
+      case 'forget':
+        return this.#forget(request.move)
+      case 'orphan':
+        return this.#orphan(request)
       case 'place':
         return this.#place(request)
+      case 'clone':
+        return (await this.#clones(request))[0] ?? null
+      case 'say':
+        return host.moves.tell(request.session, request.words)
       case 'put':
         return this.#put(request)
       case 'open':
@@ -88,14 +114,8 @@ export class MoveDesk {
   }
 
   /** A piece of a parcel that was packed here. */
-  bytes(move: string, from: number): Buffer {
-    const fd = openSync(this.#file(move), 'r')
-    try {
-      const piece = Buffer.allocUnsafe(PIECE_BYTES)
-      return piece.subarray(0, readSync(fd, piece, 0, piece.length, from))
-    } finally {
-      closeSync(fd)
-    }
+  bytes(move: string, from: number): Promise<Buffer> {
+    return readAt(this.#file(move), { at: from, bytes: PIECE_BYTES })
   }
 
   async #about(sessionId: string): Promise<AboutSession> {
@@ -112,16 +132,43 @@ export class MoveDesk {
 
   async #pack({ session, move, from, to, haves }: MoveStep & { step: 'pack' }): Promise<unknown> {
     const folder = this.#folder(move)
-    const parcel = await this.#options.host.packSession(session, {
+    const parcel = await this.#options.host.moves.pack(session, {
       move: { id: move, from, to },
       haves,
       folder,
     })
     // A session that was packed before keeps the id of that move.
     const id = parcel.move.id
-    const written = writeParcel(this.#file(id), parcel)
+    const written = await writeParcel(this.#file(id), parcel)
     if (id !== move) this.#forget(move)
     return { move: id, ...written }
+  }
+
+  async #copy({ session, move, clones }: MoveStep & { step: 'copy' }): Promise<unknown> {
+    const { host, machine } = this.#options
+    const folder = this.#folder(move)
+    try {
+      const { projectRoot } = await host.store.resume(session)
+      const haves = await commonCommits(projectRoot, clones)
+      const copied = { move: { id: move, from: machine, to: machine }, haves, folder }
+      // The hubs have its log.
+      const parcel = { ...(await host.moves.copy(session, copied)), log: '' }
+      const written = await writeParcel(this.#file(move), parcel)
+      rmSync(parcel.bundle, { force: true })
+      return { ...written, seq: parcel.cut.seq }
+    } catch (error) {
+      this.#forget(move)
+      throw error
+    }
+  }
+
+  async #orphan({ session, move, taken }: MoveStep & { step: 'orphan' }): Promise<unknown> {
+    const { host, machine, onLeft } = this.#options
+    if (!MOVE.test(move.id) || move.from !== machine) throw fleetError('move-failed', 'That is no move.')
+    const orphan = await host.moves.orphan(session, move, taken)
+    if (orphan !== undefined) onLeft(session)
+    await this.#options.tell(session)
+    return orphan ?? null
   }
 
   async #place({ session, roots, prefix, path }: MoveStep & { step: 'place' }): Promise<unknown> {
@@ -131,12 +178,7 @@ export class MoveDesk {
         'move-failed',
         `${machine} has a session of this id already, perhaps in a copy of the project.`,
       )
-    const found: { project: string; commits: string[] }[] = []
-    for (const project of host.projects()) {
-      const mark = await repositoryMark(project).catch(() => undefined)
-      if (mark?.prefix === prefix && mark.roots.some(root => roots.includes(root)))
-        found.push({ project, commits: mark.commits })
-    }
+    const found = await this.#clones({ roots, prefix })
     const place = found.find(({ project }) => project === path) ?? found[0]
     if (place === undefined)
       throw fleetError(
@@ -146,20 +188,23 @@ export class MoveDesk {
     return place
   }
 
-  #put({ move, from, content }: MoveStep & { step: 'put' }): unknown {
-    this.#folder(move)
+  async #clones({ roots, prefix }: { roots: string[]; prefix: string }): Promise<CloneHere[]> {
+    const found: CloneHere[] = []
+    for (const project of this.#options.host.projects()) {
+      const mark = await repositoryMark(project).catch(() => undefined)
+      if (mark?.prefix === prefix && mark.roots.some(root => roots.includes(root)))
+        found.push({ project, commits: mark.commits })
+    }
+    return found
+  }
+
+  async #put({ move, from, content }: MoveStep & { step: 'put' }): Promise<unknown> {
     const file = this.#file(move)
     const bytes = Buffer.from(content, 'base64')
-    const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0
+    const size = await sizeOf(file)
     if (!Number.isSafeInteger(from) || from < 0 || from > size || from + bytes.length > MAX_PARCEL)
       throw fleetError('move-failed', 'A piece of the session is missing. Move it again.')
-    const fd = openSync(file, existsSync(file) ? 'r+' : 'w', 0o600)
-    try {
-      for (let done = 0; done < bytes.length; )
-        done += writeSync(fd, bytes, done, bytes.length - done, from + done)
-    } finally {
-      closeSync(fd)
-    }
+    await writeAt(file, bytes, from)
     return { size: from + bytes.length }
   }
 
@@ -167,18 +212,18 @@ export class MoveDesk {
     const folder = this.#folder(move)
     if (existsSync(join(folder, CANCELLED)))
       throw fleetError('move-failed', 'This move was given up. Move the session again.')
-    if (hashOf(this.#file(move)) !== sha256)
+    if ((await hashOf(this.#file(move))) !== sha256)
       throw fleetError(
         'move-failed',
         'What arrived of the session is damaged. Nothing was changed: move it again.',
       )
-    const parcel = readParcel(this.#file(move), folder)
+    const parcel = await readParcel(this.#file(move), folder)
     if (parcel.session.id !== session || parcel.move.id !== move)
       throw fleetError(
         'move-failed',
         'Another session came than the one that was asked for. Nothing was changed.',
       )
-    await this.#options.host.receiveSession(project, parcel)
+    await this.#options.host.moves.receive(project, parcel)
     this.#close(move, OPENED)
     return { session }
   }
@@ -192,7 +237,8 @@ export class MoveDesk {
     const worktree = await host.worktrees.find(move)
     if (known !== undefined && worktree !== undefined) {
       // This machine was killed, or its disk was full, when all but the last step was done.
-      await host.receiveSession(projectOf(worktree), readParcel(this.#file(move), this.#folder(move)))
+      const parcel = await readParcel(this.#file(move), this.#folder(move))
+      await host.moves.receive(projectOf(worktree), parcel)
       this.#close(move, OPENED)
       return { isHere: true }
     }
@@ -232,6 +278,14 @@ export class MoveDesk {
 
   #file(move: string): string {
     return join(this.#folder(move), 'parcel')
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
   }
 }
 

@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { Owners } from '../claim/owners.ts'
 import { write } from '../engine/fleet-files.ts'
 import type { Link } from '../engine/link.ts'
 import { fleetError } from '../fleet-error.ts'
 import type { Machine } from '../machines.ts'
-import { askMove, fetchParcel } from '../rpc/calls.ts'
+import { askMove, fetchParcel, isAbsent } from '../rpc/calls.ts'
 import type { AboutSession, MoveStep } from './move-desk.ts'
 
 export interface MovesOptions {
@@ -18,6 +19,16 @@ export interface MovesOptions {
 
 const note = z.object({ move: z.string(), session: z.string(), from: z.string(), to: z.string() })
 type Note = z.infer<typeof note>
+
+const leavingMove = z.object({ id: z.string(), from: z.string(), to: z.string() }).nullable()
+
+export interface Kept {
+  session: string
+  /** Where it is. */
+  machine: string
+  /** The machine that did not come back. */
+  gaveUp: string | null
+}
 
 const cancelled = z.object({ isHere: z.boolean() })
 
@@ -56,6 +67,38 @@ export class Moves {
     }
   }
 
+  /**
+   * Gives up a move whose target does not come back: the session goes on where it was. True if the target was there after
+   * all and has the session.
+   */
+  async keep(session: string, from: string): Promise<Kept> {
+    const link = this.#options.link()
+    if (this.#running.has(session)) throw fleetError('move-failed', 'This session is being moved just now.')
+    this.#running.add(session)
+    try {
+      const leaving = leavingMove.parse(await this.#ask(from, { step: 'leaving', session }))
+      if (leaving === null || leaving.from !== from)
+        throw fleetError('move-failed', 'This session is not being moved: it can be used where it is.')
+      const { id: move, to } = leaving
+      const begun: Note = { move, session, from, to }
+      const machine = this.#options.machines().find(one => one.machine === to)
+      if (machine !== undefined && machine.state !== 'away') {
+        // It answers: it knows whether it has the session.
+        const isThere = await this.#settle(begun)
+        return { session, machine: isThere ? to : from, gaveUp: null }
+      }
+      if (!(await isAbsent(link, to)))
+        throw fleetError('machine-silent', `The machine ${to} did not answer, and may do so soon. Try again.`)
+      // It may have got everything before it was gone: when it returns, it is refused.
+      await ownersOf(link).give(session, from, from)
+      await this.#ask(from, { step: 'keep', session, move })
+      rmSync(this.#file(session), { force: true })
+      return { session, machine: from, gaveUp: to }
+    } finally {
+      this.#running.delete(session)
+    }
+  }
+
   /** Now and then, beside everything else: a machine that does not answer takes its time. */
   finishSoon(): void {
     if (performance.now() < this.#nextTry) return
@@ -80,7 +123,7 @@ export class Moves {
 
   async #move(session: string, from: string, to: string): Promise<Moved> {
     const about = (await this.#ask(from, { step: 'about', session })) as AboutSession
-    this.#requireReady(to, about.harness)
+    requireReady(this.#options.machines(), to, about.harness)
     const { roots, prefix, projectRoot: path } = about
     const place = (await this.#ask(to, { step: 'place', session, roots, prefix, path })) as {
       project: string
@@ -116,16 +159,6 @@ export class Moves {
     return askMove(this.#options.link(), machine, step)
   }
 
-  #requireReady(to: string, harness: string | null): void {
-    const machine = this.#options.machines().find(one => one.machine === to)
-    if (machine === undefined) throw fleetError('move-failed', `No machine of the fleet is called ${to}.`)
-    if (machine.state !== 'here')
-      throw fleetError('machine-away', `The machine ${to} cannot be reached now. Nothing was done.`)
-    const agent = machine.agents.find(({ id }) => id === harness)
-    if (harness !== null && agent?.installed !== true)
-      throw fleetError('move-failed', `The agent ${harness} is not installed on ${to}.`)
-  }
-
   async #carry({ move, from, to }: Note, size: number): Promise<void> {
     for (let at = 0; at < size; ) {
       const piece = Buffer.from(await fetchParcel(this.#options.link(), from, { move, from: at }))
@@ -138,6 +171,8 @@ export class Moves {
 
   async #handOver(begun: Note): Promise<void> {
     const { session, from, to } = begun
+    // From now on the old machine is refused, also one that returns without having heard of it.
+    await ownersOf(this.#options.link()).give(session, from, to)
     await this.#ask(from, { step: 'leave', session, move: begun.move })
     // After the other machine said that it has it no more: hubs show the first that names it.
     await this.#ask(to, { step: 'tell', session })
@@ -180,6 +215,22 @@ export class Moves {
   #file(session: string): string {
     return join(this.#options.folder, `${session}.json`)
   }
+}
+
+export function ownersOf(link: Link | undefined): Owners {
+  if (link?.connected) return new Owners(link)
+  throw fleetError('machine-away', 'This machine is not connected to the fleet now. Nothing was done.')
+}
+
+/** Whether a machine can go on with a session of an agent. */
+export function requireReady(machines: readonly Machine[], to: string, harness: string | null): void {
+  const machine = machines.find(one => one.machine === to)
+  if (machine === undefined) throw fleetError('move-failed', `No machine of the fleet is called ${to}.`)
+  if (machine.state !== 'here')
+    throw fleetError('machine-away', `The machine ${to} cannot be reached now. Nothing was done.`)
+  const agent = machine.agents.find(({ id }) => id === harness)
+  if (harness !== null && agent?.installed !== true)
+    throw fleetError('move-failed', `The agent ${harness} is not installed on ${to}.`)
 }
 
 const AGAIN_MS = 10_000

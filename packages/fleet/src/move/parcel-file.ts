@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { closeSync, fsyncSync, openSync, readSync, statSync, writeFileSync, writeSync } from 'node:fs'
+import { type FileHandle, open, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Parcel } from '@chirality/sessions'
 import { z } from 'zod'
@@ -27,6 +27,7 @@ const header = z.object({
   }),
   queue: z.looseObject({ messages: z.array(z.unknown()) }),
   notes: z.array(z.string()),
+  cut: z.object({ seq: z.number().int().min(0) }).optional(),
   parts: z
     .array(
       z.object({
@@ -38,51 +39,52 @@ const header = z.object({
     .max(1000),
 })
 
-/** Writes a session that is on its way as one file. */
-export function writeParcel(file: string, parcel: Parcel): { size: number; sha256: string } {
-  const { move, session, work, queue, notes, conversation } = parcel
+/** Writes a session that is on its way as one file. What belongs to no other machine, such as a mirrored log, is left out. */
+export async function writeParcel(file: string, parcel: Parcel): Promise<{ size: number; sha256: string }> {
+  const { move, session, work, queue, notes, cut, conversation } = parcel
   const sources: { kind: 'log' | 'bundle'; path: string }[] = [
-    { kind: 'log', path: parcel.log },
+    ...(parcel.log === '' ? [] : [{ kind: 'log' as const, path: parcel.log }]),
     ...(work.hasBundle ? [{ kind: 'bundle' as const, path: parcel.bundle }] : []),
   ]
-  const sizes = sources.map(({ kind, path }) => ({
-    ...{ kind, name: '', path },
-    bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0,
-  }))
+  const sizes = await Promise.all(
+    sources.map(async one => ({ ...one, name: '', bytes: await sizeOf(one.path) })),
+  )
   const texts = conversation.map(({ name, content }) => ({
     kind: 'conversation' as const,
     name,
     bytes: content.length,
   }))
   const parts = [...sizes.map(({ kind, name, bytes }) => ({ kind, name, bytes })), ...texts]
-  const head = Buffer.from(`${JSON.stringify({ version: 1, move, session, work, queue, notes, parts })}\n`)
+  const head = Buffer.from(
+    `${JSON.stringify({ version: 1, move, session, work, queue, notes, cut, parts })}\n`,
+  )
   const hash = createHash('sha256')
-  const fd = openSync(file, 'w', 0o600)
+  const handle = await open(file, 'w', 0o600)
   let size = 0
-  const add = (bytes: Uint8Array) => {
+  const add = async (bytes: Uint8Array) => {
     hash.update(bytes)
-    for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at)
+    await writeAll(handle, bytes)
     size += bytes.length
   }
   try {
-    add(head)
-    for (const { path, bytes } of sizes) for (const piece of piecesOf(path, 0, bytes)) add(piece)
-    for (const { content } of conversation) add(content)
-    fsyncSync(fd)
+    await add(head)
+    for (const { path, bytes } of sizes) for await (const piece of piecesOf(path, 0, bytes)) await add(piece)
+    for (const { content } of conversation) await add(content)
+    await handle.sync()
   } finally {
-    closeSync(fd)
+    await handle.close()
   }
   return { size, sha256: hash.digest('hex') }
 }
 
 /** The parcel in a file. Its log and its bundle are written to a folder. */
-export function readParcel(file: string, folder: string): Parcel {
-  const first = headerOf(file)
+export async function readParcel(file: string, folder: string): Promise<Parcel> {
+  const first = await headerOf(file)
   const parsed = header.safeParse(parseJson(first.text))
   if (!parsed.success) throw damaged()
-  const { move, session, work, queue, notes, parts } = parsed.data
+  const { move, session, work, queue, notes, cut, parts } = parsed.data
   const total = parts.reduce((sum, { bytes }) => sum + bytes, first.length)
-  if (total !== statSync(file).size) throw damaged()
+  if (total !== (await stat(file)).size) throw damaged()
   // They are read into memory; the other machine may say anything.
   const conversationBytes = parts.reduce(
     (sum, { kind, bytes }) => sum + (kind === 'conversation' ? bytes : 0),
@@ -91,42 +93,78 @@ export function readParcel(file: string, folder: string): Parcel {
   if (conversationBytes > MAX_CONVERSATION) throw damaged()
   const log = join(folder, 'log.ndjson')
   const bundle = join(folder, 'work.bundle')
-  writeFileSync(log, '', { mode: 0o600 })
+  await writeFile(log, '', { mode: 0o600 })
   const conversation: Parcel['conversation'] = []
   let at = first.length
   for (const { kind, name, bytes } of parts) {
-    if (kind === 'conversation')
-      conversation.push({ name, content: Buffer.concat([...piecesOf(file, at, bytes)]) })
-    else copyPart(file, { at, bytes }, kind === 'log' ? log : bundle)
+    if (kind === 'conversation') conversation.push({ name, content: await readPart(file, { at, bytes }) })
+    else await copyPart(file, { at, bytes }, kind === 'log' ? log : bundle)
     at += bytes
   }
   return {
-    ...{ move, work, notes, conversation, log, bundle },
+    ...{ move, work, notes, conversation, log, bundle, cut },
     session: session as unknown as Parcel['session'],
     queue: queue as unknown as Parcel['queue'],
   }
 }
 
-export function hashOf(file: string): string {
+export async function hashOf(file: string): Promise<string> {
   const hash = createHash('sha256')
-  for (const piece of piecesOf(file, 0, statSync(file).size)) hash.update(piece)
+  for await (const piece of piecesOf(file, 0, await sizeOf(file))) hash.update(piece)
   return hash.digest('hex')
 }
 
-function copyPart(file: string, { at, bytes }: { at: number; bytes: number }, target: string): void {
-  const fd = openSync(target, 'w', 0o600)
+/** Writes bytes at a place of a file, which is made if it is missing. */
+export async function writeAt(file: string, bytes: Uint8Array, place: number): Promise<void> {
+  const handle = await open(file, (await sizeOf(file)) > 0 ? 'r+' : 'w', 0o600)
   try {
-    for (const piece of piecesOf(file, at, bytes))
-      for (let done = 0; done < piece.length; ) done += writeSync(fd, piece, done)
+    await writeAll(handle, bytes, place)
   } finally {
-    closeSync(fd)
+    await handle.close()
   }
 }
 
-function headerOf(file: string): { text: string; length: number } {
+/** As much of it as there is. */
+export async function readAt(file: string, { at, bytes }: { at: number; bytes: number }): Promise<Buffer> {
+  const left = Math.max(0, (await sizeOf(file)) - at)
+  return readPart(file, { at, bytes: Math.min(bytes, left) })
+}
+
+/** 0 if there is no such file. */
+export async function sizeOf(file: string): Promise<number> {
+  return (await stat(file).catch(() => undefined))?.size ?? 0
+}
+
+async function writeAll(handle: FileHandle, bytes: Uint8Array, place?: number): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    const at = place === undefined ? null : place + done
+    done += (await handle.write(bytes, done, bytes.length - done, at)).bytesWritten
+  }
+}
+
+async function readPart(file: string, { at, bytes }: { at: number; bytes: number }): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  for await (const piece of piecesOf(file, at, bytes)) pieces.push(piece)
+  return Buffer.concat(pieces)
+}
+
+async function copyPart(
+  file: string,
+  { at, bytes }: { at: number; bytes: number },
+  target: string,
+): Promise<void> {
+  const handle = await open(target, 'w', 0o600)
+  try {
+    for await (const piece of piecesOf(file, at, bytes)) await writeAll(handle, piece)
+  } finally {
+    await handle.close()
+  }
+}
+
+async function headerOf(file: string): Promise<{ text: string; length: number }> {
   const pieces: Buffer[] = []
   let length = 0
-  for (const piece of piecesOf(file, 0, Math.min(statSync(file).size, MAX_HEADER))) {
+  for await (const piece of piecesOf(file, 0, Math.min(await sizeOf(file), MAX_HEADER))) {
     const end = piece.indexOf(0x0a)
     pieces.push(end === -1 ? piece : piece.subarray(0, end))
     length += end === -1 ? piece.length : end + 1
@@ -135,19 +173,19 @@ function headerOf(file: string): { text: string; length: number } {
   throw damaged()
 }
 
-function* piecesOf(file: string, from: number, bytes: number): Generator<Buffer> {
+async function* piecesOf(file: string, from: number, bytes: number): AsyncGenerator<Buffer> {
   if (bytes === 0) return
-  const fd = openSync(file, 'r')
+  const handle = await open(file, 'r')
   try {
     for (let at = 0; at < bytes; ) {
       const piece = Buffer.allocUnsafe(Math.min(PIECE, bytes - at))
-      const read = readSync(fd, piece, 0, piece.length, from + at)
-      if (read === 0) throw damaged()
-      at += read
-      yield piece.subarray(0, read)
+      const { bytesRead } = await handle.read(piece, 0, piece.length, from + at)
+      if (bytesRead === 0) throw damaged()
+      at += bytesRead
+      yield piece.subarray(0, bytesRead)
     }
   } finally {
-    closeSync(fd)
+    await handle.close()
   }
 }
 

@@ -67,6 +67,11 @@ export async function pingMachine(link: Link, machine: string): Promise<boolean>
   return isBytes(await ask(link, machine, { kind: 'ping' }, PING_MS))
 }
 
+/** Whether nobody answers for a machine at all: one that is silent may be at work behind a slow connection. */
+export async function isAbsent(link: Link | undefined, machine: string): Promise<boolean> {
+  return link?.connected === true && (await ask(link, machine, { kind: 'ping' }, GONE_MS)) === undefined
+}
+
 /** Bytes of a log of another machine. Undefined if it cannot be reached. */
 export async function fetchBytes(
   link: Link | undefined,
@@ -94,7 +99,11 @@ export function answerCalls(link: Link, machine: string, answers: Answers): () =
       if (!Number.isSafeInteger(from) || from < 0) throw new RangeError('A log has no such place.')
       return answers.bytes(String(request.session), from)
     }
-    if (request.kind === 'parcel') return answers.moves.bytes(String(request.move), Number(request.from))
+    if (request.kind === 'parcel') {
+      const from = Number(request.from)
+      if (!Number.isSafeInteger(from) || from < 0) throw new RangeError('A parcel has no such place.')
+      return answers.moves.bytes(String(request.move), from)
+    }
     if (request.kind === 'move') {
       const { kind: _, ...step } = request
       return Buffer.from(JSON.stringify(await answered(answers.moves.answer(step))))
@@ -140,6 +149,7 @@ function isBytes(answer: Uint8Array | 'silent' | undefined): answer is Uint8Arra
 /** Starting an agent takes its time. */
 const CALL_MS = 60_000
 const PING_MS = 10_000
+const GONE_MS = 3_000
 /** Packing and checking out a large repository. The broker lets a machine answer for two minutes. */
 const MOVE_MS = 110_000
 /** Below the broker's `max_payload`. */

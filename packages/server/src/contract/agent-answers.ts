@@ -100,6 +100,17 @@ export const movedSession = z.strictObject({
   to: z.string(),
 })
 
+export const takenOverSession = movedSession.extend({
+  asked: z.boolean().describe('Whether the agent was asked to go on.'),
+  problem: z.string().nullable().describe('Why it was not, though it was wanted.'),
+})
+
+export const keptSession = z.strictObject({
+  session: z.string(),
+  machine: z.string().describe('The machine that has it.'),
+  gaveUp: z.string().nullable().describe('The machine that did not come back. Null: it was there after all.'),
+})
+
 export const invitation = z.strictObject({ code: z.string(), fingerprint: z.string() })
 
 export const fleetInfo = z.strictObject({

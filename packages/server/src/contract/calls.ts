@@ -357,6 +357,18 @@ const fleet = {
     input: z.strictObject({ sessionId, to: z.string().min(1).max(100).describe('The name of a machine.') }),
     output: agents.movedSession,
   },
+  takeover: {
+    input: z.strictObject({
+      sessionId,
+      to: z.string().min(1).max(100).describe('The name of a machine.'),
+      goOn: z
+        .boolean()
+        .optional()
+        .describe('Whether the agent is asked to go on. Default: if a turn of it was at work.'),
+    }),
+    output: agents.takenOverSession,
+  },
+  keep: { input: z.strictObject({ sessionId }), output: agents.keptSession },
 }
 
 export const CALLS = {

@@ -2,7 +2,14 @@ import { CodedError, conditionOf } from '@chirality/core'
 import type { SessionHost, SessionLog, SessionStatus, StoredSession } from '@chirality/sessions'
 import { TRPCError } from '@trpc/server'
 import { z } from 'zod'
-import type { fleetInfo, machine, movedSession, placement } from '../contract/agent-answers.ts'
+import type {
+  fleetInfo,
+  keptSession,
+  machine,
+  movedSession,
+  placement,
+  takenOverSession,
+} from '../contract/agent-answers.ts'
 import { sessionStatus, storedSession } from '../contract/answers.ts'
 import { callError } from '../errors/call-error.ts'
 import { toCallError } from '../errors/to-call-error.ts'
@@ -56,6 +63,10 @@ export interface FleetService {
   log(sessionId: string): Promise<SessionLog>
   call(sessionId: string, call: RemoteCall): Promise<unknown>
   move(sessionId: string, to: string): Promise<z.infer<typeof movedSession>>
+  /** Lets another machine go on with a session whose machine is gone. */
+  takeover(sessionId: string, to: string, goOn?: boolean): Promise<z.infer<typeof takenOverSession>>
+  /** Gives up a move whose target does not come back. */
+  keep(sessionId: string): Promise<z.infer<typeof keptSession>>
   close(): Promise<void>
 }
 
@@ -117,7 +128,7 @@ const FROM_MIRROR: ReadonlySet<string> = new Set([
   'sessions.export',
   'sessions.markRead',
   // A hub asks both machines.
-  'fleet.move',
+  ...['fleet.move', 'fleet.takeover', 'fleet.keep'],
 ])
 
 /** What a hub does on a machine that is named, not found by a session. */

@@ -89,6 +89,14 @@ export const fleetRouter = router({
     requireFleet(ctx).move(input.sessionId, input.to),
   ),
 
+  /** Lets another machine go on with a session whose machine is gone. Only a hub can. */
+  takeover: call(CALLS.fleet.takeover).mutation(({ ctx, input: { sessionId, to, goOn } }) =>
+    requireFleet(ctx).takeover(sessionId, to, goOn),
+  ),
+
+  /** Gives up a move whose target does not come back. Only a hub can. */
+  keep: call(CALLS.fleet.keep).mutation(({ ctx, input }) => requireFleet(ctx).keep(input.sessionId)),
+
   /** This machine in its fleet. Null without one. */
   info: ask(CALLS.fleet.info).query(({ ctx }) => ctx.fleet?.info() ?? null),
 

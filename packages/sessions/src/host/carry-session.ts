@@ -1,17 +1,20 @@
-import { copyFileSync, existsSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
+import { copyFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ConversationFile } from '@chirality/core'
+import { type ConversationFile, lineOf } from '@chirality/core'
 import { type CarriedWork, packWork } from '@chirality/workspaces'
 import { temporaryName } from '../files/atomic-write.ts'
 import { ensureProjectFolder } from '../files/project-folder.ts'
 import { requireSessionId } from '../files/session-id.ts'
 import { StorageError } from '../files/storage-error.ts'
 import { openSessionLog, removeSessionLog } from '../log/open-logs.ts'
-import { EVENTS_FOLDER } from '../log/session-log.ts'
+import { pagesAfter, pagesBefore } from '../log/pages.ts'
+import { EVENTS_FOLDER, type SessionLog } from '../log/session-log.ts'
 import { told } from '../log/turn-events.ts'
 import { AgentNotes } from '../queue/agent-notes.ts'
 import { QueueFile, type QueueState } from '../queue/queue-file.ts'
-import { formatSession, parseSession, type StoredSession } from '../store/stored-session.ts'
+import { SessionFold } from '../store/fold-session.ts'
+import { formatSession, newSession, parseSession, type StoredSession } from '../store/stored-session.ts'
 import type { HostContext } from '../turns/host-context.ts'
 import type { Move } from '../turns/leaving-sessions.ts'
 
@@ -25,6 +28,12 @@ export interface Parcel {
   conversation: ConversationFile[]
   log: string
   bundle: string
+  /** The machine that had it is gone: all but the log is as it was at this event of the log. */
+  cut?: Cut | undefined
+}
+
+export interface Cut {
+  seq: number
 }
 
 export interface PackOptions {
@@ -35,7 +44,7 @@ export interface PackOptions {
   folder: string
 }
 
-/** Packs a session whose agents have ended. */
+/** Packs a session. Its agents have ended, or what they write meanwhile is packed in part. */
 export async function packSession(
   { harnesses, worktrees }: HostContext,
   session: StoredSession,
@@ -88,8 +97,8 @@ export async function receiveSession(
   if (claudeSessionId !== null && conversation.length > 0)
     await agent?.placeConversation?.({ nativeSessionId: claudeSessionId, cwd, projectRoot }, conversation)
   const hasConversation = conversation.length > 0 && agent?.placeConversation !== undefined
-  const session: StoredSession = { ...parsed, worktree: worktree.id }
-  await writeLog(parcel, projectRoot, missingOf(parcel, worktree.folder, hasConversation))
+  const made = { folder: worktree.folder, hasConversation }
+  const { session, lost } = await writeLog(parcel, { ...parsed, worktree: worktree.id }, made)
   await new QueueFile(projectRoot, id).write({
     ...queue,
     sending: null,
@@ -99,36 +108,115 @@ export async function receiveSession(
   const noteFile = new AgentNotes(projectRoot, id)
   const stored = await noteFile.read()
   const moved = `You now run on another machine, in ${cwd}. Files that git ignores and processes that you started are not here.`
-  for (const note of [...notes, moved]) if (!stored.includes(note)) await noteFile.add(note)
+  for (const note of [...notes, moved, ...handedOver(parcel, lost)])
+    if (!stored.includes(note)) await noteFile.add(note)
   await store.add(session)
   return session
 }
 
+/** What an agent has to know of what its conversation lacks. */
+function handedOver({ cut, move }: Parcel, { calls, messages }: Lost): string[] {
+  if (cut === undefined) return []
+  const gone = `The machine ${move.from}, on which you worked, is gone. Your conversation may end earlier than your work there: look at the files before you go on.`
+  const done = `What these calls of yours did may not be here: ${calls.join('; ')}.`
+  const asked = messages.map(text => `You were asked there, and your conversation may lack it: ${text}`)
+  return [gone, ...(calls.length === 0 ? [] : [done]), ...asked]
+}
+
 /** In words, what did not come along. */
-function missingOf({ move, work, session }: Parcel, folder: string, hasConversation: boolean): string {
-  const lost = [
+function missingOf(
+  { move, work, session, cut }: Parcel,
+  { folder, hasConversation }: { folder: string; hasConversation: boolean },
+  { calls }: Lost,
+): string {
+  const missing = [
     'Files that git ignores, such as .env, and processes in the background did not come along',
     ...(hasConversation || session.turnCount === 0
       ? []
       : ['nor did the agent’s own conversation: it begins a new one and does not know what is above']),
   ]
   const files = work.files === 1 ? '1 uncommitted file' : `${work.files} uncommitted files`
-  return `Moved from ${move.from} to ${move.to}. The work goes on in ${folder}, with all commits and ${files}. ${lost.join(', ')}. What each earlier turn changed cannot be shown here.`
+  const head =
+    cut === undefined
+      ? `Moved from ${move.from} to ${move.to}.`
+      : `Taken over by ${move.to}, because ${move.from} is gone.`
+  const done =
+    calls.length === 0 ? '' : ` What these calls did on ${move.from} may not be here: ${calls.join('; ')}.`
+  return `${head} The work goes on in ${folder}, with all commits and ${files}${cut === undefined ? '' : ' of the last copy'}.${done} ${missing.join(', ')}. What each earlier turn changed cannot be shown here.`
 }
 
-async function writeLog({ session, log: source }: Parcel, projectRoot: string, words: string): Promise<void> {
+/** The log, with what did not come along as its last words. Resolves with the session as the log has it. */
+async function writeLog(
+  parcel: Parcel,
+  session: StoredSession,
+  made: { folder: string; hasConversation: boolean },
+): Promise<{ session: StoredSession; lost: Lost }> {
+  const { id, projectRoot } = session
   // A copy that was cut short by a crash.
-  await removeSessionLog(projectRoot, session.id)
-  const file = join(await ensureProjectFolder(projectRoot, EVENTS_FOLDER), `${session.id}.ndjson`)
+  await removeSessionLog(projectRoot, id)
+  const file = join(await ensureProjectFolder(projectRoot, EVENTS_FOLDER), `${id}.ndjson`)
   const temporary = temporaryName(file)
-  if (existsSync(source)) copyFileSync(source, temporary)
-  else writeFileSync(temporary, '', { mode: 0o600 })
-  renameSync(temporary, file)
-  const log = await openSessionLog(projectRoot, session.id)
+  if (existsSync(parcel.log)) await copyFile(parcel.log, temporary)
+  else await writeFile(temporary, '', { mode: 0o600 })
+  await rename(temporary, file)
+  const log = await openSessionLog(projectRoot, id)
   try {
-    log.append(told(session.id, words), { turnId: null, durable: true })
+    const { cut } = parcel
+    const lost = cut === undefined ? NOTHING_LOST : await lostAfter(log, cut.seq)
+    const known = cut === undefined ? session : await foldOf(log, session, made)
+    log.append(told(id, missingOf(parcel, made, lost)), { turnId: null, durable: true })
     await log.flush()
+    return { session: known, lost }
   } finally {
     await log.close()
   }
 }
+
+interface Lost {
+  /** In short. */
+  calls: string[]
+  messages: string[]
+}
+
+const NOTHING_LOST: Lost = { calls: [], messages: [] }
+
+/** What came after an event of a log, and the message of the turn that was at work at its end. */
+async function lostAfter(log: SessionLog, seq: number): Promise<Lost> {
+  const calls: string[] = []
+  const messages: string[] = []
+  let isOpen: boolean | undefined
+  for await (const page of pagesBefore(log, log.lastSeq + 1)) {
+    for (const { seq: at, event } of page) {
+      if (at <= seq && isOpen !== undefined) return { calls: shortened(calls), messages }
+      if (event.type === 'tool:start' && at > seq) calls.unshift(lineOf(event) ?? event.name)
+      if (event.type === 'turn:start' && (at > seq || isOpen === undefined)) messages.unshift(event.message)
+      if (event.type === 'turn:start') isOpen ??= true
+      if (event.type === 'turn:end') isOpen ??= false
+    }
+  }
+  return { calls: shortened(calls), messages }
+}
+
+function shortened(calls: readonly string[]): string[] {
+  const short = calls.slice(0, MAX_CALLS).map(call => call.slice(0, MAX_CALL_CHARS))
+  const more = calls.length - short.length
+  return more > 0 ? [...short, `and ${more} more`] : short
+}
+
+/**
+ * The session as its log has it, which may have less than its machine told, or more. Its agent goes on with the
+ * conversation that came along, whichever one the machine that is gone had last.
+ */
+async function foldOf(
+  log: SessionLog,
+  session: StoredSession,
+  { hasConversation }: { hasConversation: boolean },
+): Promise<StoredSession> {
+  const fold = new SessionFold(session.lastSeq > log.lastSeq ? newSession(session) : session)
+  for await (const page of pagesAfter(log, fold.session.lastSeq)) fold.add(page)
+  const { forkedFrom, claudeSessionId } = session
+  return { ...fold.session, forkedFrom, claudeSessionId: hasConversation ? claudeSessionId : null }
+}
+
+const MAX_CALLS = 10
+const MAX_CALL_CHARS = 100

@@ -10,7 +10,6 @@ import { PolicyBook } from '../decisions/policy/policy-book.ts'
 import { requireSessionId } from '../files/session-id.ts'
 import { StorageError } from '../files/storage-error.ts'
 import { userDataFolder } from '../files/user-data-folder.ts'
-import { startError } from '../session-errors.ts'
 import type { RawLogRule } from '../spools/raw-log-rule.ts'
 import { listRawLogs, logsToPrune, type RawLog, removeRawLogs } from '../spools/raw-logs.ts'
 import type { SessionStatus } from '../status/session-status.ts'
@@ -24,13 +23,13 @@ import { TrustStore } from '../trust/trust-store.ts'
 import type { HostContext, StartingTurn } from '../turns/host-context.ts'
 import { LeavingSessions } from '../turns/leaving-sessions.ts'
 import { choosePersona } from '../turns/turn-options.ts'
-import { type PackOptions, type Parcel, packSession, receiveSession } from './carry-session.ts'
 import { keepable, type NewSession, type SessionHostOptions } from './host-options.ts'
 import type { HostedSession } from './hosted-session.ts'
 import type { LiveSession } from './live-session.ts'
 import { allDone } from './open-project.ts'
 import { OpenProjects } from './open-projects.ts'
 import type { ProjectReport } from './recover-project.ts'
+import { SessionMoves } from './session-moves.ts'
 
 /** Runs the sessions of the projects that this process owns. */
 export class SessionHost {
@@ -54,6 +53,8 @@ export class SessionHost {
   readonly toolServers: ToolServerBook
   /** How the user sets up worktrees of a project. */
   readonly ownSetups: OwnSetups
+  /** Sessions on their way between machines. */
+  readonly moves: SessionMoves
   readonly #context: HostContext
   readonly #projects: OpenProjects
   readonly #listeners = new Set<(status: SessionStatus) => void>()
@@ -91,6 +92,12 @@ export class SessionHost {
       address: options.address,
       onStatus: status => this.#tell(status),
       onClosed: id => this.decisions.closeSession(id),
+    })
+    this.moves = new SessionMoves(this.#context, {
+      stop: id => this.#stop(id),
+      session: id => this.#hosted(id),
+      open: id => this.#projects.session(id),
+      project: async root => (await this.#projects.get(root)).project.projectRoot,
     })
     this.decisions.onProblem((id, message) => this.#warn(id, message))
     // Published again, because the first status of the request went out before the policies were read.
@@ -187,64 +194,6 @@ export class SessionHost {
     const { project } = await this.#projects.get(projectOf(await this.worktrees.get(id)))
     await project.leaveWorktree(id)
     return this.worktrees.remove(id)
-  }
-
-  /**
-   * Ends the agents of an idle session and packs it for another machine. From then on no turn of it begins here, until
-   * `leaveSession` or `keepSession`. A session that was packed before is packed again for the same move.
-   */
-  async packSession(id: string, options: PackOptions): Promise<Parcel> {
-    const { leaving } = this.#context
-    const busy = () =>
-      startError('busy', 'A turn of this session runs. Stop it or wait for its end, then move it.')
-    const before = leaving.get(id)
-    if (before !== undefined && before.to !== options.move.to)
-      throw startError('busy', `This session is being moved to the machine ${before.to} already.`)
-    const session = await this.#hosted(id)
-    if (session.status.phase !== 'idle') throw busy()
-    const move = before ?? options.move
-    leaving.set(id, move)
-    try {
-      if (session.status.phase !== 'idle') throw busy()
-      await this.#stop(id)
-      return await packSession(this.#context, await this.store.resume(id), { ...options, move })
-    } catch (error) {
-      // Another machine may have got what was packed before.
-      if (before === undefined) this.keepSession(id, move.id)
-      throw error
-    }
-  }
-
-  /** Makes the session of a parcel in one of this machine's projects. The same parcel makes one session. */
-  async receiveSession(projectRoot: string, parcel: Parcel): Promise<StoredSession> {
-    const { project } = await this.#projects.get(projectRoot)
-    const session = await receiveSession(this.#context, project.projectRoot, parcel)
-    // A session that was moved away and comes back.
-    this.#context.leaving.clear(session.id)
-    await this.#hosted(session.id)
-    return session
-  }
-
-  /**
-   * Another machine has the session now, by this move. Nothing of it is deleted here: see `SessionStore.leave`. A
-   * worktree stays, too, because it may have files that git ignores. False if it had left already.
-   */
-  async leaveSession(id: string, move: string): Promise<boolean> {
-    const { leaving } = this.#context
-    const session = await this.store.get(id)
-    // It came back by another move meanwhile.
-    if (session === undefined || session.worktree === move) return false
-    const left = leaving.get(id)
-    if (left?.id !== move)
-      throw startError('busy', 'This session is not being moved by this move. Look at both machines.')
-    await this.store.leave(id, `${id}-${move}`)
-    leaving.clear(id)
-    return true
-  }
-
-  /** The move is given up: its target has nothing. */
-  keepSession(id: string, move: string): void {
-    if (this.#context.leaving.get(id)?.id === move) this.#context.leaving.clear(id)
   }
 
   /** The raw logs of some projects that a rule does not keep, and those that stay because they are in use. */

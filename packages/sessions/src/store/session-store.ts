@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { copyFileSync } from 'node:fs'
+import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { HarnessId, ImportedSession, Session, SessionMode } from '@chirality/core'
 import { writeFileAtomic } from '../files/atomic-write.ts'
@@ -310,7 +310,7 @@ export class SessionStore {
       const folder = await ensureProjectFolder(projectRoot, 'moved')
       const session = await project.get(sessionId)
       const log = join(projectRoot, CHIRALITY_FOLDER, EVENTS_FOLDER, `${sessionId}.ndjson`)
-      if (this.#ops.lstat(log)?.isFile()) copyFileSync(log, join(folder, `${name}.ndjson`))
+      if (this.#ops.lstat(log)?.isFile()) await copyFile(log, join(folder, `${name}.ndjson`))
       if (session !== undefined)
         await writeFileAtomic(join(folder, `${name}.json`), formatSession(session), { ops: this.#ops })
       await removeSessionLog(projectRoot, sessionId, this.#ops)

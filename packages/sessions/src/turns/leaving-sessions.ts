@@ -40,7 +40,10 @@ export class LeavingSessions {
   require(sessionId: string): void {
     const move = this.get(sessionId)
     if (move !== undefined)
-      throw startError('busy', `This session is being moved to the machine ${move.to}. Go on there.`)
+      throw startError(
+        'busy',
+        `This session is being moved to the machine ${move.to}. Go on there. If that machine never comes back: chirality fleet keep ${sessionId}`,
+      )
   }
 
   #file(sessionId: string): string {

@@ -77,8 +77,8 @@ async function move(id: string, from: SessionHost, to: SessionHost, options: { r
   const folder = join(world.root, `parcel-${options.name}`)
   mkdirSync(folder)
   const details = { id: `move-${options.name}`, from: 'one', to: 'two' }
-  const parcel = await from.packSession(id, { move: details, haves: [], folder })
-  return { parcel, arrive: () => to.receiveSession(options.root, parcel) }
+  const parcel = await from.moves.pack(id, { move: details, haves: [], folder })
+  return { parcel, arrive: () => to.moves.receive(options.root, parcel) }
 }
 
 test.each(AGENTS)(
@@ -106,8 +106,8 @@ test.each(AGENTS)(
     await expect((await one.session(id)).start('Too late.', {})).rejects.toMatchObject({ code: 'busy' })
     await arrive()
     // The answer of the other machine was lost: it is asked again.
-    const arrived = await two.receiveSession(there, parcel)
-    await one.leaveSession(id, 'move-a')
+    const arrived = await two.moves.receive(there, parcel)
+    await one.moves.leave(id, 'move-a')
     expect(await one.store.get(id)).toBeUndefined()
     expect(arrived).toMatchObject({ id, title: before.title, costUsd: before.costUsd, turnCount: 1 })
 
@@ -129,7 +129,7 @@ test.each(AGENTS)(
     writeFileSync(join(folder, 'bird.txt'), 'pelican\n')
     const back = await move(id, two, one, { root: world.project, name: 'b' })
     await back.arrive()
-    await two.leaveSession(id, 'move-b')
+    await two.moves.leave(id, 'move-b')
     const home = await one.session(id)
     expect(readFileSync(join(home.status.worktree?.folder ?? '', 'bird.txt'), 'utf8')).toBe('pelican\n')
     expect(readFileSync(join(world.project, 'bird.txt'), 'utf8')).toBe('heron\n')

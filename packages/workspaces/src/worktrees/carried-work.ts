@@ -94,6 +94,50 @@ export async function repositoryMark(folder: string): Promise<RepositoryMark | u
   return { roots: lines(roots).sort(), prefix: repository.prefix, commits: [...new Set(lines(tips))] }
 }
 
+/**
+ * The commits that every one of some clones has, by what each of them says, as far as this one knows them. Without
+ * another clone it is what the remotes of this one have. A clone with nothing in common is left out: it has to fetch first.
+ */
+export async function commonCommits(
+  folder: string,
+  clones: readonly (readonly string[])[],
+): Promise<string[]> {
+  const repository = await findRepository(folder)
+  if (repository === undefined) return []
+  const known = (await Promise.all(clones.map(haves => knownCommits(repository, haves)))).filter(
+    haves => haves.length > 0,
+  )
+  if (known.length === 0) {
+    const refs = ['for-each-ref', '--sort=-committerdate', `--count=${MAX_HAVES}`, '--format=%(objectname)']
+    return lines(text(await git(repository, [...refs, 'refs/remotes'])))
+  }
+  let common = [...new Set(known.flat())].slice(0, MAX_HAVES)
+  for (const haves of known) {
+    const missing = await git(repository, ['rev-list', '--stdin'], {
+      input: `${[...common, ...haves.map(have => `^${have}`)].join('\n')}\n`,
+      maxBytes: MAX_LIST_BYTES,
+    })
+    const absent = new Set(lines(text(missing)))
+    common = common.filter(commit => !absent.has(commit))
+  }
+  return common
+}
+
+/**
+ * Keeps the work of a session that another machine took over: its commit, and its uncommitted files, as refs below
+ * `refs/chirality/orphan/`. Resolves with their common name; changes no file.
+ */
+export async function keepOrphan(folder: string, name: string): Promise<string | undefined> {
+  const repository = await findRepository(folder)
+  const head = repository && (await resolveCommit(repository, 'HEAD'))
+  if (repository === undefined || head === undefined) return undefined
+  const { work } = await commitOfFiles({ folder, branch: name }, repository, head)
+  const ref = `refs/chirality/orphan/${name}`
+  const added = [`update ${ref}/head ${head}`, ...(work === undefined ? [] : [`update ${ref}/work ${work}`])]
+  await git(repository, ['update-ref', '--stdin'], { input: `${added.join('\n')}\n` })
+  return ref
+}
+
 export interface ReceivedWork {
   projectRoot: string
   title: string
@@ -110,10 +154,15 @@ export async function takeWork(received: ReceivedWork, folder: string): Promise<
   if (work.hasBundle)
     await git(repository, ['bundle', 'unbundle', path.resolve(received.bundle)], {
       timeoutMs: CHECKOUT_TIMEOUT_MS,
+      // 1: this clone lacks commits that the bundle builds on, which is said below.
+      okCodes: [0, 1],
     })
   for (const needed of [work.head, work.work])
     if (needed !== undefined && (await resolveCommit(repository, needed)) !== needed)
-      throw workspaceError('worktree-refused', `The commit ${needed} of the session did not arrive.`)
+      throw workspaceError(
+        'worktree-refused',
+        `The commit ${needed} of the session did not arrive. Run \`git fetch --all\` in ${projectRoot}, then try again.`,
+      )
   await setKept(repository, { id }, work)
   const knows = async (name: string) => (await resolveCommit(repository, name)) !== undefined
   const isBranch = work.baseBranch !== null && (await knows(`refs/heads/${work.baseBranch}`))
@@ -151,3 +200,4 @@ function lines(output: string): string[] {
 }
 
 const MAX_HAVES = 500
+const MAX_LIST_BYTES = 64 * 1024 * 1024

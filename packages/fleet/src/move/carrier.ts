@@ -1,0 +1,142 @@
+import { join } from 'node:path'
+import type { SessionLog } from '@chirality/sessions'
+import { parseOwner, refuseTaken } from '../claim/owners.ts'
+import { fleetFolder } from '../engine/fleet-files.ts'
+import type { Follower } from '../engine/follower.ts'
+import type { Link } from '../engine/link.ts'
+import { fleetError } from '../fleet-error.ts'
+import type { LocalMachine, Machine } from '../machines.ts'
+import type { RemoteSessions } from '../remote-sessions.ts'
+import { Copies } from './copies.ts'
+import { MoveDesk } from './move-desk.ts'
+import { type Kept, type Moved, Moves, ownersOf } from './moves.ts'
+import { type TakenOver, Takeovers } from './takeovers.ts'
+
+export interface CarrierOptions {
+  home: string
+  machine: string
+  role: Machine['role']
+  link: () => Link | undefined
+  machines: () => Machine[]
+  remote: RemoteSessions
+  /** The mirrored log of a session of another machine. */
+  log: (sessionId: string) => Promise<SessionLog>
+  /** Whether this machine has the session. */
+  has: (sessionId: string) => Promise<boolean>
+  onFault?: ((error: unknown) => void) | undefined
+  onNews?: ((text: string) => void) | undefined
+}
+
+/** All that carries sessions between machines, on one of them: only a hub begins something, every machine answers. */
+export class Carrier {
+  readonly #options: CarrierOptions
+  readonly #moves: Moves
+  readonly #copies: Copies
+  readonly #takeovers: Takeovers
+  /** Whether this machine looked who has its sessions since it is connected. */
+  #isChecked = false
+
+  constructor(options: CarrierOptions) {
+    this.#options = options
+    const { link, machines, remote, log, onFault } = options
+    const folder = (name: string) => join(fleetFolder(options.home), name)
+    this.#moves = new Moves({ folder: folder('moves'), link, machines })
+    this.#copies = new Copies({
+      ...{ folder: folder('copies'), link, machines, onFault, sessions: () => remote.list() },
+    })
+    this.#takeovers = new Takeovers({
+      ...{ folder: folder('takeovers'), link, machines, log, copies: this.#copies },
+      session: id => remote.get(id),
+    })
+  }
+
+  /** Moves a session, of this machine or another, to a machine that has a clone of its repository. */
+  async move(sessionId: string, to: string): Promise<Moved> {
+    return this.#moves.move(sessionId, await this.#owner(sessionId), to)
+  }
+
+  /** Lets another machine go on with a session whose machine is gone. */
+  async takeover(sessionId: string, to: string, options: { goOn?: boolean | undefined }): Promise<TakenOver> {
+    this.#requireHub()
+    const taken = await this.#takeovers.takeover(sessionId, to, options)
+    this.#options.remote.own(sessionId, to)
+    return taken
+  }
+
+  /** Gives up a move whose target does not come back. */
+  async keep(sessionId: string): Promise<Kept> {
+    const owner = await this.#owner(sessionId)
+    const kept = await this.#moves.keep(sessionId, owner)
+    if (kept.gaveUp === null) return kept
+    const { session } = this.#options.remote.get(sessionId) ?? {}
+    // What its target did with it is counted from the beginning of the move.
+    const { lastSeq: seq = 0, costUsd, tokens = 0 } = session ?? {}
+    await this.#takeovers.expect(sessionId, {
+      ...{ from: kept.gaveUp, to: owner, taken: { seq, usd: costUsd ?? 0, tokens } },
+    })
+    return kept
+  }
+
+  /** Answers the steps of hubs. */
+  desk(local: LocalMachine, tell: (sessionId: string) => Promise<void>): MoveDesk {
+    const { home, machine, remote, has } = this.#options
+    return new MoveDesk({
+      folder: join(fleetFolder(home), 'parcels'),
+      ...{ host: local.host, machine, onLeft: local.left },
+      tell: async session => {
+        const before = remote.get(session)
+        // Whatever the machine says that had it, it is here now.
+        if (before && (await has(session))) remote.take(before.machine, session, '')
+        await tell(session)
+      },
+    })
+  }
+
+  /** Of a hub: which machines sessions were given to. */
+  follow(link: Link): Follower {
+    return link.follow('owners', 'last-of-each', async ({ subject, body }) => {
+      const owner = parseOwner(body)
+      const session = subject.split('.')[2]
+      if (owner !== undefined && session !== undefined) this.#options.remote.own(session, owner.machine)
+    })
+  }
+
+  /** The connection was lost or made: another machine may have taken sessions over meanwhile. */
+  connected(): void {
+    this.#isChecked = false
+  }
+
+  /** Once this machine answers calls: the sessions that another one took over are refused. */
+  async check({ host }: LocalMachine): Promise<void> {
+    if (this.#isChecked) return
+    this.#isChecked = true
+    try {
+      const refused = await refuseTaken(host, ownersOf(this.#options.link()), this.#options.machine)
+      for (const id of refused)
+        this.#options.onNews?.(`Another machine took the session ${id} over. Its agent here was stopped.`)
+    } catch (error) {
+      this.#isChecked = false
+      throw error
+    }
+  }
+
+  /** Of a hub, again and again: what is begun is finished, and copies are fetched. */
+  goOn(): void {
+    this.#moves.finishSoon()
+    this.#takeovers.finishSoon()
+    this.#copies.soon()
+  }
+
+  async #owner(sessionId: string): Promise<string> {
+    this.#requireHub()
+    if (await this.#options.has(sessionId)) return this.#options.machine
+    const remote = this.#options.remote.get(sessionId)
+    if (remote !== undefined) return remote.machine
+    throw fleetError('machine-away', `No machine of the fleet has the session ${sessionId}.`)
+  }
+
+  #requireHub(): void {
+    if (this.#options.role !== 'hub')
+      throw fleetError('fleet-refused', 'Sessions are moved by a hub: ask there.')
+  }
+}

@@ -1,0 +1,208 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { write } from '../engine/fleet-files.ts'
+import type { Link } from '../engine/link.ts'
+import type { Machine } from '../machines.ts'
+import type { RemoteSession } from '../remote-sessions.ts'
+import { askMove, fetchParcel } from '../rpc/calls.ts'
+import type { AboutSession, CloneHere } from './move-desk.ts'
+import { hashOf, writeAt } from './parcel-file.ts'
+
+export interface CopiesOptions {
+  /** One folder for each machine. */
+  folder: string
+  link: () => Link | undefined
+  machines: () => Machine[]
+  sessions: () => RemoteSession[]
+  onFault?: ((error: unknown) => void) | undefined
+}
+
+/** What a hub knows of a copy, beside the parcel itself. */
+const copyFile = z.object({
+  /** The event of the log up to which it has everything. */
+  seq: z.number(),
+  roots: z.array(z.string()),
+  prefix: z.string(),
+  projectRoot: z.string(),
+})
+
+export type Copy = z.infer<typeof copyFile> & { parcel: string }
+
+const packed = z.object({ size: z.number().int().min(0), sha256: z.string(), seq: z.number().int().min(0) })
+
+/**
+ * Copies of the sessions of other machines, but for their logs, which are mirrored: with them another machine goes on
+ * when one is gone. A hub fetches one after each turn, and during a long turn every minute.
+ */
+export class Copies {
+  readonly #options: CopiesOptions
+  readonly #tried = new Map<string, { seq: number; at: number; failed: boolean }>()
+  readonly #known = new Map<string, number>()
+  readonly #clones = new Map<string, { at: number; commits: string[] | null }>()
+  #running = false
+
+  constructor(options: CopiesOptions) {
+    this.#options = options
+  }
+
+  /** Begins the next copy that is due, if none runs. */
+  soon(): void {
+    if (this.#running) return
+    const next = this.#due()
+    if (next === undefined) return
+    this.#running = true
+    void this.#copy(next).finally(() => {
+      this.#running = false
+    })
+  }
+
+  async get(machine: string, session: string): Promise<Copy | undefined> {
+    try {
+      const said = copyFile.parse(JSON.parse(await readFile(this.#file(machine, session, 'json'), 'utf8')))
+      const parcel = this.#file(machine, session, 'parcel')
+      return (await stat(parcel)).isFile() ? { ...said, parcel } : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  async forget(machine: string, session: string): Promise<void> {
+    this.#known.delete(keyOf(machine, session))
+    for (const kind of ['json', 'parcel'] as const)
+      await rm(this.#file(machine, session, kind), { force: true })
+  }
+
+  #due(): RemoteSession | undefined {
+    const here = new Set(
+      this.#options.machines().flatMap(({ machine, state }) => (state === 'here' ? [machine] : [])),
+    )
+    const now = performance.now()
+    const due = this.#options.sessions().filter(({ machine, session, status }) => {
+      if (!here.has(machine) || session.shelf === 'archived') return false
+      const seq = lastSeqOf({ session, status })
+      const key = keyOf(machine, session.id)
+      if (seq === 0 || this.#known.get(key) === seq) return false
+      const tried = this.#tried.get(key)
+      if (tried === undefined) return true
+      const isAtWork = status !== null && status.phase !== 'idle'
+      if (tried.failed && tried.seq === seq) return now - tried.at > AGAIN_MS
+      return !isAtWork || now - tried.at > AT_WORK_MS
+    })
+    // Those that rest first: theirs is a whole copy.
+    const rank = ({ status }: RemoteSession) => (status !== null && status.phase !== 'idle' ? 1 : 0)
+    return due.sort((a, b) => rank(a) - rank(b) || (a.session.updatedAt < b.session.updatedAt ? 1 : -1))[0]
+  }
+
+  async #copy(remote: RemoteSession): Promise<void> {
+    const { machine, session } = remote
+    const key = keyOf(machine, session.id)
+    const seq = lastSeqOf(remote)
+    const tried = { seq, at: performance.now(), failed: false }
+    this.#tried.set(key, tried)
+    try {
+      // Of an earlier run of this hub.
+      const stored = this.#known.has(key) ? undefined : await this.get(machine, session.id)
+      if (stored !== undefined) this.#known.set(key, stored.seq)
+      if (stored?.seq !== seq) this.#known.set(key, await this.#fetch(machine, session.id))
+    } catch (error) {
+      // Such as one in no repository: the next turn tries it again.
+      tried.failed = true
+      const isFault = !(error instanceof Error) || !('code' in error)
+      if (isFault) this.#options.onFault?.(error)
+    }
+  }
+
+  async #fetch(machine: string, session: string): Promise<number> {
+    const link = this.#options.link()
+    const ask = (step: Parameters<typeof askMove>[2]) => askMove(link, machine, step)
+    const about = (await ask({ step: 'about', session })) as AboutSession
+    const { roots, prefix, projectRoot } = about
+    const move = `copy-${randomBytes(6).toString('hex')}`
+    const target = this.#file(machine, session, 'parcel')
+    const arriving = `${target}.${move}`
+    await mkdir(join(target, '..'), { recursive: true, mode: 0o700 })
+    try {
+      const clones = await this.#commitsOfClones(machine, { roots, prefix })
+      const { size, sha256, seq } = packed.parse(await ask({ step: 'copy', session, move, clones }))
+      if (size > MAX_COPY) throw new RangeError(`The copy of ${session} has ${size} bytes: it is not kept.`)
+      for (let at = 0; at < size; ) {
+        const piece = await fetchParcel(link, machine, { move, from: at })
+        if (piece.length === 0) throw new RangeError(`${machine} does not send the copy of ${session}.`)
+        await writeAt(arriving, piece, at)
+        at += piece.length
+      }
+      if ((await hashOf(arriving)) !== sha256) throw new RangeError(`The copy of ${session} is damaged.`)
+      await rename(arriving, target)
+      const said: z.infer<typeof copyFile> = { seq, roots, prefix, projectRoot }
+      await write(this.#file(machine, session, 'json'), JSON.stringify(said))
+      await this.#trim(machine)
+      return seq
+    } finally {
+      await rm(arriving, { force: true })
+      await ask({ step: 'forget', move }).catch(() => {})
+    }
+  }
+
+  /** What the clones on other machines have need not be in a copy. */
+  async #commitsOfClones(
+    source: string,
+    { roots, prefix }: { roots: string[]; prefix: string },
+  ): Promise<string[][]> {
+    const others = this.#options
+      .machines()
+      .filter(({ machine, state }) => machine !== source && state === 'here')
+    const found = await Promise.all(
+      others.map(async ({ machine }) => {
+        const key = `${machine} ${prefix} ${roots.join(' ')}`
+        const known = this.#clones.get(key)
+        if (known !== undefined && performance.now() - known.at < AT_WORK_MS) return known.commits
+        const answer = (await askMove(this.#options.link(), machine, { step: 'clone', roots, prefix }).catch(
+          () => null,
+        )) as CloneHere | null
+        const commits = answer?.commits ?? null
+        if (this.#clones.size > MAX_CLONES) this.#clones.clear()
+        this.#clones.set(key, { at: performance.now(), commits })
+        return commits
+      }),
+    )
+    return found.flatMap(commits => (commits === null ? [] : [commits]))
+  }
+
+  /** The oldest copies of a machine go when all of them are too large. */
+  async #trim(machine: string): Promise<void> {
+    const folder = join(this.#options.folder, machine)
+    const names = (await readdir(folder)).filter(name => name.endsWith('.parcel'))
+    const files = await Promise.all(
+      names.map(async name => ({ name, facts: await stat(join(folder, name)).catch(() => undefined) })),
+    )
+    let total = 0
+    const newest = files.sort((a, b) => (b.facts?.mtimeMs ?? 0) - (a.facts?.mtimeMs ?? 0))
+    for (const [index, { name, facts }] of newest.entries()) {
+      total += facts?.size ?? 0
+      if (index > 0 && (total > MAX_ALL || index >= MAX_COPIES))
+        await this.forget(machine, name.slice(0, -'.parcel'.length))
+    }
+  }
+
+  #file(machine: string, session: string, kind: 'json' | 'parcel'): string {
+    return join(this.#options.folder, machine, `${session}.${kind}`)
+  }
+}
+
+function keyOf(machine: string, session: string): string {
+  return `${machine}/${session}`
+}
+
+function lastSeqOf({ session, status }: Pick<RemoteSession, 'session' | 'status'>): number {
+  return Math.max(session.lastSeq, status?.lastSeq ?? 0)
+}
+
+const AT_WORK_MS = 60_000
+const AGAIN_MS = 300_000
+const MAX_COPY = 512 * 1024 * 1024
+/** Of one machine. */
+const MAX_ALL = 8 * 1024 * 1024 * 1024
+const MAX_COPIES = 1_000
+const MAX_CLONES = 1_000

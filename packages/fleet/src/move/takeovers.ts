@@ -1,0 +1,294 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { SessionLog } from '@chirality/sessions'
+import { z } from 'zod'
+import { write } from '../engine/fleet-files.ts'
+import type { Link } from '../engine/link.ts'
+import { fleetError } from '../fleet-error.ts'
+import type { Machine } from '../machines.ts'
+import type { RemoteSession } from '../remote-sessions.ts'
+import { askMove, callMachine, isAbsent } from '../rpc/calls.ts'
+import type { Copies } from './copies.ts'
+import type { CloneHere, MoveStep, Taken } from './move-desk.ts'
+import { type Moved, ownersOf, requireReady } from './moves.ts'
+import { readAt, readParcel, writeParcel } from './parcel-file.ts'
+
+export interface TakeoversOptions {
+  /** Where the takeovers are noted that this hub has begun, and those whose machine has not returned. */
+  folder: string
+  link: () => Link | undefined
+  machines: () => Machine[]
+  copies: Copies
+  /** The mirrored log of a session of another machine. */
+  log: (sessionId: string) => Promise<SessionLog>
+  session: (sessionId: string) => RemoteSession | undefined
+}
+
+const note = z.object({
+  ...{ move: z.string(), session: z.string(), from: z.string(), to: z.string() },
+  taken: z.object({ seq: z.number(), usd: z.number(), tokens: z.number() }),
+  /** The new machine has it; the old one, when it returns, is asked for what it did since. */
+  isDone: z.boolean(),
+  /** What the conversation is still to say of the machine that returned. */
+  words: z.string().optional(),
+})
+type Note = z.infer<typeof note>
+
+export interface TakenOver extends Moved {
+  /** Whether the agent was asked to go on. */
+  asked: boolean
+  /** Why it was not, though it was wanted. */
+  problem: string | null
+}
+
+const cancelled = z.object({ isHere: z.boolean() })
+const orphaned = z
+  .object({ events: z.number(), usd: z.number(), log: z.string(), ref: z.string().optional() })
+  .nullable()
+
+/**
+ * Takes over sessions of machines that are gone. A machine is gone if it was not heard while this hub was connected all
+ * the time, and nobody answers for it. First the parcel is made of the last copy and the mirrored log and sent to the new
+ * machine, then the session is given to it, which refuses the old one from then on, and then it is opened there.
+ */
+export class Takeovers {
+  readonly #options: TakeoversOptions
+  readonly #running = new Set<string>()
+  #nextTry = 0
+
+  constructor(options: TakeoversOptions) {
+    this.#options = options
+  }
+
+  /** `goOn`: whether the agent is asked to go on. Default: if a turn of it was at work. */
+  async takeover(
+    session: string,
+    to: string,
+    { goOn }: { goOn?: boolean | undefined } = {},
+  ): Promise<TakenOver> {
+    if (this.#running.has(session))
+      throw fleetError('move-failed', 'This session is being taken over already.')
+    this.#running.add(session)
+    try {
+      const remote = this.#options.session(session)
+      if (remote === undefined) throw fleetError('move-failed', 'No other machine has this session.')
+      const wasAtWork = remote.status !== null && remote.status.phase !== 'idle'
+      await this.#take(remote, to)
+      const moved = { session, from: remote.machine, to }
+      if (!(goOn ?? wasAtWork)) return { ...moved, asked: false, problem: null }
+      const input = { sessionId: session, message: GO_ON }
+      return await callMachine(this.#options.link(), to, { path: 'turns.start', input }).then(
+        () => ({ ...moved, asked: true, problem: null }),
+        (error: unknown) => ({ ...moved, asked: false, problem: messageOf(error) }),
+      )
+    } finally {
+      this.#running.delete(session)
+    }
+  }
+
+  /** A target of a move that did not come back is refused when it does. */
+  async expect(session: string, { from, to, taken }: Pick<Note, 'from' | 'to' | 'taken'>): Promise<void> {
+    await this.#remember({ move: newId('kept'), session, from, to, taken, isDone: true })
+  }
+
+  /** Now and then, beside everything else. */
+  finishSoon(): void {
+    if (performance.now() < this.#nextTry) return
+    this.#nextTry = performance.now() + AGAIN_MS
+    void this.finish()
+  }
+
+  /** What a hub that was killed began, and what machines that are back have of sessions that others took over. */
+  async finish(): Promise<void> {
+    for (const begun of this.#notes()) {
+      if (this.#running.has(begun.session)) continue
+      this.#running.add(begun.session)
+      try {
+        if (begun.isDone) await this.#collect(begun)
+        else await this.#settle(begun)
+      } catch {
+        // A machine is away, or answers nonsense: the note stays.
+      } finally {
+        this.#running.delete(begun.session)
+      }
+    }
+  }
+
+  async #take(remote: RemoteSession, to: string): Promise<void> {
+    const { machine: from, session } = remote
+    const link = this.#options.link()
+    await this.#requireGone(from)
+    if (from === to) throw fleetError('move-failed', `The machine ${to} is gone: name another one.`)
+    requireReady(this.#options.machines(), to, session.harness)
+    const copy = await this.#options.copies.get(from, session.id)
+    if (copy === undefined)
+      throw fleetError(
+        'move-failed',
+        `No copy of the session arrived here before ${from} was gone, so no other machine can go on with it. What is mirrored can be read and exported.`,
+      )
+    const { roots, prefix, projectRoot: path } = copy
+    const place = (await this.#ask(to, {
+      step: 'place',
+      session: session.id,
+      roots,
+      prefix,
+      path,
+    })) as CloneHere
+    const move = newId('takeover')
+    const folder = join(this.#options.folder, move)
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    try {
+      const { taken, size, sha256 } = await this.#compose(remote, { move, to, parcel: copy.parcel, folder })
+      const begun: Note = { move, session: session.id, from, to, taken, isDone: false }
+      for (let at = 0; at < size; ) {
+        const piece = await readAt(join(folder, 'parcel'), { at, bytes: PIECE_BYTES })
+        await this.#ask(to, { step: 'put', move, from: at, content: piece.toString('base64') })
+        at += piece.length
+      }
+      await this.#remember(begun)
+      try {
+        await ownersOf(link).give(session.id, from, to)
+        // It looks who has its sessions after it answers calls, so one of the two notices the other.
+        if (!(await isAbsent(link, from)))
+          throw fleetError('move-failed', `The machine ${from} is back. Move the session instead.`)
+        await this.#ask(to, { step: 'open', session: session.id, move, sha256, project: place.project })
+        await this.#done(begun)
+      } catch (error) {
+        const isThere = await this.#settle(begun).catch(() => undefined)
+        if (!isThere) throw error
+      }
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+
+  /** The last copy with the mirrored log, and the messages that waited when the machine was last heard. */
+  async #compose(
+    { machine: from, session, status }: RemoteSession,
+    { move, to, parcel: file, folder }: { move: string; to: string; parcel: string; folder: string },
+  ): Promise<{ taken: Taken; size: number; sha256: string }> {
+    const parcel = await readParcel(file, folder)
+    const log = await this.#options.log(session.id)
+    try {
+      const taken = { seq: log.lastSeq, usd: session.costUsd ?? 0, tokens: session.tokens }
+      const messages = status === null ? parcel.queue.messages : status.queue
+      const composed = {
+        ...{ ...parcel, move: { id: move, from, to }, log: log.path },
+        // What was chosen since the copy was made; the rest is what the log says.
+        session: { ...session, claudeSessionId: parcel.session.claudeSessionId },
+        queue: { ...parcel.queue, messages },
+      }
+      const written = await writeParcel(join(folder, 'parcel'), composed)
+      return { taken, ...written }
+    } finally {
+      await log.close()
+    }
+  }
+
+  async #requireGone(machine: string): Promise<void> {
+    const state = this.#options.machines().find(one => one.machine === machine)?.state ?? 'away'
+    if (state === 'here')
+      throw fleetError('move-failed', `The machine ${machine} is there. Move the session instead.`)
+    if (state === 'unknown')
+      throw fleetError(
+        'machine-away',
+        `It is not known yet whether ${machine} is gone: this hub was not connected long enough. Try again in 15 seconds.`,
+      )
+    if (!(await isAbsent(this.#options.link(), machine)))
+      throw fleetError(
+        'machine-silent',
+        `The machine ${machine} was not heard, but its connection is open. Its agent may be at work: try again.`,
+      )
+  }
+
+  /** Brings a takeover that was cut short to an end. True if the session is on the new machine. */
+  async #settle(begun: Note): Promise<boolean> {
+    const { session, from, to, move } = begun
+    const { isHere } = cancelled.parse(await this.#ask(to, { step: 'cancel', move, session }))
+    if (isHere) {
+      await this.#done(begun)
+      return true
+    }
+    const owners = ownersOf(this.#options.link())
+    if ((await owners.read(session))?.machine === to) await owners.give(session, to, from)
+    rmSync(this.#file(begun), { force: true })
+    return false
+  }
+
+  async #done(begun: Note): Promise<void> {
+    const { session, from, to } = begun
+    await this.#remember({ ...begun, isDone: true })
+    await this.#ask(to, { step: 'tell', session })
+    await this.#options.copies.forget(from, session)
+  }
+
+  /** A machine that is back gives up what it has of the session. The conversation says where that is. */
+  async #collect(done: Note): Promise<void> {
+    const { session, from, to, move, taken } = done
+    let { words } = done
+    if (words === undefined) {
+      const state = this.#options.machines().find(one => one.machine === from)?.state
+      if (state !== 'here') return
+      const step = { step: 'orphan', session, move: { id: move, from, to }, taken } as const
+      words = wordsOf(from, orphaned.parse(await this.#ask(from, step)))
+      await this.#remember({ ...done, words })
+    }
+    if (words !== '') {
+      // It may have been moved on.
+      const owner = await ownersOf(this.#options.link()).read(session)
+      await this.#ask(owner?.machine ?? to, { step: 'say', session, words })
+    }
+    rmSync(this.#file(done), { force: true })
+  }
+
+  #ask(machine: string, step: MoveStep): Promise<unknown> {
+    return askMove(this.#options.link(), machine, step)
+  }
+
+  async #remember(begun: Note): Promise<void> {
+    mkdirSync(this.#options.folder, { recursive: true, mode: 0o700 })
+    await write(this.#file(begun), JSON.stringify(begun))
+  }
+
+  #notes(): Note[] {
+    try {
+      const names = readdirSync(this.#options.folder).filter(name => name.endsWith('.json'))
+      return names.flatMap(name => {
+        try {
+          return [note.parse(JSON.parse(readFileSync(join(this.#options.folder, name), 'utf8')))]
+        } catch {
+          return []
+        }
+      })
+    } catch {
+      return []
+    }
+  }
+
+  #file({ move }: Pick<Note, 'move'>): string {
+    return join(this.#options.folder, `${move}.json`)
+  }
+}
+
+/** Empty if it did nothing that the others do not have. */
+function wordsOf(from: string, orphan: z.infer<typeof orphaned>): string {
+  if (orphan === null || (orphan.events === 0 && orphan.usd === 0)) return ''
+  const { events, usd, log, ref } = orphan
+  const cost = usd > 0 ? `, which cost $${usd.toFixed(4)} and are counted there` : ''
+  const files = ref === undefined ? '' : ` and its files in ${ref}`
+  return `${from} is back. It had ${events} more events of this session${cost}. They are kept there in ${log}${files}; nothing of them was merged.`
+}
+
+function newId(kind: string): string {
+  return `${kind}-${randomBytes(6).toString('hex')}`
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+const GO_ON = 'Go on with what you were doing.'
+const AGAIN_MS = 5_000
+const PIECE_BYTES = 512 * 1024

@@ -1,0 +1,137 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { SessionHarness } from '@chirality/core'
+import { HarnessRegistry } from '@chirality/runner'
+import { openSessionLog, SessionHost } from '@chirality/sessions'
+import { Owners, refuseTaken } from '../../src/claim/owners.ts'
+import type { Link } from '../../src/engine/link.ts'
+import type { Machine } from '../../src/machines.ts'
+import { Copies } from '../../src/move/copies.ts'
+import { MoveDesk } from '../../src/move/move-desk.ts'
+import { Moves } from '../../src/move/moves.ts'
+import { Takeovers } from '../../src/move/takeovers.ts'
+import type { RemoteSession } from '../../src/remote-sessions.ts'
+import { answerCalls } from '../../src/rpc/calls.ts'
+import { folder, later } from './fleet.ts'
+
+export const git = (cwd: string, ...args: string[]) =>
+  execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@x', ...args], { cwd, encoding: 'utf8' })
+
+type Fault = 'before' | 'after' | undefined
+type Name = 'one' | 'two'
+
+/**
+ * Two machines with clones of one repository, a hub, and a wire between them that can be cut at a chosen message. Only
+ * the broker is made up.
+ */
+export async function twoMachines() {
+  const root = folder()
+  const source = join(root, 'one', 'shop')
+  mkdirSync(source, { recursive: true })
+  git(source, 'init', '-q', '-b', 'main')
+  writeFileSync(join(source, '.gitignore'), '.chirality\n')
+  git(source, 'add', '.')
+  git(source, 'commit', '-qm', 'first')
+  const clone = join(root, 'two', 'shop')
+  git(root, 'clone', '-q', source, clone)
+  const handlers = new Map<string, (body: Uint8Array) => Promise<Uint8Array>>()
+  const stored = new Map<string, { seq: number; body: Uint8Array }>()
+  const states = new Map<string, Machine['state']>([
+    ['one', 'here'],
+    ['two', 'here'],
+  ])
+  let sent = 0
+  let fault: (count: number) => Fault = () => undefined
+  const faulty = async <T>(work: () => Promise<T> | T): Promise<T> => {
+    sent += 1
+    const cut = fault(sent)
+    if (cut === 'before') throw new Error('the hub was killed')
+    const answer = await work()
+    if (cut === 'after') throw new Error('the hub was killed')
+    return answer
+  }
+  const wire = {
+    connected: true,
+    serve: (subject: string, handler: (body: Uint8Array) => Promise<Uint8Array>) => {
+      handlers.set(subject, handler)
+      return () => {}
+    },
+    request: (subject: string, body: Uint8Array) =>
+      faulty(async () => {
+        const isGone = states.get(subject.split('.')[2] ?? '') === 'away'
+        const answer = isGone ? undefined : await handlers.get(subject)?.(body)
+        return answer === undefined ? { kind: 'absent' } : { kind: 'answer', body: answer }
+      }),
+    last: async (_kind: string, subject: string) => stored.get(subject),
+    publish: (subject: string, body: Uint8Array, { after }: { after: number }) =>
+      faulty(() => {
+        if ((stored.get(subject)?.seq ?? 0) !== after) return { kind: 'conflict' }
+        stored.set(subject, { seq: after + 1, body })
+        return { kind: 'stored', seq: after + 1 }
+      }),
+  } as unknown as Link
+  const machine = async (name: Name, project: string) => {
+    const home = join(root, `${name}-home`)
+    const harnesses = new HarnessRegistry<SessionHarness>()
+    const host = new SessionHost({ harnesses, address: '', home })
+    later(() => host.close())
+    await host.openProject(project)
+    const desk = new MoveDesk({
+      ...{ host, machine: name, folder: join(home, 'parcels') },
+      ...{ tell: async () => {}, onLeft: () => {} },
+    })
+    answerCalls(wire, name, { call: async () => undefined, bytes: () => Buffer.alloc(0), moves: desk })
+    return { host, project }
+  }
+  const one = await machine('one', source)
+  const two = await machine('two', clone)
+  const own = { one, two }
+  const machines = () =>
+    [...states].map(([name, state]) => ({ state, agents: [], machine: name }) as unknown as Machine)
+  const link = () => wire
+  const hub = () => new Moves({ folder: join(root, 'moves'), link, machines })
+  const remotes = new Map<string, RemoteSession>()
+  const copies = new Copies({
+    ...{ folder: join(root, 'copies'), link, machines, sessions: () => [...remotes.values()] },
+  })
+  const mirror = join(root, 'mirror')
+  mkdirSync(mirror)
+  /** What the hub heard of a session of a machine until now: its state, and its log. */
+  const mirrored = async (id: string, name: Name) => {
+    const session = await own[name].host.store.resume(id)
+    remotes.set(id, { machine: name, session, status: null })
+    cpSync(join(session.projectRoot, '.chirality', 'events'), join(mirror, '.chirality', 'events'), {
+      recursive: true,
+      filter: file => !file.endsWith('.ndjson') || file.includes(id),
+    })
+  }
+  const takeovers = () =>
+    new Takeovers({
+      ...{ folder: join(root, 'takeovers'), link, machines, copies },
+      log: id => openSessionLog(mirror, id),
+      session: id => remotes.get(id),
+    })
+  return {
+    ...{ one, two, hub, takeovers, copies, mirrored, owners: new Owners(wire), sent: () => sent },
+    cut: (next: typeof fault) => {
+      sent = 0
+      fault = next
+    },
+    goes: (name: Name) => states.set(name, 'away'),
+    /** It looks who has its sessions, as it does when it is connected. */
+    returns: async (name: Name) => {
+      states.set(name, 'here')
+      return refuseTaken(own[name].host, new Owners(wire), name)
+    },
+    /** A copy of what the session is now is at the hub. */
+    copied: async (id: string, name: Name) => {
+      await mirrored(id, name)
+      const { lastSeq } = await own[name].host.store.resume(id)
+      for (let copy = await copies.get(name, id); copy?.seq !== lastSeq; copy = await copies.get(name, id)) {
+        copies.soon()
+        await new Promise(resolve => setTimeout(resolve, 5))
+      }
+    },
+  }
+}

@@ -1,0 +1,160 @@
+import { join } from 'node:path'
+import { keepOrphan } from '@chirality/workspaces'
+import { told } from '../log/turn-events.ts'
+import { startError } from '../session-errors.ts'
+import { noteDeleted } from '../store/project-state.ts'
+import type { StoredSession } from '../store/stored-session.ts'
+import type { HostContext } from '../turns/host-context.ts'
+import type { Move } from '../turns/leaving-sessions.ts'
+import { type PackOptions, type Parcel, packSession, receiveSession } from './carry-session.ts'
+import type { HostedSession } from './hosted-session.ts'
+
+export interface SessionMovesParts {
+  /** Ends what runs of a session, and closes it. */
+  stop: (id: string) => Promise<void>
+  session: (id: string) => Promise<HostedSession>
+  /** Undefined if it is not open. */
+  open: (id: string) => HostedSession | undefined
+  /** Opens a project. */
+  project: (root: string) => Promise<string>
+}
+
+/** What a session had cost when another machine took it over. */
+export interface Spent {
+  usd: number
+  tokens: number
+}
+
+/** What stays of a session on a machine that was refused. */
+export interface Orphan {
+  /** The events that the other machine does not have. */
+  events: number
+  usd: number
+  /** The file of its log. */
+  log: string
+  /** Below this ref are its commits and its uncommitted files. */
+  ref: string | undefined
+}
+
+/** Sessions on their way from and to other machines. */
+export class SessionMoves {
+  readonly #context: HostContext
+  readonly #parts: SessionMovesParts
+
+  constructor(context: HostContext, parts: SessionMovesParts) {
+    this.#context = context
+    this.#parts = parts
+  }
+
+  /** The move that a session waits for. */
+  leaving(id: string): Move | undefined {
+    return this.#context.leaving.get(id)
+  }
+
+  /**
+   * Ends the agents of an idle session and packs it for another machine. From then on no turn of it begins here, until
+   * `leave` or `keep`. A session that was packed before is packed again for the same move.
+   */
+  async pack(id: string, options: PackOptions): Promise<Parcel> {
+    const { leaving, store } = this.#context
+    const busy = () =>
+      startError('busy', 'A turn of this session runs. Stop it or wait for its end, then move it.')
+    const before = leaving.get(id)
+    if (before !== undefined && before.to !== options.move.to)
+      throw startError('busy', `This session is being moved to the machine ${before.to} already.`)
+    const session = await this.#parts.session(id)
+    if (session.status.phase !== 'idle') throw busy()
+    const move = before ?? options.move
+    leaving.set(id, move)
+    try {
+      if (session.status.phase !== 'idle') throw busy()
+      await this.#parts.stop(id)
+      return await packSession(this.#context, await store.resume(id), { ...options, move })
+    } catch (error) {
+      // Another machine may have got what was packed before.
+      if (before === undefined) this.keep(id, move.id)
+      throw error
+    }
+  }
+
+  /** Packs a copy for the case that this machine is gone one day. The session goes on meanwhile. */
+  async copy(id: string, options: PackOptions): Promise<Parcel & { cut: { seq: number } }> {
+    const { store } = this.#context
+    // Read before its files are: what is done meanwhile counts as missing.
+    const session = this.#parts.open(id)?.stored ?? (await store.resume(id))
+    const parcel = await packSession(this.#context, session, options)
+    return { ...parcel, cut: { seq: session.lastSeq } }
+  }
+
+  /** Makes the session of a parcel in one of this machine's projects. The same parcel makes one session. */
+  async receive(projectRoot: string, parcel: Parcel): Promise<StoredSession> {
+    const root = await this.#parts.project(projectRoot)
+    const session = await receiveSession(this.#context, root, parcel)
+    // A session that was moved away and comes back.
+    this.#context.leaving.clear(session.id)
+    await this.#parts.session(session.id)
+    return session
+  }
+
+  /**
+   * Another machine has the session now, by this move. Nothing of it is deleted here: see `SessionStore.leave`. A
+   * worktree stays, too, because it may have files that git ignores. False if it had left already.
+   */
+  async leave(id: string, move: string): Promise<boolean> {
+    const { leaving, store } = this.#context
+    const session = await store.get(id)
+    // It came back by another move meanwhile.
+    if (session === undefined || session.worktree === move) return false
+    if (leaving.get(id)?.id !== move)
+      throw startError('busy', 'This session is not being moved by this move. Look at both machines.')
+    await store.leave(id, `${id}-${move}`)
+    leaving.clear(id)
+    return true
+  }
+
+  /** The move is given up: its target has nothing. */
+  keep(id: string, move: string): void {
+    if (this.#context.leaving.get(id)?.id === move) this.#context.leaving.clear(id)
+  }
+
+  /** Another machine took the session over while this one was away: its agent ends, and no turn of it begins here. */
+  async refuse(id: string, move: Move): Promise<void> {
+    const { leaving, store } = this.#context
+    if ((await store.get(id)) === undefined) return
+    leaving.set(id, move)
+    await this.#parts.stop(id)
+  }
+
+  /**
+   * Gives up a session that was refused. What this machine did since then is kept, as a log and as refs, and its cost is
+   * counted here. Undefined if there is no such session any more.
+   */
+  async orphan(id: string, move: Move, taken: Spent & { seq: number }): Promise<Orphan | undefined> {
+    const { leaving, store, worktrees } = this.#context
+    const session = await store.get(id)
+    if (session === undefined || session.worktree === move.id) return undefined
+    await this.refuse(id, move)
+    const { projectRoot, worktree: worktreeId, updatedAt } = session
+    const name = `${id}-${move.id}`
+    const worktree = worktreeId === null ? undefined : await worktrees.find(worktreeId)
+    const folder = worktree === undefined ? projectRoot : worktree.folder
+    // Its files stay where they are in any case.
+    const ref = await keepOrphan(folder, name).catch(() => undefined)
+    // Its agent was ended just now, and had some last words.
+    const { costUsd, tokens, lastSeq } = (await store.get(id)) ?? session
+    const usd = Math.max(0, (costUsd ?? 0) - taken.usd)
+    const more = Math.max(0, tokens - taken.tokens)
+    if (usd > 0 || more > 0) await noteDeleted(projectRoot, { updatedAt, usd, tokens: more }).catch(() => {})
+    await store.leave(id, name)
+    leaving.clear(id)
+    const log = join(projectRoot, '.chirality', 'moved', `${name}.ndjson`)
+    return { events: Math.max(0, lastSeq - taken.seq), usd, log, ref }
+  }
+
+  /** Shows something in the conversation. */
+  async tell(id: string, words: string): Promise<void> {
+    const { log } = await this.#parts.session(id)
+    log.append(told(id, words), { turnId: null, durable: true })
+    await log.flush()
+  }
+}
