@@ -89,17 +89,17 @@ export async function startHub(world: World, projects: string[]): Promise<Machin
 export async function startWorker(
   world: World,
   hub: Machine & { fleetUrl: string },
-  { name, projects }: { name: string; projects: string[] },
-): Promise<Machine> {
+  { name, projects, env }: { name: string; projects: string[]; env?: Record<string, string> },
+): Promise<Machine & { start: () => RunningCommand }> {
   const home = path.join(world.home, `${name}-home`)
   mkdirSync(home)
-  const options = { env: { CHIRALITY_HOME: home } }
+  const options = { env: { CHIRALITY_HOME: home, ...env } }
   const { stdout } = await world.start(['fleet', 'invite', '--json'], hub.options).result()
   const { code } = JSON.parse(stdout) as { code: string }
   await world.start(['fleet', 'join', code, '--name', name], options).result()
   const work = ['worker', '--json', '--fleet', hub.fleetUrl]
-  const command = world.start([...work, ...projects.flatMap(project => ['--project', project])], options)
-  const server = await started(command)
+  const start = () => world.start([...work, ...projects.flatMap(project => ['--project', project])], options)
+  const server = await started(start())
   for (let isSeen = false; !isSeen; ) {
     const machines = await call<{ machine: string; state: string; agents: unknown[] }[]>(
       hub,
@@ -108,5 +108,5 @@ export async function startWorker(
     isSeen = machines.some(one => one.machine === name && one.state === 'here' && one.agents.length > 0)
     if (!isSeen) await new Promise(resolve => setTimeout(resolve, 100))
   }
-  return { ...server, home, options }
+  return { ...server, home, options, start }
 }

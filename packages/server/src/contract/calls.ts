@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { PUSH_DETAILS } from '../push/push-service.ts'
 import * as agents from './agent-answers.ts'
-import { harnessCalls as harnesses, ownAgentCalls as ownAgents } from './agent-calls.ts'
+import { fleetCalls as fleet, harnessCalls as harnesses, ownAgentCalls as ownAgents } from './agent-calls.ts'
 import * as answers from './answers.ts'
 import { dataCalls as data } from './data-calls.ts'
 import { envelope } from './events.ts'
@@ -344,31 +344,6 @@ const session = {
     input: z.object({ sessionId, lastEventId: values.cursor.nullish(), textOnce: z.boolean().optional() }),
     yields: z.array(envelope),
   },
-}
-
-const fleet = {
-  events: { yields: answers.fleetEvent },
-  machines: { output: z.array(agents.machine) },
-  info: { output: agents.fleetInfo.nullable() },
-  invite: { input: z.strictObject({ role: agents.machineRole }), output: agents.invitation },
-  revoke: { input: z.strictObject({ machine: values.machineName }), output: nothing },
-  place: { input: values.newWork, output: agents.placement.nullable() },
-  move: {
-    input: z.strictObject({ sessionId, to: z.string().min(1).max(100).describe('The name of a machine.') }),
-    output: agents.movedSession,
-  },
-  takeover: {
-    input: z.strictObject({
-      sessionId,
-      to: z.string().min(1).max(100).describe('The name of a machine.'),
-      goOn: z
-        .boolean()
-        .optional()
-        .describe('Whether the agent is asked to go on. Default: if a turn of it was at work.'),
-    }),
-    output: agents.takenOverSession,
-  },
-  keep: { input: z.strictObject({ sessionId }), output: agents.keptSession },
 }
 
 export const CALLS = {

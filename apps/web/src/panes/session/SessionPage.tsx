@@ -144,7 +144,7 @@ function OpenSession({ status }: { status: SessionStatus }) {
               <AfterDemo status={status} />
               {status.machine && status.machine.state !== 'here' ? (
                 <Suspense fallback={null}>
-                  <AwayNotice machine={status.machine} />
+                  <AwayNotice {...{ sessionId, harness: status.harness, machine: status.machine }} />
                 </Suspense>
               ) : (
                 <Composer status={status} />

@@ -62,6 +62,8 @@ export interface SettingsApi {
   /** A code with which one machine can join. */
   inviteMachine(role: Machine['role']): Promise<CallOutputs['fleet']['invite']>
   revokeMachine(machine: string): Promise<void>
+  /** Lets another machine go on with a session whose machine is gone. */
+  takeOver(sessionId: string, to: string): Promise<CallOutputs['fleet']['takeover']>
   /** Where a new session would run; null without a fleet. */
   placeSession(harness: string, project: string): Promise<Placement | null>
 }
@@ -90,6 +92,7 @@ export function settingsCalls(client: TRPCClient<AppRouter>): SettingsApi {
     machines: () => client.fleet.machines.query(),
     fleetInfo: () => client.fleet.info.query(),
     inviteMachine: role => client.fleet.invite.mutate({ role }),
+    takeOver: (sessionId, to) => client.fleet.takeover.mutate({ sessionId, to }),
     revokeMachine: async machine => void (await client.fleet.revoke.mutate({ machine })),
     placeSession: (harness, project) => client.fleet.place.query({ harness, project }),
     pruneRawLogs: rule => client.data.prune.mutate({ rule }),
