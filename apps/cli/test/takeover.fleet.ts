@@ -130,6 +130,7 @@ test('sessions of a machine that is killed go on on another one; when it is back
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
   page.setDefaultTimeout(60_000)
   await page.goto(hub.link)
+  await page.locator('.sheet').waitFor()
   await page.goto(`${hub.url}/s/${third}`)
   await page.getByRole('status').getByText('worker is away').waitFor()
   await page.getByRole('button', { name: 'Go on elsewhere…' }).click()
