@@ -197,7 +197,8 @@ ${keptElsewhere()}
   push SESSION             Its branch by your own git push, never forced; what would be pushed is shown first
       --dry-run  --yes       Only show it; or push without a question
       --pr  --title T  --draft
-                             Open a pull request through your own gh; its text is made of the conversation
+                             Open a pull request through your own gh or glab; its text is made of the conversation
+      --into REPOSITORY      Where: the repository itself, or the remote "upstream" of a fork (default, if there is one)
       --remote NAME  --hooks  --json
   back SESSION [TURN]      Files and conversation as before a turn, with what cannot be undone; without TURN: the turns
       --overwrite            Also files that somebody else changed since

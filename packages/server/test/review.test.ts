@@ -19,7 +19,8 @@ import { initRepository } from '@chirality/fixtures'
 import { bundleProgram } from '@chirality/fixtures/bundle-program'
 import { HarnessRegistry, readProcess } from '@chirality/runner'
 import { FileMoves, findRepository, goBack, type TurnTreePair } from '@chirality/workspaces'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { checkAnswers } from '../src/contract/checked.ts'
 import { type ServerOptions, startServer } from '../src/index.ts'
 import { createWorld } from './support/agents.ts'
 import { startTestServer } from './support/test-server.ts'
@@ -355,7 +356,48 @@ test('a push of a server that was killed is ended by the next one, which says wh
   ])
 })
 
+test('the branch of a fork is pushed to it, and its pull request is proposed for the repository that it came from', {
+  timeout: 60_000,
+}, async () => {
+  const { client, repository, project } = await withRepository()
+  const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'chirality-fork-')))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const bare = path.join(folder, 'bare.git')
+  execFileSync('git', ['init', '-q', '--bare', bare])
+  const program = (name: string, script: string) =>
+    writeFileSync(path.join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  program('ssh', `exec git-receive-pack '${bare}'`)
+  program('gh', `printf '%s\\n' "$@" > '${folder}/record'; echo https://github.com/o/shop/pull/7`)
+  vi.stubEnv('GIT_SSH_COMMAND', path.join(folder, 'ssh'))
+  vi.stubEnv('PATH', `${folder}:${process.env.PATH}`)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  repository.run('remote', 'add', 'origin', 'git@github.com:me/shop.git')
+  repository.run('remote', 'add', 'upstream', 'https://github.com/o/shop')
+  const { id: sessionId } = await client.sessions.create.mutate({ project, title: 'Fork', worktree: {} })
+  const { commit, url, pullRequest } = await client.review.pushPlan.query({ sessionId })
+  if (!pullRequest.can) throw new Error(pullRequest.reason)
+  expect(pullRequest.program).toBe('gh')
+  expect(pullRequest.into.map(({ repository: name }) => name)).toEqual(['o/shop', 'me/shop'])
+  expect(pullRequest.into[0]?.command).toContain(
+    '--repo github.com/o/shop --head me:chirality/fork --base main',
+  )
+  const push = (into?: string) =>
+    client.review.push.mutate({
+      ...{ sessionId, commit, url },
+      pullRequest: { title: 'Fork', body: '', ...(into === undefined ? {} : { into }) },
+    })
+  await expect(push('evil/shop')).rejects.toThrow('Nothing was pushed')
+  expect(execFileSync('git', ['-C', bare, 'for-each-ref'], { encoding: 'utf8' })).toBe('')
+  expect(await push()).toMatchObject({ kind: 'new', pullRequest: { kind: 'opened' } })
+  expect(readFileSync(path.join(folder, 'record'), 'utf8').split('\n').slice(0, 6)).toEqual([
+    ...['pr', 'create', '--repo', 'github.com/o/shop', '--head', 'me:chirality/fork'],
+  ])
+  await push('me/shop')
+  expect(readFileSync(path.join(folder, 'record'), 'utf8')).toContain('github.com/me/shop\n')
+})
+
 async function withRepository(options: Partial<ServerOptions> = {}) {
+  checkAnswers()
   const server = await startTestServer(options)
   const repository = initRepository(server.project)
   repository.write('a.txt', 'a\n')

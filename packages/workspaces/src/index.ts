@@ -62,6 +62,7 @@ export {
   openPullRequest,
   type PullRequest,
   pullRequestCommand,
+  requestWords,
 } from './review/pull-request.ts'
 export {
   isKnownPushed,
@@ -71,6 +72,7 @@ export {
   pushBranch,
   remoteOf,
   remotesOf,
+  urlOf,
 } from './review/push.ts'
 export { type Filled, fillVariables, fillWorktree } from './setup/fill-worktree.ts'
 export {

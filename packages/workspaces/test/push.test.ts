@@ -264,19 +264,21 @@ describe('a pull request', () => {
     vi.stubEnv('PATH', `${programs}:/usr/bin:/bin`)
     use(gh)
     const forge = await forgeOf('git@github.com:o/shop.git')
-    expect(forge).toEqual({ host: 'github.com', repository: 'o/shop' })
+    expect(forge).toEqual({ program: 'gh', host: 'github.com', repository: 'o/shop' })
     for (const url of ['https://x:y@github.com/o/shop', 'ssh://git@github.com:22/o/shop.git/'])
       expect(await forgeOf(url)).toEqual(forge)
     for (const url of [
-      'https://gitlab.com/o/shop',
+      'https://git.example/o/shop',
       bare,
       'https://github.com/o',
+      'https://github.com/o/group/shop',
+      'https://gitlab.com/o/../shop',
       'https://github.com/../../x/y',
     ])
       expect(await forgeOf(url)).toEqual({ reason: expect.stringContaining('Only for GitHub') })
+    const shop = { program: 'gh', host: 'github.com', repository: 'o/shop' } as const
     const request = {
-      ...{ forge: { host: 'github.com', repository: 'o/shop' }, branch, base: 'main' },
-      ...{ title: '--title of $(it)', body: 'Body\n' },
+      ...{ forge: shop, into: shop, branch, base: 'main', title: '--title of $(it)', body: 'Body\n' },
     }
     expect(await openPullRequest(request)).toEqual({
       kind: 'opened',
@@ -295,13 +297,81 @@ describe('a pull request', () => {
       ['github.evil.example', ''],
       ['github.own.example', 'secret'],
     ] as const) {
-      await openPullRequest({ ...request, forge: { host, repository: 'o/shop' } })
+      const there = { ...shop, host }
+      await openPullRequest({ ...request, forge: there, into: there })
       expect(readFileSync(`${record}.token`, 'utf8').trim(), host).toBe(token)
     }
+    // From a fork into the repository that it came from.
+    await openPullRequest({ ...request, forge: { ...shop, repository: 'me/shop' } })
+    const fork = readFileSync(record, 'utf8').split('\n').slice(1, 7)
+    expect(fork).toEqual(['pr', 'create', '--repo', 'github.com/o/shop', '--head', `me:${branch}`])
     use('#!/bin/sh\necho "To get started with GitHub CLI, please run:  gh auth login" >&2\nexit 4\n')
     expect(await openPullRequest(request)).toEqual({
       kind: 'failed',
       reason: expect.stringContaining('gh auth login'),
+    })
+  })
+
+  // The arguments and answers are those of the real glab 1.53 with an API on this machine.
+  test('is a merge request on GitLab, by the glab of the user, also from a fork; its token goes to no other host', async () => {
+    const programs = path.join(folder, 'programs')
+    mkdirSync(programs)
+    const record = path.join(folder, 'record')
+    const glab = path.join(programs, 'glab')
+    const answers = `case "$*" in
+      *merge_requests*) cat > '${record}.input'; echo '{"web_url":"https://gitlab.com/o/group/shop/-/merge_requests/7"}';;
+      *) echo '{"id":2,"default_branch":"trunk"}';; esac`
+    const use = (script: string) => {
+      const note = `{ pwd; echo "token=$GITLAB_TOKEN"; printf '%s\\n' "$@"; } >> '${record}'`
+      writeFileSync(glab, `#!/bin/sh\n${note}\n${script}\n`, { mode: 0o755 })
+    }
+    vi.stubEnv('PATH', `${programs}:/usr/bin:/bin`)
+    vi.stubEnv('GITLAB_TOKEN', 'secret')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    expect(await forgeOf('git@gitlab.com:o/group/shop.git')).toEqual({
+      reason: expect.stringContaining('The program glab is not installed'),
+    })
+    use(answers)
+    const shop = { program: 'glab', host: 'gitlab.com', repository: 'o/group/shop' } as const
+    expect(await forgeOf('git@gitlab.com:o/group/shop.git')).toEqual(shop)
+    const fork = { ...shop, repository: 'me/shop' }
+    const request = {
+      ...{ forge: fork, into: shop, branch, base: null, title: '--title of $(it)', body: 'Body\n' },
+      isDraft: true,
+    }
+    expect(await openPullRequest(request)).toEqual({
+      kind: 'opened',
+      url: 'https://gitlab.com/o/group/shop/-/merge_requests/7',
+    })
+    const lines = readFileSync(record, 'utf8').trim().split('\n')
+    expect(lines[0]?.startsWith(repository.root)).toBe(false)
+    expect(lines.filter(line => !path.isAbsolute(line))).toEqual([
+      ...['token=secret', 'api', '--hostname', 'gitlab.com', 'projects/o%2Fgroup%2Fshop'],
+      ...['token=secret', 'api', '--hostname', 'gitlab.com', '--method', 'POST'],
+      ...['projects/me%2Fshop/merge_requests', '--header', 'Content-Type: application/json', '--input', '-'],
+    ])
+    expect(JSON.parse(readFileSync(`${record}.input`, 'utf8'))).toEqual({
+      ...{ source_branch: branch, target_branch: 'trunk', target_project_id: 2, description: 'Body\n' },
+      title: 'Draft: --title of $(it)',
+    })
+    // A host that only looks like one, and the user's own.
+    for (const [host, own, token] of [
+      ['gitlab.evil.example', '', ''],
+      ['gitlab.com', 'https://git.own.example/', ''],
+      ['git.own.example', 'https://git.own.example/', 'secret'],
+    ] as const) {
+      rmSync(record)
+      vi.stubEnv('GITLAB_HOST', own)
+      const found = await forgeOf(`https://${host}/o/shop`)
+      expect(found).toEqual({ program: 'glab', host, repository: 'o/shop' })
+      const there = { ...shop, host }
+      await openPullRequest({ ...request, forge: there, into: there })
+      expect(readFileSync(record, 'utf8').split('\n')[1], host).toBe(`token=${token}`)
+    }
+    use('echo "glab: 401 Unauthorized (HTTP 401)" >&2\nexit 1')
+    expect(await openPullRequest(request)).toEqual({
+      kind: 'failed',
+      reason: expect.stringContaining('401 Unauthorized'),
     })
   })
 })

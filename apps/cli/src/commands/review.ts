@@ -160,21 +160,27 @@ function row(line: string): string {
   return `   ${plain(line)}\n`
 }
 
-/** Through the user's own git and gh. What it would do is said first. */
+/** Through the user's own git, and gh or glab. What it would do is said first. */
 export async function push(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, {
     ...{ remote: { type: 'string' }, hooks: { type: 'boolean' }, 'dry-run': { type: 'boolean' } },
     ...{ pr: { type: 'boolean' }, title: { type: 'string' }, draft: { type: 'boolean' } },
-    ...{ yes: { type: 'boolean' }, json: { type: 'boolean' } },
+    ...{ yes: { type: 'boolean' }, json: { type: 'boolean' }, into: { type: 'string' } },
   })
-  if (!values.pr && (values.title !== undefined || values.draft))
-    throw new UsageError('--title and --draft are of a pull request: say --pr, too.')
+  if (!values.pr && (values.title !== undefined || values.draft || values.into !== undefined))
+    throw new UsageError('--title, --draft and --into are of a pull request: say --pr, too.')
   const there = await openSession(oneArgument(positionals, 'the id of a session'))
   const remote = values.remote === undefined ? {} : { remote: values.remote }
   const plan = await there.ask<Review['pushPlan']>('review.pushPlan', remote)
   if (values.pr && !plan.pullRequest.can) throw new UsageError(plan.pullRequest.reason)
+  const request = plan.pullRequest.can && values.pr ? plan.pullRequest : undefined
+  const into = request?.into.find(({ repository }) => repository === (values.into ?? repository))
+  if (request !== undefined && into === undefined) {
+    const places = request.into.map(({ repository }) => plain(repository)).join(', ')
+    throw new UsageError(`A pull request can be opened in: ${places}`)
+  }
   if (values['dry-run']) {
-    await output.write(values.json ? `${JSON.stringify(plan)}\n` : planText(plan, values.pr))
+    await output.write(values.json ? `${JSON.stringify(plan)}\n` : planText(plan, into?.command))
     return EXIT.done
   }
   if (plan.kind === 'up-to-date' && !values.pr) {
@@ -183,23 +189,25 @@ export async function push(args: string[], output: Output): Promise<number> {
     )
     return EXIT.done
   }
-  if (!values.json) await output.write(planText(plan, values.pr))
+  if (!values.json) await output.write(planText(plan, into?.command))
   if (!values.yes && !(await confirmed('Push this?', 'Say --yes to push it, or --dry-run to only see it.'))) {
     await tell('chirality: Nothing was pushed.\n')
     return EXIT.failed
   }
-  const request = plan.pullRequest.can && values.pr ? plan.pullRequest : undefined
   const pushed = await there.tell<Review['push']>('review.push', {
     ...{ ...remote, commit: plan.commit, url: plan.url, hooks: values.hooks ?? false },
     ...(request && {
-      pullRequest: { title: values.title ?? request.title, body: request.body, draft: values.draft ?? false },
+      pullRequest: {
+        ...{ title: values.title ?? request.title, body: request.body, draft: values.draft ?? false },
+        ...(into && { into: into.repository }),
+      },
     }),
   })
   await output.write(values.json ? `${JSON.stringify(pushed)}\n` : pushedText(pushed))
   return pushed.pullRequest?.kind === 'failed' ? EXIT.failed : EXIT.done
 }
 
-function planText(plan: Review['pushPlan'], withRequest = false): string {
+function planText(plan: Review['pushPlan'], requestCommand?: string): string {
   const { remote, url, branch, kind, commits, total, uncommitted, command, pullRequest } = plan
   const news =
     kind === 'new' ? 'a new branch there' : kind === 'forward' ? 'moves forward' : 'is there already'
@@ -207,7 +215,9 @@ function planText(plan: Review['pushPlan'], withRequest = false): string {
   const more = total > commits.length ? `  and ${total - commits.length} more\n` : ''
   const loose = uncommitted > 0 ? `Not committed, and not pushed: ${uncommitted} changed files\n` : ''
   const request =
-    withRequest && pullRequest.can ? `${plain(pullRequest.command)}\n${plain(pullRequest.body)}\n` : ''
+    requestCommand !== undefined && pullRequest.can
+      ? `${plain(requestCommand)}\n${plain(pullRequest.body)}\n`
+      : ''
   return `${plain(branch)} to ${plain(remote)} (${plain(url)}): ${news}\n${shown.join('')}${more}${loose}${plain(command)}\n${request}`
 }
 

@@ -117,6 +117,17 @@ test('by keyboard alone: review, discard and undo, comment, commit, merge, push;
   await review.getByText('Undone: Discarded a change in src/lines.ts').waitFor()
   await lines.getByText('3900').first().waitFor()
   expect(await now()).toContain('line39 = 3900\n')
+  // The undo is undone, too, and done again.
+  await canPress('Redo')
+  await keys.press('Shift+U')
+  await review.getByText(/^Discarded a change in src\/lines\.ts/).waitFor()
+  await lines.getByText('3900').waitFor({ state: 'detached' })
+  expect(await now()).toContain('line39 = 39\n')
+  await canPress('Undo')
+  await keys.press('u')
+  await review.getByText('Undone: Discarded a change in src/lines.ts').waitFor()
+  await lines.getByText('3900').first().waitFor()
+  expect(await now()).toContain('line39 = 3900\n')
   await canPress('Redo')
 
   // A comment on the line, which goes with the next message.

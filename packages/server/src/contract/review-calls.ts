@@ -86,8 +86,12 @@ const pushPlan = z.strictObject({
   command: z.string().describe('As it is run.'),
   pullRequest: z.discriminatedUnion('can', [
     z.strictObject({
-      ...{ can: z.literal(true), command: z.string() },
-      ...{ title: z.string(), body: z.string() },
+      ...{ can: z.literal(true), title: z.string(), body: z.string() },
+      program: z.enum(['gh', 'glab']).describe('Of the user, which opens it.'),
+      into: z
+        .array(z.strictObject({ repository: z.string(), command: z.string() }))
+        .min(1)
+        .describe('Where it can be opened; the first is proposed. For a fork that is `upstream`.'),
     }),
     z.strictObject({ can: z.literal(false), reason: z.string() }),
   ]),
@@ -186,6 +190,7 @@ export const reviewCalls = {
         .strictObject({
           ...{ title: z.string().min(1).max(250), body: z.string().max(60_000) },
           draft: z.boolean().optional(),
+          into: z.string().min(1).max(500).optional().describe('Of `pushPlan`. Default: the first.'),
         })
         .optional(),
     }),

@@ -10,6 +10,8 @@ import {
   pullRequestCommand,
   pushBranch,
   remoteOf,
+  requestWords,
+  urlOf,
 } from '@chirality/workspaces'
 import type { WorkPlace } from '../changes/turn-changes.ts'
 import type { PushResult, ShownPushPlan } from '../contract/review-calls.ts'
@@ -35,17 +37,20 @@ export async function pushPlan(
       planPush(place.repository, { branch, remote, marker }),
     )
     const [title = '', ...body] = proposedMessage(session, []).split('\n\n')
-    const forge = await forgeFor(plan.url, branch, base)
+    const where = await requestPlaces(place.repository, { ...plan, base })
     const request = { branch, base, title, body: body.join('\n\n') }
     return {
       ...{ ...plan, base, command: shellWords(plan.command) },
       uncommitted: (await gitStatus(place.folder))?.files.length ?? 0,
       pullRequest:
-        'reason' in forge
-          ? { can: false, reason: forge.reason }
+        'reason' in where
+          ? { can: false, reason: where.reason }
           : {
-              ...{ can: true, title, body: request.body },
-              command: shellWords(pullRequestCommand({ ...request, forge })),
+              ...{ can: true, title, body: request.body, program: where.forge.program },
+              into: where.into.map(into => ({
+                repository: into.repository,
+                command: shellWords(pullRequestCommand({ ...request, forge: where.forge, into })),
+              })),
             },
     }
   })
@@ -56,7 +61,9 @@ export interface PushWorkInput extends PushInput {
   commit: string
   url: string
   hooks?: boolean | undefined
-  pullRequest?: { title: string; body: string; draft?: boolean | undefined } | undefined
+  pullRequest?:
+    | { title: string; body: string; draft?: boolean | undefined; into?: string | undefined }
+    | undefined
 }
 
 /** Pushes the branch as it was shown, and opens a pull request if that was asked for. Never forces. */
@@ -64,18 +71,28 @@ export async function pushWork(services: AppServices, input: PushWorkInput): Pro
   const { sessionId, remote, commit, url, hooks, pullRequest } = input
   return inRepository(services, sessionId, async ({ session, place: { repository }, branch, base }) => {
     // Before anything is sent.
-    const forge = pullRequest && (await requireForge(url, branch, base))
     const to = await remoteOf(repository, { branch, remote })
+    const where = pullRequest && (await requirePlaces(repository, { url, remote: to, branch, base }))
+    const wanted = pullRequest?.into
+    const into = where?.into.find(({ repository: name }) => wanted === undefined || name === wanted)
+    if (where !== undefined && into === undefined)
+      throw callError(
+        'review-refused',
+        `No request can be opened in ${wanted} from here. Nothing was pushed.`,
+      )
     const sent = { remote: to, commit, withRequest: pullRequest !== undefined }
     const { pushed, opened } = await recordPush(services, { sessionId, branch, sent }, async marker => {
       const pushed = await pushBranch(repository, { branch, remote, commit, url, hooks, marker })
-      if (pullRequest === undefined || forge === undefined) return { pushed, opened: null }
+      if (pullRequest === undefined || where === undefined || into === undefined)
+        return { pushed, opened: null }
       const { title, body, draft: isDraft } = pullRequest
-      return { pushed, opened: await openPullRequest({ forge, branch, base, title, body, isDraft, marker }) }
+      const { forge } = where
+      const opened = await openPullRequest({ forge, into, branch, base, title, body, isDraft, marker })
+      return { pushed, opened }
     })
     const did = [
       ...(pushed.kind === 'up-to-date' ? [] : [`Pushed ${branch} to ${pushed.remote}.`]),
-      ...(opened?.kind === 'opened' ? [`Opened the pull request ${opened.url}`] : []),
+      ...(opened?.kind === 'opened' && into ? [`Opened the ${requestWords(into)} ${opened.url}`] : []),
     ].join(' ')
     if (did !== '') await session.tellAgent({ shown: did, note: `The user did this: ${did}` })
     return { ...pushed, pullRequest: opened }
@@ -115,19 +132,45 @@ async function checkedOut(repository: GitRepository): Promise<string> {
   return branch
 }
 
-async function requireForge(url: string, branch: string, base: string | null): Promise<Forge> {
-  const forge = await forgeFor(url, branch, base)
-  if ('reason' in forge) throw callError('review-refused', `${forge.reason} Nothing was pushed.`)
-  return forge
+interface Places {
+  forge: Forge
+  /** The one that is proposed first. */
+  into: Forge[]
 }
 
-async function forgeFor(
-  url: string,
-  branch: string,
-  base: string | null,
-): Promise<Forge | { reason: string }> {
-  return branch === base ? { reason: 'The branch is the base itself.' } : forgeOf(url)
+interface Pushable {
+  url: string
+  remote: string
+  branch: string
+  base: string | null
 }
+
+async function requirePlaces(repository: GitRepository, pushable: Pushable): Promise<Places> {
+  const where = await requestPlaces(repository, pushable)
+  if ('reason' in where) throw callError('review-refused', `${where.reason} Nothing was pushed.`)
+  return where
+}
+
+/** Where a request can be opened: for a fork also in the repository that the remote `upstream` is, which is proposed first. */
+async function requestPlaces(
+  repository: GitRepository,
+  { url, remote, branch, base }: Pushable,
+): Promise<Places | { reason: string }> {
+  const forge: Forge | { reason: string } = await forgeOf(url)
+  if ('reason' in forge) return forge
+  const address = remote === UPSTREAM ? undefined : await urlOf(repository, UPSTREAM)
+  const above = address === undefined ? undefined : await forgeOf(address)
+  const isFork =
+    above !== undefined &&
+    !('reason' in above) &&
+    above.host === forge.host &&
+    above.repository !== forge.repository
+  const own = branch === base ? [] : [forge]
+  const into = isFork ? [above, ...own] : own
+  return into.length === 0 ? { reason: 'The branch is the base itself.' } : { forge, into }
+}
+
+const UPSTREAM = 'upstream'
 
 /** As it could be typed. */
 function shellWords(words: readonly string[]): string {

@@ -2,17 +2,21 @@ import { access, constants, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { buildChildEnv, processEnv } from '@chirality/runner'
-import { runProgram } from '../git/run-program.ts'
+import { type ProgramEnd, runProgram } from '../git/run-program.ts'
 
-/** A repository on GitHub. Others have no program here. */
+/** A repository on GitHub or GitLab. Others have no program here. */
 export interface Forge {
+  program: 'gh' | 'glab'
   host: string
-  /** `owner/repository` */
+  /** `owner/repository`; on GitLab there can be groups in groups. */
   repository: string
 }
 
 export interface PullRequest {
+  /** Where the branch is. */
   forge: Forge
+  /** Where it shall go: the same repository, or the one that it is a fork of. */
+  into: Forge
   branch: string
   /** Null: the default branch of the repository there. */
   base: string | null
@@ -27,23 +31,49 @@ export type OpenedPullRequest = { kind: 'opened'; url: string } | { kind: 'faile
 
 /** Whether a pull request can be opened where a branch is pushed to; the reason if not. */
 export async function forgeOf(url: string): Promise<Forge | { reason: string }> {
-  const [, host = '', repository = ''] =
+  const [, given = '', repository = ''] =
     /^(?:(?:https?|ssh):\/\/(?:[^/@]*@)?([^/:]+)(?::\d+)?\/|(?:[^/@:]*@)?([^/:]+):)(.*)$/
       .exec(url)
       ?.filter((part, at) => at === 0 || part !== undefined) ?? []
+  const host = given.toLowerCase()
   const place = repository.replace(/^\/+|\/+$/g, '').replace(/\.git$/, '')
-  if (!/(^|\.)github\./.test(host) || !/^[\w.-]+\/[\w.-]+$/.test(place))
+  const parts = place.split('/')
+  const isPath = parts.every(part => /^[\w.-]+$/.test(part) && !/^\.+$/.test(part))
+  const program = programFor(host)
+  if (program === undefined || !isPath || parts.length < 2 || (program === 'gh' && parts.length > 2))
     return {
-      reason: `Only for GitHub: open the pull request where ${host || 'the remote'} shows the branch.`,
+      reason: `Only for GitHub and GitLab: open the pull request where ${host || 'the remote'} shows the branch.`,
     }
-  if (!(await isInstalled('gh')))
-    return { reason: 'The program gh is not installed: https://cli.github.com, then gh auth login.' }
-  return { host: host.toLowerCase(), repository: place }
+  if (!(await isInstalled(program)))
+    return {
+      reason: `The program ${program} is not installed: ${ADDRESS[program]}, then ${program} auth login.`,
+    }
+  return { program, host, repository: place }
 }
 
-export function pullRequestCommand({ forge, branch, base, title, isDraft }: PullRequest): string[] {
+/** What both call it. */
+export function requestWords({ program }: Pick<Forge, 'program'>): string {
+  return program === 'gh' ? 'pull request' : 'merge request'
+}
+
+const ADDRESS = { gh: 'https://cli.github.com', glab: 'https://gitlab.com/gitlab-org/cli' }
+
+function programFor(host: string): Forge['program'] | undefined {
+  if (/(^|\.)github\./.test(host)) return 'gh'
+  return /(^|\.)gitlab\./.test(host) || host === ownGitlab() ? 'glab' : undefined
+}
+
+/** The command that opens it, without the text, which is its input. */
+export function pullRequestCommand({ forge, into, branch, base, title, isDraft }: PullRequest): string[] {
+  // `glab mr create` asks git for remotes, guesses a default branch, and does nothing for a fork without a terminal.
+  if (forge.program === 'glab')
+    return [
+      ...['glab', 'api', '--hostname', into.host, '--method', 'POST', `${project(forge)}/merge_requests`],
+      ...['--header', 'Content-Type: application/json', '--input', '-'],
+    ]
+  const owner = forge.repository === into.repository ? '' : `${forge.repository.split('/')[0]}:`
   return [
-    ...['gh', 'pr', 'create', '--repo', `${forge.host}/${forge.repository}`, '--head', branch],
+    ...['gh', 'pr', 'create', '--repo', `${into.host}/${into.repository}`, '--head', `${owner}${branch}`],
     ...(base === null ? [] : ['--base', base]),
     ...(isDraft ? ['--draft'] : []),
     ...['--title', title, '--body-file', '-'],
@@ -51,37 +81,103 @@ export function pullRequestCommand({ forge, branch, base, title, isDraft }: Pull
 }
 
 /**
- * Through the user's own `gh`. Not in the folder of the repository: gh asks git there, and its git would run what the
- * config of the repository names.
+ * Through the user's own `gh` or `glab`. Not in the folder of the repository: they ask git there, and their git would run
+ * what the config of the repository names.
  */
 export async function openPullRequest(request: PullRequest): Promise<OpenedPullRequest> {
   const folder = await mkdtemp(path.join(tmpdir(), 'chirality-pull-request-'))
-  try {
-    const [program = '', ...args] = pullRequestCommand(request)
-    const source = processEnv()
-    // gh sends the token of GitHub Enterprise to any host but GitHub's own, and the host is the repository's to say.
-    const isEnterprise = source.GH_HOST?.toLowerCase() === request.forge.host
-    const allow = isEnterprise ? [...GH_VARIABLES, ...ENTERPRISE_VARIABLES] : GH_VARIABLES
-    const { env } = buildChildEnv({ source, allow })
-    const { code, stdout, stderr } = await runProgram(program, args, {
-      cwd: folder,
-      env: { ...env, GH_PROMPT_DISABLED: '1', GH_NO_UPDATE_NOTIFIER: '1', NO_COLOR: '1' },
-      input: request.body,
-      timeoutMs: TIMEOUT_MS,
+  const run = ([program = '', ...args]: string[], input: string) =>
+    runProgram(program, args, {
+      ...{ cwd: folder, env: environmentFor(request.into), input, timeoutMs: TIMEOUT_MS },
       marker: request.marker,
     })
-    const url = /https?:\/\/\S+/.exec(stdout)?.[0]
-    if (code === 0 && url !== undefined) return { kind: 'opened', url }
-    const why = code === null ? 'it took too long' : stderr.trim().slice(0, MAX_WORDS) || 'it gave no address'
-    return { kind: 'failed', reason: `gh: ${why}` }
+  try {
+    return await (request.forge.program === 'gh' ? openOnGitHub : openOnGitLab)(request, run)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }
 
-/** Where gh finds the user's sign-in. */
-const GH_VARIABLES = ['GH_TOKEN', 'GITHUB_TOKEN', 'GH_CONFIG_DIR']
-const ENTERPRISE_VARIABLES = ['GH_ENTERPRISE_TOKEN', 'GITHUB_ENTERPRISE_TOKEN']
+type Run = (command: string[], input: string) => Promise<ProgramEnd>
+
+async function openOnGitHub(request: PullRequest, run: Run): Promise<OpenedPullRequest> {
+  const end = await run(pullRequestCommand(request), request.body)
+  const url = /https?:\/\/\S+/.exec(end.stdout)?.[0]
+  return end.code === 0 && url !== undefined ? { kind: 'opened', url } : failed('gh', end)
+}
+
+async function openOnGitLab(request: PullRequest, run: Run): Promise<OpenedPullRequest> {
+  const { into, branch, base, title, body, isDraft } = request
+  const asked = await run(['glab', 'api', '--hostname', into.host, project(into)], '')
+  const { id, default_branch: usual } = answerOf(asked)
+  const target = base ?? usual
+  if (typeof id !== 'number' || typeof target !== 'string') return failed('glab', asked)
+  const fields = {
+    ...{ source_branch: branch, target_branch: target, target_project_id: id, description: body },
+    title: isDraft ? `Draft: ${title}` : title,
+  }
+  const end = await run(pullRequestCommand(request), JSON.stringify(fields))
+  const url = answerOf(end).web_url
+  const isUrl = typeof url === 'string' && /^https?:\/\/\S+$/.test(url)
+  return isUrl ? { kind: 'opened', url } : failed('glab', end)
+}
+
+function project({ repository }: Forge): string {
+  return `projects/${encodeURIComponent(repository)}`
+}
+
+/** Nothing if it failed, or said something else. */
+function answerOf({ code, stdout }: ProgramEnd): Record<string, unknown> {
+  try {
+    const answer: unknown = code === 0 ? JSON.parse(stdout) : undefined
+    return typeof answer === 'object' && answer !== null ? (answer as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
+
+function failed(program: Forge['program'], { code, stderr, stdout }: ProgramEnd): OpenedPullRequest {
+  const said = [stderr, program === 'glab' ? stdout : ''].join('\n').trim()
+  const words = said.replace(/^glab: /, '').slice(0, MAX_WORDS)
+  const why = code === null ? 'it took too long' : words || 'it gave no address'
+  return { kind: 'failed', reason: `${program}: ${why}` }
+}
+
+/**
+ * Where the program finds the user's sign-in. A token in a variable is sent to any host, and the host is the repository's to
+ * say: it goes to the user's own one only.
+ */
+function environmentFor({ program, host }: Forge): Record<string, string> {
+  const source = processEnv()
+  const names: Record<Forge['program'], string[]> = {
+    gh: [
+      ...['GH_TOKEN', 'GITHUB_TOKEN', 'GH_CONFIG_DIR'],
+      ...(source.GH_HOST?.toLowerCase() === host ? ['GH_ENTERPRISE_TOKEN', 'GITHUB_ENTERPRISE_TOKEN'] : []),
+    ],
+    glab: [
+      'GLAB_CONFIG_DIR',
+      ...(ownGitlab() === host ? ['GITLAB_TOKEN', 'GITLAB_ACCESS_TOKEN', 'OAUTH_TOKEN'] : []),
+    ],
+  }
+  const { env } = buildChildEnv({ source, allow: names[program] })
+  return { ...env, ...QUIET[program], NO_COLOR: '1' }
+}
+
+const QUIET = {
+  gh: { GH_PROMPT_DISABLED: '1', GH_NO_UPDATE_NOTIFIER: '1' },
+  glab: { NO_PROMPT: '1', GLAB_CHECK_UPDATE: 'false', GLAB_SEND_TELEMETRY: '0' },
+}
+
+/** The host that the user's variables for glab are of. */
+function ownGitlab(): string {
+  const { GITLAB_HOST, GITLAB_URI, GL_HOST } = processEnv()
+  const given = GITLAB_HOST || GITLAB_URI || GL_HOST || 'gitlab.com'
+  return given
+    .toLowerCase()
+    .replace(/^https?:\/\//, '')
+    .replace(/[/:].*$/, '')
+}
+
 const TIMEOUT_MS = 2 * 60_000
 const MAX_WORDS = 500
 

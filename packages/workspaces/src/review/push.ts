@@ -104,6 +104,12 @@ export async function isKnownPushed(
   return (await resolve(repository, `refs/remotes/${remote}/${branch}`)) === commit
 }
 
+/** Where a remote is fetched from, without a password. Undefined if there is no such remote. */
+export async function urlOf(repository: GitRepository, remote: string): Promise<string | undefined> {
+  const found = text(await git(repository, ['remote', 'get-url', '--', remote], { okCodes: [0, 2, 128] }))
+  return found === '' ? undefined : withoutPassword(found)
+}
+
 export async function remotesOf(repository: GitRepository): Promise<string[]> {
   return text(await git(repository, ['remote']))
     .split('\n')

@@ -66,6 +66,8 @@ function PlannedPush({ sessionId, review, plan, onRemote, onClose, onDone }: Pla
   const request = plan.pullRequest
   const [withHooks, setWithHooks] = useState(false)
   const [withRequest, setWithRequest] = useState(false)
+  const [into, setInto] = useState(request.can ? (request.into[0]?.repository ?? '') : '')
+  const words = request.can ? REQUEST_WORDS[request.program] : ''
   const [title, setTitle] = useState(request.can ? request.title : '')
   const [body, setBody] = useState(request.can ? request.body : '')
   const isReady = withRequest ? title.trim() !== '' : kind !== 'up-to-date'
@@ -77,11 +79,11 @@ function PlannedPush({ sessionId, review, plan, onRemote, onClose, onDone }: Pla
     const result = await review.run(() =>
       api.pushBranch({
         ...{ sessionId, remote, commit, url, hooks: withHooks },
-        ...(withRequest ? { pullRequest: { title, body } } : {}),
+        ...(withRequest ? { pullRequest: { title, body, into } } : {}),
       }),
     )
     if (result === undefined) return
-    onDone(saidOf(result), result.pullRequest?.kind === 'opened' ? result.pullRequest.url : undefined)
+    onDone(saidOf(result, words), result.pullRequest?.kind === 'opened' ? result.pullRequest.url : undefined)
     onClose()
   }
   return (
@@ -145,7 +147,7 @@ function PlannedPush({ sessionId, review, plan, onRemote, onClose, onDone }: Pla
       ) : null}
       {request.can ? (
         <CheckField
-          label="Open a pull request, by your own gh"
+          label={`Open a ${words}, by your own ${request.program}`}
           isOn={withRequest}
           onChange={setWithRequest}
         />
@@ -154,6 +156,14 @@ function PlannedPush({ sessionId, review, plan, onRemote, onClose, onDone }: Pla
       )}
       {request.can && withRequest ? (
         <>
+          {request.into.length > 1 ? (
+            <Segmented
+              label="Into"
+              value={into}
+              segments={request.into.map(({ repository }) => ({ value: repository, label: repository }))}
+              onChange={setInto}
+            />
+          ) : null}
           <TextField
             label="Title"
             hint="Proposed from the conversation, without asking a model."
@@ -164,7 +174,7 @@ function PlannedPush({ sessionId, review, plan, onRemote, onClose, onDone }: Pla
             {...{ value: body, rows: 6, isCode: true, maxLength: 60_000, onChange: setBody }}
           />
           <p className="review-dialog__files">
-            <code>{request.command}</code>
+            <code>{request.into.find(({ repository }) => repository === into)?.command}</code>
           </p>
         </>
       ) : null}
@@ -178,10 +188,12 @@ const WORDS = {
   'up-to-date': 'the remote has it all. There is nothing to push.',
 } satisfies Record<PushPlan['kind'], string>
 
-function saidOf({ branch, remote, kind, pullRequest }: PushResult): string {
+const REQUEST_WORDS = { gh: 'pull request', glab: 'merge request' } as const
+
+function saidOf({ branch, remote, kind, pullRequest }: PushResult, words: string): string {
   const pushed = kind === 'up-to-date' ? `${remote} had it all.` : `Pushed ${branch} to ${remote}.`
   if (pullRequest === null) return pushed
   return pullRequest.kind === 'opened'
-    ? `${pushed} The pull request is open.`
-    : `${pushed} No pull request: ${pullRequest.reason}`
+    ? `${pushed} The ${words} is open.`
+    : `${pushed} No ${words}: ${pullRequest.reason}`
 }
