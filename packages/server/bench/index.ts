@@ -1,3 +1,4 @@
+// `pnpm bench [group …]`: follow-up, answers, load, clients, snapshots; all of them by default.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,21 +9,26 @@ import { BenchServer, type Variant } from './bench-server.ts'
 import { bigAnswerRows, reopenRows } from './big-answers.ts'
 import { endToEndRows } from './end-to-end/rows.ts'
 import { followUpRows } from './follow-up/rows.ts'
+import { snapshotRows } from './snapshots.ts'
 import { median, percentile, spread } from './statistics.ts'
 
 const ROUNDS = 3
 const CATCH_UP_EVENTS = 100_000
 const MB = 1024 * 1024
 
-reportBench('@chirality/server', [
-  ...(await followUpRows()),
-  ...(await bigAnswerRows()),
-  ...(await reopenRows()),
-  ...(await endToEndRows()),
-  ...(await catchUpRows()),
-  ...(await clientRows()),
-  ...idleRows(),
-])
+const GROUPS: Readonly<Record<string, () => Promise<BenchRow[]>>> = {
+  'follow-up': followUpRows,
+  answers: async () => [...(await bigAnswerRows()), ...(await reopenRows())],
+  load: endToEndRows,
+  clients: async () => [...(await catchUpRows()), ...(await clientRows()), ...idleRows()],
+  snapshots: snapshotRows,
+}
+
+const wanted = process.argv.slice(2)
+const rows: BenchRow[] = []
+for (const [name, measure] of Object.entries(GROUPS))
+  if (wanted.length === 0 || wanted.includes(name)) rows.push(...(await measure()))
+reportBench('@chirality/server', rows)
 
 async function catchUpRows(): Promise<BenchRow[]> {
   const times: Record<Variant, number[]> = { ours: [], raw: [], naive: [] }

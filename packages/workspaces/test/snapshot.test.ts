@@ -10,14 +10,16 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { initRepository } from '@chirality/fixtures'
 import { expect, onTestFinished, test } from 'vitest'
-import { findRepository, takeSnapshot } from '../src/index.ts'
+import { diffTrees, findRepository, takeSnapshot } from '../src/index.ts'
 
 test('a snapshot with a kept index is the tree that git makes of all files, through every kind of change', async () => {
   const { repository, snapshot, plain } = create()
@@ -101,6 +103,93 @@ test('a sparse checkout has no deleted files, and one with a file that cannot be
   initRepository(path.join(repository.root, 'in/empty'))
   repository.write('in/a', 'changed\n')
   expect(await snapshot()).not.toBe(repository.run('rev-parse', 'HEAD^{tree}').trim())
+})
+
+test('files that did not change since the last snapshot give its tree again, and any change gives another', async () => {
+  const { repository, snapshot, plain, state } = create()
+  repository.write('a', 'a\n')
+  repository.run('add', '.')
+  repository.run('commit', '-qm', 'first')
+  const file = path.join(repository.root, 'a')
+  const time = new Date(1_700_000_000_123)
+  const write = (text: string) => {
+    writeFileSync(file, text)
+    utimesSync(file, time, time)
+  }
+  for (const text of ['b\n', 'c\n', 'd\n']) {
+    // The same size and the same time of change: only the time that nobody can choose tells.
+    write(text)
+    expect(await snapshot()).toBe(plain())
+    expect(await snapshot()).toBe(plain())
+  }
+  await settled(file)
+  const kept = await snapshot()
+  expect(await snapshot()).toBe(kept)
+  write('e\n')
+  expect(await snapshot()).toBe(plain())
+  // Trimmed by another process: the tree that is known is gone.
+  write('f\n')
+  await settled(file)
+  const tree = await snapshot()
+  rmSync(path.join(state, 'objects'), { recursive: true })
+  expect(await snapshot()).toBe(tree)
+  expect(readdirSync(path.join(state, 'objects'))).toContain(tree.slice(0, 2))
+  repository.write('.gitignore', 'new\n')
+  repository.write('new', 'x\n')
+  expect(await snapshot()).toBe(plain())
+})
+
+/** Until the next change of the file has another time for sure. */
+async function settled(file: string): Promise<void> {
+  await expect.poll(() => Date.now() - statSync(file).ctimeMs, { timeout: 10_000 }).toBeGreaterThan(150)
+}
+
+test('a difference of odd names, kinds and sizes: each file with its counts, and no patch above 4 MiB', async () => {
+  const { repository, snapshot, state } = create()
+  const numbers = Array.from({ length: 40 }, (_, i) => `${i}\n`).join('')
+  for (const name of ['changed "x"\n', 'old name', 'gone', 'mode'])
+    repository.write(name, `${name}\n${numbers}`)
+  repository.write('binary', 'a\0b')
+  repository.run('add', '.')
+  repository.run('commit', '-qm', 'first')
+  const from = await snapshot()
+  repository.write('changed "x"\n', `other\n${numbers}`)
+  repository.write('binary', 'a\0c')
+  chmodSync(path.join(repository.root, 'mode'), 0o755)
+  rmSync(path.join(repository.root, 'gone'))
+  repository.run('mv', 'old name', ':new name')
+  repository.write('empty', '')
+  const found = await findRepository(repository.root)
+  if (found === undefined) throw new Error('no repository')
+  const diff = async () => diffTrees(found, { from, to: await snapshot(), stateFolder: state })
+  const small = await diff()
+  const files = [
+    { path: ':new name', kind: 'renamed', added: 0, removed: 0, renamedFrom: 'old name' },
+    { path: 'binary', kind: 'changed', added: null, removed: null },
+    // Its name is a line of its own.
+    { path: 'changed "x"\n', kind: 'changed', added: 1, removed: 2 },
+    { path: 'empty', kind: 'added', added: 0, removed: 0 },
+    { path: 'gone', kind: 'deleted', added: 0, removed: 41 },
+    { path: 'mode', kind: 'changed', added: 0, removed: 0 },
+  ]
+  const byPath = <T extends { path: string }>(list: readonly T[]) =>
+    list.toSorted((a, b) => (a.path < b.path ? -1 : 1))
+  expect(byPath(small.files)).toEqual(byPath(files))
+  expect(small.truncated).toBe(false)
+  expect(small.patch.startsWith('diff --git ')).toBe(true)
+  expect(small.patch).toContain('+other\n')
+  expect(await diffTrees(found, { from, to: from, stateFolder: state })).toEqual({
+    ...{ files: [], patch: '', truncated: false },
+  })
+
+  // More than the patch may have, and more than is read at all.
+  for (const megabytes of [5, 20]) {
+    repository.write('mode', `${'x'.repeat(63)}\n`.repeat(megabytes * 16384))
+    const large = await diff()
+    expect(large).toMatchObject({ patch: '', truncated: true })
+    const counted = { path: 'mode', kind: 'changed', added: megabytes * 16384, removed: 41 }
+    expect(byPath(large.files)).toEqual(byPath([...files.slice(0, -1), counted]))
+  }
 })
 
 test('the indexes of work trees that are gone are removed', async () => {

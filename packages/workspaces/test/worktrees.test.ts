@@ -7,12 +7,13 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { initRepository, type Repository } from '@chirality/fixtures'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Worktrees } from '../src/worktrees/worktrees.ts'
 
 let repository: Repository
@@ -96,6 +97,20 @@ describe('a new worktree', () => {
     expect(readdirSync(worktree.folder).sort()).toEqual(['.git', 'a.txt'])
   })
 
+  test('of a repository with Git LFS that is not set up has the pointers, and says so', async () => {
+    vi.stubEnv('HOME', path.dirname(repository.root))
+    vi.stubEnv('XDG_CONFIG_HOME', path.dirname(repository.root))
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'0'.repeat(64)}\nsize 9\n`
+    repository.write('.gitattributes', '*.bin filter=lfs diff=lfs merge=lfs -text\n')
+    repository.write('large.bin', pointer)
+    repository.run('add', '.')
+    repository.run('commit', '-qm', 'large files')
+    const { worktree, base } = await make()
+    expect(base.hasLfsPointers).toBe(true)
+    expect(readFileSync(path.join(worktree.folder, 'large.bin'), 'utf8')).toBe(pointer)
+  })
+
   test('of a worktree of a bare repository', async () => {
     const bare = path.join(path.dirname(repository.root), 'bare.git')
     const linked = path.join(path.dirname(repository.root), 'linked')
@@ -143,6 +158,14 @@ describe('is refused before anything is made', () => {
     repository.run('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', repository.root, 'sub')
     repository.run('commit', '-qm', 'sub')
     await expect(make()).rejects.toThrow(/submodules/)
+    untouched()
+  })
+
+  test('for a folder whose .git is a link to a repository elsewhere', async () => {
+    const projectRoot = path.join(path.dirname(repository.root), 'linked')
+    mkdirSync(projectRoot)
+    symlinkSync(path.join(repository.root, '.git'), path.join(projectRoot, '.git'))
+    await expect(worktrees.make({ projectRoot, title: 'x' })).rejects.toThrow(/not in a git repository/)
     untouched()
   })
 
@@ -298,8 +321,16 @@ test('nothing that a hostile repository names is run', async () => {
   ])
   for (const name of ['filter.evil.clean', 'filter.evil.smudge', 'core.fsmonitor', 'core.sshCommand'])
     execFileSync('git', ['-C', repository.root, 'config', name, evil])
+  // The config of one work tree counts more than that of the repository.
+  execFileSync('git', ['-C', repository.root, 'config', 'extensions.worktreeConfig', 'true'])
+  const hooks = path.join(repository.root, '.git', 'hooks')
+  const own = `[core]\n\tfsmonitor = ${evil}\n\thooksPath = ${hooks}\n[filter "evil"]\n\tclean = ${evil}\n\tsmudge = ${evil}\n\tprocess = ${evil}\n\trequired = true\n`
+  writeFileSync(path.join(repository.root, '.git', 'config.worktree'), own)
   const { worktree } = await make()
   writeFileSync(path.join(worktree.folder, 'new.txt'), 'new\n')
+  const administration = within(worktree.folder, 'rev-parse', '--absolute-git-dir').trim()
+  expect(existsSync(canary)).toBe(false)
+  writeFileSync(path.join(administration, 'config.worktree'), own)
   await worktrees.remove(worktree.id)
   await worktrees.restore(worktree.id)
   expect(readFileSync(path.join(worktree.folder, 'new.txt'), 'utf8')).toBe('new\n')

@@ -29,8 +29,11 @@ export class TurnChanges {
   readonly #holdMs: number
   /** The number of readers and writers of a project's snapshots: they are trimmed only when there are none. */
   readonly #users = new Map<string, { count: number; trimmed: Promise<void> }>()
+  /** How often the snapshots of a project can be used before their size is asked for again. */
+  readonly #untilTrim = new Map<string, number>()
   /** Folders whose files a person changes now through a review, until that is over. */
   readonly #held = new Map<string, Promise<void>>()
+  #turns = 0
   #stop: () => void = () => {}
   #ready: (projectRoot: string) => Promise<void> = async () => {}
 
@@ -184,7 +187,9 @@ export class TurnChanges {
   #after(status: SessionStatus, turnId: string): void {
     const { sessionId, projectRoot: root, lastSeq: endSeq } = status
     const at = Date.now()
-    const taken = this.#snapshot({ root, folder: workFolderOf(status) }, { trims: true })
+    this.#turns += 1
+    const trims = this.#turns % TURNS_BETWEEN_TRIMS === 1
+    const taken = this.#snapshot({ root, folder: workFolderOf(status) }, { trims })
     this.#ending.set(sessionId, taken)
     const work = taken
       .then(async tree => {
@@ -232,7 +237,7 @@ export class TurnChanges {
     const stateFolder = await stateFolderOf(root)
     const users = this.#users.get(root) ?? {
       count: 0,
-      trimmed: trims ? trimSnapshots(repository, stateFolder, this.#limits) : Promise.resolve(),
+      trimmed: trims ? this.#trim(root, repository, stateFolder) : Promise.resolve(),
     }
     users.count += 1
     this.#users.set(root, users)
@@ -244,7 +249,21 @@ export class TurnChanges {
       if (users.count === 0) this.#users.delete(root)
     }
   }
+
+  /** Git counts objects one by one, so that many are counted seldom: a turn must not take longer after many others. */
+  async #trim(root: string, repository: GitRepository, stateFolder: string): Promise<void> {
+    const left = this.#untilTrim.get(root) ?? 0
+    this.#untilTrim.set(root, left - 1)
+    if (left > 0) return
+    const objects = await trimSnapshots(repository, stateFolder, this.#limits)
+    this.#untilTrim.set(root, Math.floor(objects / COUNTED_AT_ONCE))
+  }
 }
+
+/** Objects that are counted in about the time that git needs to begin. */
+const COUNTED_AT_ONCE = 200
+/** The first turn of a server looks at their size, and then few: it is one git more for each. */
+const TURNS_BETWEEN_TRIMS = 10
 
 export interface Place {
   root: string

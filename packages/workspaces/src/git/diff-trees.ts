@@ -1,3 +1,4 @@
+import { workspaceError } from '../workspace-error.ts'
 import type { Changes, FileChange } from './changes.ts'
 import { type GitRepository, git } from './git.ts'
 import { snapshotEnvironment } from './snapshot.ts'
@@ -16,19 +17,28 @@ export async function diffTrees(repository: GitRepository, pair: TreePair): Prom
     pair.to,
     ...(repository.prefix === '' ? [] : [`--relative=${repository.prefix}/`]),
   ]
-  const diff = (format: string[], maxBytes?: number) =>
-    git(repository, ['diff', ...SAFE_DIFF, ...format, ...scope], {
-      env,
-      ...(maxBytes === undefined ? {} : { maxBytes }),
-    })
-  const files = mergeCounts(
-    parseNames((await diff(['--name-status', '-z'])).toString('utf8')),
-    parseCounts((await diff(['--numstat', '-z'])).toString('utf8')),
-  )
-  const patch = await diff(['--patch'], MAX_PATCH_BYTES).catch(() => undefined)
-  return { files, patch: patch?.toString('utf8') ?? '', truncated: patch === undefined }
+  // In one run: each format alone would compare all files again.
+  const formats = ['--raw', '--numstat', '--patch', '-z']
+  const maxBytes = MAX_LIST_BYTES + MAX_PATCH_BYTES
+  const output = await git(repository, ['diff', ...SAFE_DIFF, ...formats, ...scope], {
+    ...{ env, maxBytes, cuts: true, timeoutMs: DIFF_TIMEOUT_MS },
+  })
+  // Between the lists and the patch there is an empty field; no name is empty.
+  const end = output.indexOf('\0\0')
+  if (end === -1 && output.length > maxBytes)
+    throw workspaceError('too-large', 'The changes are too large to show.')
+  const words = output.toString('utf8', 0, end === -1 ? output.length : end + 1).split('\0')
+  const { files, rest } = parseFiles(words)
+  const patchBytes = end === -1 ? 0 : output.length - end - 2
+  const truncated = patchBytes > MAX_PATCH_BYTES
+  return {
+    ...{ files: mergeCounts(files, parseCounts(rest)), truncated },
+    patch: truncated || patchBytes === 0 ? '' : output.toString('utf8', end + 2),
+  }
 }
 
+const MAX_LIST_BYTES = 8 * 1024 * 1024
+const DIFF_TIMEOUT_MS = 30_000
 const MAX_PATCH_BYTES = 4 * 1024 * 1024
 
 /** A file of a tree as git stores it, `path` from the root of the project. Undefined if the tree has no such file. */
@@ -58,11 +68,12 @@ export const SAFE_DIFF = [
   '--ignore-submodules=all',
 ]
 
-function parseNames(text: string): FileChange[] {
-  const words = text.split('\0')
+/** The entries of `--raw`, and what comes after them. */
+function parseFiles(words: readonly string[]): { files: FileChange[]; rest: readonly string[] } {
   const files: FileChange[] = []
-  for (let i = 0; i + 1 < words.length; ) {
-    const status = words[i]?.[0] ?? ''
+  let i = 0
+  while (words[i]?.startsWith(':')) {
+    const status = words[i]?.split(' ')[4]?.[0] ?? ''
     const first = words[i + 1] ?? ''
     if (status === 'R' || status === 'C') {
       files.push({
@@ -75,7 +86,7 @@ function parseNames(text: string): FileChange[] {
       i += 2
     }
   }
-  return files
+  return { files, rest: words.slice(i) }
 }
 
 const KINDS: Readonly<Record<string, FileChange['kind']>> = { A: 'added', D: 'deleted' }
@@ -85,9 +96,8 @@ function uncounted(path: string, kind: FileChange['kind']): FileChange {
 }
 
 /** By the new name. */
-function parseCounts(text: string): Map<string, [added: number | null, removed: number | null]> {
+function parseCounts(words: readonly string[]): Map<string, [added: number | null, removed: number | null]> {
   const counts = new Map<string, [number | null, number | null]>()
-  const words = text.split('\0')
   for (let i = 0; i < words.length; i += 1) {
     const [added, removed, path] = words[i]?.split('\t') ?? []
     if (added === undefined || removed === undefined || path === undefined) continue

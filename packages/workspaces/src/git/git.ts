@@ -20,6 +20,8 @@ export interface GitOptions {
   env?: Record<string, string>
   input?: string | Buffer
   maxBytes?: number
+  /** Longer output is cut there, a little longer than `maxBytes`, instead of refused. */
+  cuts?: boolean
   timeoutMs?: number
   /** Exit codes that count as success. Default only 0. */
   okCodes?: number[]
@@ -31,7 +33,7 @@ export async function git(
   args: string[],
   options: GitOptions = {},
 ): Promise<Buffer> {
-  const { maxBytes = MAX_OUTPUT_BYTES, timeoutMs = TIMEOUT_MS, okCodes = [0] } = options
+  const { maxBytes = MAX_OUTPUT_BYTES, cuts = false, timeoutMs = TIMEOUT_MS, okCodes = [0] } = options
   const child = spawn('git', ['--no-pager', ...args], {
     cwd: repository.top,
     env: { ...gitEnvironment(repository), ...options.env },
@@ -48,9 +50,10 @@ export async function git(
   const output: Buffer[] = []
   let bytes = 0
   child.stdout.on('data', (chunk: Buffer) => {
+    if (bytes > maxBytes) return
     bytes += chunk.length
+    output.push(chunk)
     if (bytes > maxBytes) child.kill('SIGKILL')
-    else output.push(chunk)
   })
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject)
@@ -58,6 +61,7 @@ export async function git(
   }).catch((error: NodeJS.ErrnoException) => {
     throw workspaceError('git-missing', 'git cannot be run. Install it.', error)
   })
+  if (bytes > maxBytes && cuts) return Buffer.concat(output)
   if (bytes > maxBytes) throw workspaceError('too-large', 'The changes are too large to show.')
   if (code !== null && okCodes.includes(code)) return Buffer.concat(output)
   const why = code === null ? 'took too long' : firstLine(Buffer.concat(errors).toString('utf8'))

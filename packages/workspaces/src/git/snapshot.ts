@@ -42,9 +42,17 @@ export async function takeSnapshot(
       await writeHeadIndex(repository, { stateFolder, head, target, env, timeoutMs: SNAPSHOT_TIMEOUT_MS })
     const changed = await changedFiles(repository, withIndex)
     if (changed.length === 0) return { tree: head }
+    const place = `${stateFolder}\0${repository.top}\0${repository.prefix}`
+    // Before the files are read: what changes from here on has other marks.
+    const marks = await marksOf(repository, changed, [head, maxFileBytes, repository.overrides])
+    const known = lastSnapshots.get(place)
+    if (known !== undefined && known.marks === marks && (await hasObject(stateFolder, known.tree)))
+      return { tree: known.tree }
     await addFiles(repository, await largeOf(repository, changed, maxFileBytes), withIndex)
-    const tree = await git(repository, ['write-tree'], withIndex)
-    return { tree: tree.toString('utf8').trim() }
+    const written = await git(repository, ['write-tree'], withIndex)
+    const tree = written.toString('utf8').trim()
+    remember(place, marks === undefined ? undefined : { marks, tree })
+    return { tree }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -56,20 +64,81 @@ interface ChangedName {
   isNew: boolean
 }
 
-/** What differs from the last commit: about the work of `git status`. */
+/** What differs from the last commit, by `git status`: unlike `git ls-files` it looks at files in several threads. */
 async function changedFiles(repository: GitRepository, options: GitOptions): Promise<ChangedName[]> {
-  const kinds = ['--modified', '--deleted', '--others', '--exclude-standard']
-  const listed = await git(repository, ['ls-files', '-t', '-z', ...kinds, '--', repository.prefix || '.'], {
-    ...options,
-    maxBytes: MAX_LIST_BYTES,
-  })
+  const wanted = ['--untracked-files=all', '--no-renames', '--ignore-submodules=all', '-z']
+  const listed = await git(
+    repository,
+    ['status', '--porcelain=v2', ...wanted, '--', repository.prefix || '.'],
+    {
+      ...options,
+      maxBytes: MAX_LIST_BYTES,
+    },
+  )
   const files = new Map<string, ChangedName>()
   for (const entry of listed.toString('latin1').split('\0')) {
+    // What the index has and the commit has not is nothing that a file differs in.
+    const [, found] = /^(?:\? |1 .[^.] (?:[^ ]+ ){6})(.+)$/s.exec(entry) ?? []
     // A repository inside of this one ends with a slash.
-    const name = entry.slice(2).replace(/\/$/, '')
-    if (name !== '') files.set(name, { name, isNew: entry.startsWith('?') })
+    const name = found?.replace(/\/$/, '')
+    if (name !== undefined) files.set(name, { name, isNew: entry.startsWith('?') })
   }
   return [...files.values()]
+}
+
+/** What the last snapshot of a work tree was made of: while that is the same, its tree is, too. */
+interface LastSnapshot {
+  marks: string
+  tree: string
+}
+
+const lastSnapshots = new Map<string, LastSnapshot>()
+const MAX_REMEMBERED = 100
+
+function remember(place: string, snapshot: LastSnapshot | undefined): void {
+  lastSnapshots.delete(place)
+  if (snapshot !== undefined) lastSnapshots.set(place, snapshot)
+  const [oldest] = lastSnapshots.keys()
+  if (lastSnapshots.size > MAX_REMEMBERED && oldest !== undefined) lastSnapshots.delete(oldest)
+}
+
+/**
+ * All that says whether a file was changed since. Undefined where that cannot be told: for a repository inside of this one,
+ * for very many files, and for a file that was changed so recently that the next change could have the same time.
+ */
+async function marksOf(
+  repository: GitRepository,
+  changed: readonly ChangedName[],
+  about: readonly unknown[],
+): Promise<string | undefined> {
+  if (changed.length > MAX_MARKED) return undefined
+  const now = BigInt(Date.now()) * NS_PER_MS
+  const marks: string[] = [JSON.stringify(about)]
+  for (const { name, isNew } of changed) {
+    const facts = await lstat(fileOf(repository, name), { bigint: true }).catch(() => undefined)
+    if (facts !== undefined && !facts.isFile() && !facts.isSymbolicLink()) return undefined
+    const { ctimeNs = 0n, mtimeNs, size, mode, ino } = facts ?? {}
+    // File systems with whole seconds are rare, and need a longer time.
+    const ageMs = ctimeNs % NS_PER_SECOND === 0n ? 2500n : 100n
+    if (facts !== undefined && ctimeNs > now - ageMs * NS_PER_MS) return undefined
+    marks.push([isNew, mode, ino, size, mtimeNs, ctimeNs, name].join(' '))
+  }
+  return marks.join('\0')
+}
+
+const MAX_MARKED = 2000
+const NS_PER_MS = 1_000_000n
+const NS_PER_SECOND = 1_000_000_000n
+
+/** All of them are deleted together, see `trimSnapshots()`. */
+async function hasObject(stateFolder: string, id: string): Promise<boolean> {
+  const file = path.join(stateFolder, 'objects', id.slice(0, 2), id.slice(2))
+  return (await lstat(file).catch(() => undefined)) !== undefined
+}
+
+/** Byte for byte. */
+function fileOf({ top }: GitRepository, name: string): Buffer {
+  return Buffer.from(`${Buffer.from(top).toString('latin1')}/${name}`, 'latin1')
 }
 
 interface FilesToAdd {
@@ -85,8 +154,7 @@ async function largeOf(
 ): Promise<FilesToAdd> {
   const files: FilesToAdd = { names: [], large: [] }
   for (const { name, isNew } of changed) {
-    const file = Buffer.from(`${Buffer.from(repository.top).toString('latin1')}/${name}`, 'latin1')
-    const facts = isNew ? await lstat(file).catch(() => undefined) : undefined
+    const facts = isNew ? await lstat(fileOf(repository, name)).catch(() => undefined) : undefined
     if (facts?.isFile() && facts.size > maxFileBytes) {
       const note = `Not kept: ${facts.size} bytes, more than ${maxFileBytes}. Last changed ${facts.mtime.toISOString()}.\n`
       files.large.push({ name, note })
@@ -124,21 +192,22 @@ async function addFiles(
 
 /**
  * Deletes all snapshots when they use too much space: the changes of old turns then come from their tools. No other
- * reader may be active.
+ * reader may be active. Resolves with how many objects there are now.
  */
 export async function trimSnapshots(
   repository: GitRepository,
   stateFolder: string,
   { maxBytes, maxObjects }: SnapshotLimits = SNAPSHOT_LIMITS,
-): Promise<void> {
+): Promise<number> {
   const env = await snapshotEnvironment(repository, stateFolder)
   const counted = await git(repository, ['count-objects', '-v'], { env })
   const numberOf = (name: string) =>
     Number(new RegExp(`^${name}: (\\d+)$`, 'm').exec(counted.toString('utf8'))?.[1] ?? 0)
   const kilobytes = numberOf('size') + numberOf('size-pack') + numberOf('size-garbage')
-  if (kilobytes * 1024 <= maxBytes && numberOf('count') <= maxObjects) return
+  if (kilobytes * 1024 <= maxBytes && numberOf('count') <= maxObjects) return numberOf('count')
   await rm(stateFolder, { recursive: true, force: true })
   await mkdir(stateFolder, { recursive: true, mode: 0o700 })
+  return 0
 }
 
 /** The tree of the last commit; the empty tree before the first. */
