@@ -155,7 +155,12 @@ test('sessions of a machine that is killed go on on another one; when it is back
   await expect(change(back, 'turns.start', { sessionId: second, message: 'Me?' })).rejects.toThrow(
     /not-found/,
   )
-  for (const { command } of [back, hub]) {
+  back.command.signal('SIGINT')
+  expect((await back.command.result()).code).toBe(0)
+  // The next server of that machine knows nothing of them, and sweeps what the killed one left.
+  const next = await started(worker.start())
+  expect(await idsOn(next)).toEqual([])
+  for (const { command } of [next, hub]) {
     command.signal('SIGINT')
     expect((await command.result()).code).toBe(0)
   }

@@ -43,7 +43,7 @@ test('a move that its hub did not finish is finished or taken back: one machine 
         const { worktree } = await two.host.store.resume(id)
         const made = await two.host.worktrees.get(worktree ?? '')
         expect(readFileSync(join(made.folder, 'bird.txt'), 'utf8')).toBe('heron\n')
-      } else {
+      } else if (isLong || step === 5) {
         // It can be moved again, and nothing of the first attempt is in the way.
         await hub().move(id, 'one', 'two')
         expect(await owners(id)).toEqual([false, true])
