@@ -222,6 +222,8 @@ test('by keyboard alone: review, discard and undo, comment, commit, merge, push;
   await keys.press('m')
   await merge.getByText('These files conflict.', { exact: false }).waitFor()
   expect(await axeViolations(page)).toEqual([])
+  // A merge would find them again.
+  expect(await merge.getByRole('button', { name: 'Merge into main' }).isDisabled()).toBe(true)
   await merge.getByRole('button', { name: 'Hand to the agent' }).focus()
   await keys.press('Enter')
   await talk.getByText('Run this command?').waitFor({ timeout: 60_000 })

@@ -96,8 +96,8 @@ export function MergeDialog(props: MergeDialogProps) {
   const [found, setFound] = useState<readonly string[] | null>(null)
   const { branch, base, ahead, behind, uncommitted } = branches
   const conflicts = found ?? branches.conflicts
-  // A try found them: the same try would find them again.
-  const isStuck = conflicts.length > 0 && found !== null
+  // A rebase may still work: it was not tried.
+  const isStuck = conflicts.length > 0 && (found !== null || how !== 'rebase')
   const isReady = review.waits === null && uncommitted === 0 && (how !== 'squash' || message.trim() !== '')
   const merge = async () => {
     if (!isReady) return
@@ -143,9 +143,9 @@ export function MergeDialog(props: MergeDialogProps) {
             </Button>
             <Button
               type="submit"
-              look="primary"
+              look={isStuck ? 'plain' : 'primary'}
               disabled={!isReady || isStuck}
-              data-first={uncommitted === 0 || undefined}
+              data-first={(uncommitted === 0 && !isStuck) || undefined}
             >
               {how === 'rebase' ? `Rebase on ${base}` : `Merge into ${base}`}
             </Button>
@@ -174,7 +174,12 @@ export function MergeDialog(props: MergeDialogProps) {
             <FileNames title="These files conflict. Nothing was changed" files={conflicts} />
             <p className="review-dialog__row">
               <span>{`The agent can merge ${base} into its branch and resolve them, in its own folder.`}</span>
-              <Button disabled={review.waits !== null || uncommitted > 0} onClick={() => void hand()}>
+              <Button
+                look={isStuck ? 'primary' : 'plain'}
+                disabled={review.waits !== null || uncommitted > 0}
+                data-first={(uncommitted === 0 && isStuck) || undefined}
+                onClick={() => void hand()}
+              >
                 Hand to the agent
               </Button>
             </p>
