@@ -1,8 +1,9 @@
-import { readdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import type { Session, TurnTrace, UIEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { findByMarker } from '../../src/process/system/leftovers.ts'
+import { acpAgents } from '../acp/contestants.ts'
 import { useHosts } from '../support/host.ts'
 import { isRunning, untilGone } from '../support/programs.ts'
 import { fileAppears, nothingLeft, ofType } from '../support/turns.ts'
@@ -18,6 +19,8 @@ const all = contestants()
 const survivors = all.filter(
   ({ name, endsWithHost }) => name !== 'messages-api' && name !== 'codex app-server' && !endsWithHost,
 )
+/** Agents of the Agent Client Protocol, with CHIRALITY_TEST_ALL: they read their input from the host. */
+const mortals = all.filter(({ endsWithHost }) => endsWithHost)
 /** Where the release does not matter. */
 const oneOfEach = all.filter(agent => agent.processPerTurn && !agent.isOlder)
 
@@ -49,6 +52,31 @@ describe.each(named(survivors))('%s', (_name, agent) => {
     expect(timeless(news.slice(0, 1))).toEqual(timeless(told.slice(-1)))
     expect(news.slice(1)).toMatchObject([{ type: 'process:exit', ...nothingLeft() }])
     expect(ofType(events, 'tool:result')).toMatchObject([{ isError: false }])
+  })
+})
+
+describe.each(named(mortals))('%s ends with its host', (_name, agent) => {
+  test('what it asked is told again and closed, nothing of it runs, and the next message goes on', async () => {
+    const file = path.join(arena.project, 'asked')
+    const asking = acpAgents().find(({ name }) => name === agent.name)?.asking
+    const touch = (asking ?? agent).command(`touch ${file}`)
+    await arena.open(agent, { answers: [{ blocks: [touch] }], otherwise: 'Back again.' })
+    const session = arena.session()
+    const { place, model } = arena
+    const opts = { permissionMode: 'default' as const }
+    const host = hosts.start({
+      ...{ agent: agent.name, model, place, session, message: 'Go', opts, decision: 'never' },
+    })
+    await host.tells(({ type }) => type === 'permission:request').finally(() => host.kill())
+    const events = await arena.adopt(session, host.trace())
+    expectSame(events, host.events)
+    expect(ofType(events, 'permission:resolved')).toMatchObject([{ outcome: 'cancelled' }])
+    // One that sees the end of its input may end its turn itself, as Copilot does.
+    expect(['crashed', 'completed']).toContain(ofType(events, 'turn:end')[0]?.reason)
+    expect(existsSync(file)).toBe(false)
+    const next = await arena.collect(session, 'And now?', opts)
+    expect(ofType(next, 'chat:complete')).toMatchObject([{ text: 'Back again.' }])
+    expect(ofType(next, 'permission:request')).toEqual([])
   })
 })
 

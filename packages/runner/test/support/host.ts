@@ -42,6 +42,12 @@ export function useHosts(): { start(request: HostStart): Host } {
   return { start: request => new Host(program.file, request) }
 }
 
+/** Which contestants there are. */
+function chosenAgents(): NodeJS.ProcessEnv {
+  const { CHIRALITY_TEST_ALL, CHIRALITY_CACHE } = process.env
+  return CHIRALITY_TEST_ALL ? { CHIRALITY_TEST_ALL, CHIRALITY_CACHE } : {}
+}
+
 /** Another Chirality, that runs a turn in a process of its own until it is killed. */
 export class Host {
   readonly events: UIEvent[] = []
@@ -57,7 +63,7 @@ export class Host {
     this.#request = { ...request, opts: { turnId: randomUUID(), ...request.opts } }
     this.#child = spawn(process.execPath, [program, JSON.stringify(this.#request)], {
       cwd: fileURLToPath(new URL('../..', import.meta.url)),
-      env: TEST_ENV,
+      env: { ...TEST_ENV, ...chosenAgents() },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.#exited = once(this.#child, 'close')
