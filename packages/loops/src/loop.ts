@@ -176,7 +176,9 @@ export class Loop {
         if (next === undefined) break
         const done = new TaskRun(this.#context(), next).run().then(async outcome => {
           // It counts as running while a limit of the plan is waited for.
-          ending ??= await this.#after(outcome)
+          const end = await this.#after(outcome)
+          // Not `??= await`: that would put back what it was before the wait.
+          ending ??= end
           running.delete(next.task.id)
         })
         running.set(next.task.id, done)

@@ -60,12 +60,21 @@ export class TaskTree {
   async stage(base: string, except: readonly string[]): Promise<string> {
     await this.#run(['add', '--all'], { timeoutMs: SLOW_MS })
     for (const file of except) {
-      const inBase = await this.#run(['ls-tree', '-z', base, '--', file])
-      if (inBase.length === 0) continue
+      if (!(await this.#isInCommit(base, file))) continue
       await this.#run(['restore', `--source=${base}`, '--staged', '--worktree', '--', file])
     }
     return this.#text(['write-tree'])
   }
+
+  /** Asked once: a commit does not change. */
+  async #isInCommit(commit: string, file: string): Promise<boolean> {
+    const name = `${commit}:${file}`
+    const known =
+      this.#inCommit.get(name) ?? (await this.#run(['ls-tree', '-z', commit, '--', file])).length > 0
+    this.#inCommit.set(name, known)
+    return known
+  }
+  readonly #inCommit = new Map<string, boolean>()
 
   stagedTree(): Promise<string> {
     return this.#text(['write-tree'])

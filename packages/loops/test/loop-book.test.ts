@@ -1,0 +1,90 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { SessionHarness } from '@chirality/core'
+import { HarnessRegistry } from '@chirality/runner'
+import { SessionHost } from '@chirality/sessions'
+import { expect, onTestFinished, test } from 'vitest'
+import { Journal } from '../src/journal.ts'
+import { LoopBook } from '../src/loop-book.ts'
+import { parseTaskList } from '../src/task-list.ts'
+import { InstantAgent } from './support/instant-agent.ts'
+
+function projectWith(tasks: string) {
+  const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'chirality-loops-')))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const project = path.join(folder, 'project')
+  mkdirSync(project)
+  const list = path.join(project, 'TASKS.md')
+  writeFileSync(list, tasks)
+  return { project, list, home: path.join(folder, 'home') }
+}
+
+test('a loop that came with the project is not taken for one that can be gone on with', () => {
+  const { project, list, home } = projectWith('- [ ] One\n')
+  const book = new LoopBook(project)
+  const folder = book.folder('tasks-1')
+  mkdirSync(folder, { recursive: true })
+  const { settings } = parseTaskList('- [ ] One\n', 'TASKS.md')
+  const journal = new Journal(folder)
+  journal.add({
+    ...{ type: 'loop:start', loopId: 'tasks-1', list, projectRoot: project, base: 'b', baseBranch: 'main' },
+    ...{ worktreeId: 'w', settings, by: 'server' },
+  })
+  journal.close()
+  expect(book.list()).toHaveLength(1)
+  expect(book.openOn({ home }, list)).toBeUndefined()
+  mkdirSync(path.join(home, 'loops'), { recursive: true })
+  writeFileSync(path.join(home, 'loops', 'tasks-1'), path.dirname(project))
+  expect(book.openOn({ home }, list)).toBeUndefined()
+  writeFileSync(path.join(home, 'loops', 'tasks-1'), project)
+  expect(book.openOn({ home }, list)?.loopId).toBe('tasks-1')
+  expect(book.openOn({ home }, path.join(project, 'OTHER.md'))).toBeUndefined()
+})
+
+test('tasks that meet the same limit at once wait for it once, and no other is started', {
+  timeout: 120_000,
+}, async () => {
+  const { project, list, home } = projectWith(
+    '---\nparallel: 2\nwait_for_limits: 1\n---\n- [ ] One\n- [ ] Two\n- [ ] Three\n',
+  )
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=me', '-c', 'user.email=me@example', ...args], { cwd: project })
+  git('init', '-q', '-b', 'main')
+  git('add', '.')
+  git('commit', '-qm', 'First')
+  const limitedUntil = new Date(Date.now() + 3_600_000).toISOString()
+  const harnesses = new HarnessRegistry<SessionHarness>()
+  let asked = 0
+  let bothAsked = () => {}
+  const both = new Promise<void>(resolve => {
+    bothAsked = resolve
+  })
+  harnesses.register(
+    new InstantAgent({
+      limitedUntil,
+      asked: () => {
+        asked += 1
+        if (asked === 2) bothAsked()
+        return both
+      },
+    }),
+  )
+  const host = new SessionHost({ harnesses, address: 'test', home })
+  onTestFinished(() => host.close())
+  const seen: string[] = []
+  const loop = await new LoopBook(project).start(host, list, {
+    onEntry: ({ type }) => {
+      seen.push(type)
+      const met = seen.filter(one => one === 'iteration:end').length
+      // What follows the end of a turn is done before the next timer.
+      if (type === 'iteration:end' && met === 2) setTimeout(() => loop.stop(), 100)
+    },
+  })
+  // With a second window the loop would have ended by itself.
+  expect(await loop.run()).toMatchObject({ reason: 'stopped' })
+  const count = (type: string) => seen.filter(one => one === type).length
+  expect([count('loop:wait'), count('task:start'), count('iteration:end')]).toEqual([1, 2, 2])
+  expect(loop.state).toMatchObject({ waits: 1, waitUntil: limitedUntil })
+})
