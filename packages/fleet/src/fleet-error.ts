@@ -13,6 +13,9 @@ export type FleetErrorCode =
   | 'machine-silent'
   /** A session was not moved, and the machine that had it still has it. The message says why. */
   | 'move-failed'
+  /** A piece of work is another machine's, or over. */
+  | 'work-stale'
+  | 'work-failed'
 
 export function fleetError(
   code: FleetErrorCode,

@@ -28,6 +28,7 @@ import { type RemoteSession, RemoteSessions } from './remote-sessions.ts'
 import { answerCalls, callMachine, fetchBytes, pingMachine, type RemoteCall } from './rpc/calls.ts'
 import { bytesOf, Shipper } from './ship/shipper.ts'
 import { parseSubject, type Role, subjects } from './subjects.ts'
+import { AwayTurns } from './work/away-turns.ts'
 
 export interface FleetMemberOptions {
   /** The user's data folder. */
@@ -45,6 +46,8 @@ export interface FleetMemberOptions {
 /** This machine in its fleet. The broker may be away at any time: agents, logs and the own dashboard go on. */
 export class FleetMember {
   readonly machine: string
+  /** Turns of this machine's sessions that others make. */
+  readonly turns: AwayTurns
   readonly #member: Member
   readonly #options: FleetMemberOptions
   readonly #lock: ProjectLock
@@ -93,6 +96,11 @@ export class FleetMember {
       ...{ link: () => this.#link, machines: () => this.machines() },
       ...{ log: id => this.log(id), has: id => this.#has(id) },
       ...{ onFault: options.onFault, onNews: options.onNews },
+    })
+    this.turns = new AwayTurns({
+      ...{ home: options.home, own: member.machine, link: () => this.#link, remote: this.#remote },
+      ...{ machines: () => this.#machines.list(), has: id => this.#has(id) },
+      move: (id, to) => this.#carrier.move(id, to),
     })
   }
 
@@ -189,8 +197,7 @@ export class FleetMember {
 
   /** The mirrored log of a session of another machine. Close it. */
   async log(sessionId: string): Promise<SessionLog> {
-    const machine = this.#require(sessionId)
-    return this.#mirror.log(machine, sessionId)
+    return this.#mirror.log(this.#require(sessionId), sessionId)
   }
 
   /** The folder that has the mirrored logs of a machine, for readers of files. */
@@ -268,12 +275,13 @@ export class FleetMember {
       this.#own.mark(session)
       await this.#own.tell(link, local)
     })
+    const work = this.turns.desk(link, local.host)
     this.#cleanups.push(
       () => shipper.close(),
       answerCalls(link, this.machine, {
         call: call => local.answer(call),
         bytes: (session, from) => bytesOf(this.#allRoots(local), session, from),
-        moves: desk,
+        ...{ moves: desk, work },
       }),
     )
     this.#options.onNews?.(`This is the ${this.role} ${this.machine} of the fleet at ${this.#member.url}.`)
@@ -294,6 +302,7 @@ export class FleetMember {
         }
         await this.#own.tell(link, local)
         if (this.role === 'hub') this.#carrier.goOn()
+        work.lookSoon()
       } catch (error) {
         if (link.connected && !signal.aborted && link.fault === undefined) this.#options.onFault?.(error)
       }
@@ -328,11 +337,6 @@ export class FleetMember {
       )
     const owners = this.#carrier.follow(link)
     this.#cleanups.push(() => owners.close())
-  }
-
-  /** For tests and `fleet status`: resolves when what is in the streams now was taken. */
-  async caughtUp(): Promise<void> {
-    await this.#streams?.caughtUp()
   }
 
   async #heard(link: Link, message: StoredMessage, isLive: boolean): Promise<void> {

@@ -53,12 +53,6 @@ export class HubStreams {
     void link.prepare().catch(() => {})
   }
 
-  /** Resolves when what is in the streams now was taken. */
-  async caughtUp(): Promise<void> {
-    await this.#events.caughtUp()
-    await this.#state.caughtUp()
-  }
-
   async close(): Promise<void> {
     clearInterval(this.#saving)
     await this.#events.close()

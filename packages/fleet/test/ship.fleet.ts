@@ -6,7 +6,7 @@ import { Mirror } from '../src/mirror/mirror.ts'
 import { answerCalls, fetchBytes } from '../src/rpc/calls.ts'
 import { LogBytes } from '../src/ship/log-bytes.ts'
 import { logPath, Shipper } from '../src/ship/shipper.ts'
-import { connect, folder, joined, later, say, sessionLog, startFleet } from './support/fleet.ts'
+import { connect, folder, joined, later, NO_WORK, say, sessionLog, startFleet } from './support/fleet.ts'
 
 const SESSION = '11111111-1111-4111-8111-111111111111'
 
@@ -130,6 +130,7 @@ describe('a log on another machine', () => {
         call: async () => undefined,
         bytes: (_, from) => new LogBytes(source).read(from, 1024 * 1024),
         moves: { answer: async () => undefined, bytes: async () => Buffer.alloc(0) },
+        work: NO_WORK,
       }),
     )
     await expect.poll(() => bytes(file)).toContain('one')

@@ -80,6 +80,14 @@ export type JournalEntry =
     }
   /** Another agent goes on with it, in a new session and the same worktree. */
   | { type: 'task:handed'; task: string; from: string; to: string; sessionId: string; why: string }
+  /** The turn is made by a machine of the fleet. */
+  | { type: 'task:placed'; task: string; n: number; machine: string; why: string }
+  /** No machine of the fleet fits now. */
+  | { type: 'task:waits'; task: string; n: number; why: string }
+  /** Its session came back, with its files in another worktree. */
+  | { type: 'task:returned'; task: string; worktreeId: string }
+  /** Its machine is gone: it begins anew, and that turn counts as an attempt. */
+  | { type: 'task:lost'; task: string; n: number; why: string; fresh: FreshStart }
   | { type: 'checks:start'; task: string; n: number; marker: string }
   | {
       type: 'checks:end'

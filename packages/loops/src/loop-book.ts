@@ -4,6 +4,7 @@ import path from 'node:path'
 import { ensureChiralityFolder } from '@chirality/runner'
 import type { SessionHost } from '@chirality/sessions'
 import { checkBase, findRepository, gitStatus, mergeIntoBase } from '@chirality/workspaces'
+import { type AwayTurns, noFleet } from './away-turn.ts'
 import { isNodeError, readIfThere, replaceFile } from './files.ts'
 import {
   Journal,
@@ -29,6 +30,8 @@ export interface StartOptions {
   allowDirty?: boolean
   until?: Date
   by?: LoopRunner
+  /** The machines of the fleet, for tasks with the key `where`. */
+  away?: AwayTurns
   /** Of the caller's, by which it finds the loop again after a crash. */
   loopId?: string
   onEntry?: (entry: Stamped) => void
@@ -51,7 +54,8 @@ export class LoopBook {
   /** A loop that is not running yet. Throws what is wrong with the list or the project, and has then changed nothing. */
   async start(host: SessionHost, listFile: string, options: StartOptions = {}): Promise<Loop> {
     const list = realList(listFile)
-    const { settings: written } = parseTaskList(readIfThere(list) ?? '', path.basename(list))
+    const { settings: written, tasks } = parseTaskList(readIfThere(list) ?? '', path.basename(list))
+    if (options.away === undefined && tasks.some(({ where }) => where !== undefined)) throw noFleet()
     const settings = { ...written, ...options.settings }
     const base = await checkBase(this.#projectRoot)
     if (!options.allowDirty) await this.#requireClean(list)
@@ -280,13 +284,14 @@ export class LoopBook {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     // Of its own: it is changed in place while the loop runs.
     const state = this.#read(loopId) ?? this.get(loopId)
-    const { until, onEntry, settings, by } = options
+    const { until, onEntry, settings, by, away } = options
     return new Loop({
       ...{ host, folder, state },
       ...(settings === undefined ? {} : { settings: { ...state.settings, ...settings } }),
       ...(until === undefined ? {} : { until }),
       ...(onEntry === undefined ? {} : { onEntry }),
       ...(by === undefined ? {} : { by }),
+      ...(away === undefined ? {} : { away }),
     })
   }
 

@@ -27,6 +27,8 @@ const SETTINGS = z.strictObject({
   persona: z.string().min(1).optional(),
   harness: z.string().min(1).optional(),
   model: z.string().min(1).optional(),
+  /** `here`, `fleet`, or labels of a machine of the fleet, for tasks that do not say. */
+  where: z.string().min(1).optional(),
   /** How many tasks at once, each in a worktree of its own. */
   parallel: z.int().min(1).max(16).default(1),
   /** How often an agent is asked, for all tasks together. */

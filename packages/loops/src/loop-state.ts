@@ -1,5 +1,6 @@
 import path from 'node:path'
 import type { SessionHost } from '@chirality/sessions'
+import type { AwayTurns } from './away-turn.ts'
 import type { CheckRecord } from './checks.ts'
 import { replaceFile } from './files.ts'
 import type {
@@ -49,6 +50,10 @@ export interface TaskState {
   harness?: string
   /** Each time that another agent took it over, oldest first. */
   handed?: HandOver[]
+  /** The machine of the fleet that makes, or made, its last turn. */
+  machine?: string
+  /** Why its turn waits for a machine. */
+  waits?: string
   startedAt: string
   endedAt?: string
   /** The last checks. */
@@ -221,7 +226,25 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
       task.attempts += 1
       task.stage = { at: 'turn', fromSeq: entry.fromSeq, since: entry.at }
       return
+    case 'task:placed':
+      task.machine = entry.machine
+      delete task.waits
+      return
+    case 'task:waits':
+      task.waits = entry.why
+      return
+    case 'task:returned':
+      task.worktreeId = entry.worktreeId
+      // What git ignores did not come along.
+      task.isSetUp = false
+      return
+    case 'task:lost':
+      task.stage = { at: 'rest' }
+      delete task.machine
+      startFresh(task, entry.fresh)
+      return
     case 'iteration:end':
+      delete task.waits
       task.spent = entry.spent
       task.stage = { at: 'ended', reason: entry.reason }
       if (entry.limit !== undefined) applyLimit(state, task, entry.limit)
@@ -378,6 +401,10 @@ export interface LoopContext {
   readonly state: LoopState
   readonly folder: string
   readonly signal: AbortSignal
+  /** Undefined if this is no hub of a fleet. */
+  readonly away: AwayTurns | undefined
+  /** Names for a new session and worktree of a task. */
+  names(task: string): { sessionId: string; worktreeId: string }
   /** All of them, or nothing if the process is killed. */
   record(...entries: JournalEntry[]): void
   /** What the loop may still spend. */

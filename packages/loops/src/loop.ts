@@ -4,6 +4,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isCodedError } from '@chirality/core'
 import type { SessionHost } from '@chirality/sessions'
+import type { AwayTurns } from './away-turn.ts'
 import { endMarked } from './checks.ts'
 import { readIfThere, replaceFile, replaceUserFile } from './files.ts'
 import { Journal, type JournalEntry, type LoopEndReason, type LoopRunner, type Stamped } from './journal.ts'
@@ -34,6 +35,7 @@ export interface LoopOptions {
   /** Ends this run by this time. */
   until?: Date
   by?: LoopRunner
+  away?: AwayTurns
   onEntry?: (entry: Stamped) => void
 }
 
@@ -361,7 +363,9 @@ export class Loop {
         state: this.state,
         folder: this.#options.folder,
         signal: this.#stop.signal,
+        away: this.#options.away,
       },
+      names: task => this.#names(task),
       record: (...entries) => this.record(...entries),
       rest: () => this.#rest(),
       merging: work => {

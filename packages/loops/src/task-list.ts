@@ -20,6 +20,8 @@ export interface Task {
   model?: string
   budgetUsd?: number
   budgetTokens?: number
+  /** On a machine of the fleet that has these labels. Without it, on this machine. */
+  where?: string[]
   /** Ids of tasks. */
   dependsOn: string[]
   /** Ticked in the file. */
@@ -99,7 +101,7 @@ interface Item {
 
 const KEYS = [
   ...['id', 'checks', 'expect', 'persona', 'harness', 'next_harnesses', 'model', 'budget_usd'],
-  ...['budget_tokens', 'depends_on'],
+  ...['budget_tokens', 'depends_on', 'where'],
 ] as const
 type Key = (typeof KEYS)[number]
 
@@ -232,6 +234,7 @@ function taskOf(
   const harness = text('harness') ?? settings.harness
   const nextHarnesses = harnessNames(one('next_harnesses'), name)
   const model = text('model') ?? settings.model
+  const where = placeOf(one('where'), settings.where, name)
   const budgetUsd = amount(one('budget_usd'), 'budget_usd', name)
   const budgetTokens = amount(one('budget_tokens'), 'budget_tokens', name)
   return {
@@ -247,6 +250,7 @@ function taskOf(
     ...(model === undefined ? {} : { model }),
     ...(budgetUsd === undefined ? {} : { budgetUsd }),
     ...(budgetTokens === undefined ? {} : { budgetTokens }),
+    ...(where === undefined ? {} : { where }),
     dependsOn: [],
     ticked: item.ticked,
     line: item.at + 1,
@@ -266,6 +270,17 @@ function harnessNames(key: KeyValue, name: string): string[] | undefined {
   const names = namesIn(key.values)
   if (names.length > 0 && names.every(isHarnessName)) return names
   throw bad(name, key.at + 1, '"next_harnesses" is names of agents, with commas between.')
+}
+
+/** `here`, `fleet`, or labels of a machine with commas between. */
+function placeOf(key: KeyValue, inSettings: string | undefined, name: string): string[] | undefined {
+  const text = key === undefined ? inSettings : key.values.join(',')
+  if (text === undefined || text === 'here') return undefined
+  if (text === 'fleet') return []
+  const labels = text.split(',').map(label => label.trim())
+  if (labels.every(label => /^[A-Za-z0-9][\w.:-]{0,99}$/.test(label))) return labels
+  const at = key === undefined ? 1 : key.at + 1
+  throw bad(name, at, `"where" is here, fleet, or labels of a machine with commas between, not "${text}".`)
 }
 
 function amount(key: KeyValue, word: string, name: string): number | undefined {

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { isCodedError } from '@chirality/core'
+import { isCodedError, type PermissionRequestEvent } from '@chirality/core'
 import { type LiveSession, noteClaudeSession } from '@chirality/sessions'
+import { turnAway } from './away-turn.ts'
 import { type CheckResult, endMarked, failureOf, hasPassed, recordOf, runCheck } from './checks.ts'
 import { readIfThere, replaceFile } from './files.ts'
 import { findFlags } from './flags.ts'
@@ -41,6 +42,8 @@ import { watchTurn } from './watched-turn.ts'
 export class TaskRun {
   readonly #loop: LoopContext
   readonly #task: TaskState
+  /** What its agent asked on another machine, which ended that turn. */
+  #asked: PermissionRequestEvent | undefined
 
   constructor(loop: LoopContext, task: TaskState) {
     this.#loop = loop
@@ -68,13 +71,17 @@ export class TaskRun {
   async #run(): Promise<TaskOutcome> {
     const { host, state, signal } = this.#loop
     const task = this.#task
+    const away = await turnAway(this.#loop, task)
+    if (away.kind !== 'here') return away.kind === 'stopped' ? 'stopped' : this.#run()
+    this.#asked = away.asked
     const worktree = await worktreeOf(host, state, task)
     const folder = path.join(worktree.folder, worktree.prefix)
     await TaskTree.gitHasEnded(worktree.id)
     const tree = await TaskTree.open(folder, worktree.id)
     let live = await this.#session()
     if (task.stage.at === 'checks') await endMarked(task.stage.marker)
-    if (!task.isSetUp) {
+    // For a turn elsewhere it is set up there, and here when it is back.
+    if (!task.isSetUp && (task.task.where === undefined || task.stage.at !== 'rest')) {
       await endMarked(task.worktreeId)
       const broken = await this.#setUp(folder)
       if (signal.aborted) return 'stopped'
@@ -98,6 +105,7 @@ export class TaskRun {
         }
         if (limited !== undefined) return limited
         await this.#begin(live)
+        if (task.task.where !== undefined) return await this.#run()
       }
       if (task.stage.at === 'turn') {
         const outcome = await this.#turn(live)
@@ -177,7 +185,7 @@ export class TaskRun {
         }),
     })
     if (watched.left) return 'stopped'
-    const { asked } = watched
+    const asked = this.#asked ?? watched.asked
     const events = eventsAfter(live, fromSeq)
     const end = events.findLast(event => event.type === 'turn:end')
     const reason = end?.type === 'turn:end' ? end.reason : 'crashed'
@@ -304,7 +312,6 @@ export class TaskRun {
     const { host, state, record, signal, ticked } = this.#loop
     const task = this.#task
     const commit = task.commit ?? task.base
-    const name = task.task.id
     return this.#loop.merging(async () => {
       const branch = await LoopBranch.open(host, state)
       let merged = await branch.tree.head()
@@ -324,8 +331,8 @@ export class TaskRun {
       }
       // Before it is said to be merged: what is merged has a receipt that says so.
       this.#receipt(live, merged)
-      record({ type: 'task:merged', task: name, commit: merged })
-      ticked(name)
+      record({ type: 'task:merged', task: task.task.id, commit: merged })
+      ticked(task.task.id)
       writeProgress(state, this.#loop.folder)
       // The commits are on the loop's branch, so nothing of it is lost.
       await host.worktrees.remove(task.worktreeId)

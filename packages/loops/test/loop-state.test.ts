@@ -87,3 +87,36 @@ test('a turn that a limit of the plan ended is no attempt, and what another agen
   })
   expect(spentOf(state)).toMatchObject({ usd: 1, tokens: 10 })
 })
+
+test('a turn on another machine: it waits, is placed, and comes back; one that is lost counts as an attempt', () => {
+  if (one === undefined) throw new Error('no task')
+  const begun: [number, JournalEntry][] = [
+    [0, run],
+    [0, { type: 'task:start', task: one, sessionId: 's', worktreeId: 't', base: 'b' }],
+    [0, { type: 'task:setup', task: 'one' }],
+    [0, { type: 'iteration:start', task: 'one', n: 1, fromSeq: 0 }],
+    [0, { type: 'task:waits', task: 'one', n: 1, why: 'waits: no slot is free' }],
+  ]
+  expect(after(...begun).tasks.get('one')).toMatchObject({ waits: 'waits: no slot is free' })
+  const placed: JournalEntry = {
+    type: 'task:placed',
+    task: 'one',
+    n: 1,
+    machine: 'build-1',
+    why: 'most room',
+  }
+  const there = after(...begun, [1, placed]).tasks.get('one')
+  expect(there).toMatchObject({ machine: 'build-1', stage: { at: 'turn' } })
+  expect(there?.waits).toBeUndefined()
+  const back = after(...begun, [1, placed], [2, { type: 'task:returned', task: 'one', worktreeId: 'move-1' }])
+  expect(back.tasks.get('one')).toMatchObject({ worktreeId: 'move-1', isSetUp: false, stage: { at: 'turn' } })
+  const fresh = { sessionId: 's2', worktreeId: 't2', base: 'c' }
+  const lost = after(...begun, [1, placed], [9, { type: 'task:lost', task: 'one', n: 1, why: 'gone', fresh }])
+  expect(lost.tasks.get('one')).toMatchObject({
+    ...fresh,
+    attempts: 1,
+    stage: { at: 'rest' },
+    isSetUp: false,
+  })
+  expect(lost.tasks.get('one')?.machine).toBeUndefined()
+})

@@ -93,3 +93,12 @@ test('agents that go on at a limit are named for a task, a group and the list', 
   expect(parse('- [ ] A\n').settings).toMatchObject({ wait_for_limits: 0 })
   expect(parse('- [ ] A\n').settings.hand_over).toBeUndefined()
 })
+
+test('a task runs here without a word, on any machine of the fleet, or on one with labels', () => {
+  const where = (text: string) => parse(text).tasks.map(task => task.where)
+  const list = '- [ ] A\n- [ ] B\n  where: fleet\n- [ ] C\n  where: gpu, arm64\n- [ ] D\n  where: here\n'
+  expect(where(list)).toEqual([undefined, [], ['gpu', 'arm64'], undefined])
+  expect(where(`---\nwhere: build\n---\n${list}`)).toEqual([['build'], [], ['gpu', 'arm64'], undefined])
+  for (const odd of ['*', 'a,,b', '../x', 'a b'])
+    expect(() => where(`- [ ] A\n  where: ${odd}\n`)).toThrow(/:2: "where" is here, fleet, or labels/)
+})

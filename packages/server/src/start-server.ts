@@ -8,7 +8,7 @@ import { SignedInBrowsers } from './browsers/signed-in-browsers.ts'
 import { TurnChanges } from './changes/turn-changes.ts'
 import { HttpError } from './errors/call-error.ts'
 import { toHttpError } from './errors/to-call-error.ts'
-import { answerWith, type FleetLocal, type FleetService } from './fleet/fleet-service.ts'
+import { answerWith, awayTurns, type FleetLocal, type FleetService } from './fleet/fleet-service.ts'
 import { repositoryKey } from './fleet/mirrored.ts'
 import { clientAddress } from './guard/facts.ts'
 import { Keys } from './guard/keys.ts'
@@ -156,6 +156,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const loops = new ServerLoops({
     ...{ host, projects, onFault },
     atRest: (folders, work) => changes.hold(folders, () => requireRest({ host }, folders), work),
+    ...(options.fleet?.info().role === 'hub' ? { away: awayTurns(options.fleet, options.harnesses) } : {}),
   })
   const schedules = new ServerSchedules({ home, address: url, host, loops, projects, onFault })
   const push = new PushService({ home, host, loops, schedules, onFault, allowLocal: options.allowLocalPush })

@@ -89,7 +89,12 @@ export async function startHub(world: World, projects: string[]): Promise<Machin
 export async function startWorker(
   world: World,
   hub: Machine & { fleetUrl: string },
-  { name, projects, env }: { name: string; projects: string[]; env?: Record<string, string> },
+  {
+    name,
+    projects,
+    labels = [],
+    env,
+  }: { name: string; projects: string[]; labels?: string[]; env?: Record<string, string> },
 ): Promise<Machine & { start: () => RunningCommand }> {
   const home = path.join(world.home, `${name}-home`)
   mkdirSync(home)
@@ -97,7 +102,7 @@ export async function startWorker(
   const { stdout } = await world.start(['fleet', 'invite', '--json'], hub.options).result()
   const { code } = JSON.parse(stdout) as { code: string }
   await world.start(['fleet', 'join', code, '--name', name], options).result()
-  const work = ['worker', '--json', '--fleet', hub.fleetUrl]
+  const work = ['worker', '--json', '--fleet', hub.fleetUrl, ...labels.flatMap(label => ['--label', label])]
   const start = () => world.start([...work, ...projects.flatMap(project => ['--project', project])], options)
   const server = await started(start())
   for (let isSeen = false; !isSeen; ) {

@@ -30,7 +30,6 @@ interface FollowerSource {
 export class Follower {
   readonly #source: FollowerSource
   readonly #handler: Handler
-  readonly #waiting = new Set<{ seq: number; resolve: () => void }>()
   readonly #watchdog: NodeJS.Timeout
   readonly #unsubscribe: () => void
   #cursor: number
@@ -62,13 +61,6 @@ export class Follower {
     return this.#cursor
   }
 
-  /** Resolves when everything that is in the stream now was handled. */
-  async caughtUp(): Promise<void> {
-    const { seq } = await this.#source.end()
-    if (this.#cursor >= seq) return
-    await new Promise<void>(resolve => this.#waiting.add({ seq, resolve }))
-  }
-
   async close(): Promise<void> {
     this.#closed = true
     this.#unsubscribe()
@@ -95,7 +87,7 @@ export class Follower {
             },
             message.seq > this.#storedTo,
           )
-          this.#advance(message.seq)
+          this.#cursor = message.seq
         }
       } catch {
         // The broker is away, or the handler could not keep it: read again from the cursor.
@@ -115,15 +107,6 @@ export class Follower {
     if (this.#created !== undefined && created !== this.#created) this.#cursor = 0
     this.#created = created
     return seq
-  }
-
-  #advance(seq: number): void {
-    this.#cursor = seq
-    for (const one of this.#waiting) {
-      if (one.seq > seq) continue
-      this.#waiting.delete(one)
-      one.resolve()
-    }
   }
 
   async #look(): Promise<void> {

@@ -1,8 +1,10 @@
 import { CodedError, isCodedError } from '@chirality/core'
+import { z } from 'zod'
 import type { Link } from '../engine/link.ts'
 import { fleetError } from '../fleet-error.ts'
 import type { MoveDesk, MoveStep } from '../move/move-desk.ts'
 import { subjects } from '../subjects.ts'
+import type { WorkDesk, WorkState, WorkStep } from '../work/work-desk.ts'
 
 /** A call of a hub to the machine that has the session. */
 export interface RemoteCall {
@@ -16,6 +18,7 @@ type Request =
   | { kind: 'bytes'; session: string; from: number }
   | ({ kind: 'move' } & MoveStep)
   | { kind: 'parcel'; move: string; from: number }
+  | ({ kind: 'work' } & WorkStep)
 
 /**
  * Calls another machine, once. `machine-away` means that nothing was done. `machine-silent` means that it is not known:
@@ -53,6 +56,21 @@ export async function askMove(link: Link | undefined, machine: string, step: Mov
   return answerOf(machine, await ask(link, machine, { kind: 'move', ...step }, MOVE_MS))
 }
 
+/** Asks a machine to do a piece of work, and how it stands. */
+export async function askWork(link: Link | undefined, machine: string, step: WorkStep): Promise<WorkState> {
+  const said = answerOf(machine, await ask(link, machine, { kind: 'work', ...step }, PING_MS))
+  return workState.parse(said) as WorkState
+}
+
+/** A machine may say anything. */
+const workState = z.union([
+  z.object({ state: z.literal('ended') }),
+  z.object({
+    state: z.literal('working'),
+    pending: z.looseObject({ requestId: z.string(), kind: z.string(), input: z.looseObject({}) }).optional(),
+  }),
+])
+
 /** A piece of a session that is on its way. Empty if the machine has none. */
 export async function fetchParcel(
   link: Link | undefined,
@@ -86,6 +104,7 @@ export interface Answers {
   call: (call: RemoteCall) => Promise<unknown>
   bytes: (session: string, from: number) => Buffer
   moves: Pick<MoveDesk, 'answer' | 'bytes'>
+  work: Pick<WorkDesk, 'answer'>
 }
 
 /** Answers the hubs. The same call, delivered twice, is done once. */
@@ -107,6 +126,13 @@ export function answerCalls(link: Link, machine: string, answers: Answers): () =
     if (request.kind === 'move') {
       const { kind: _, ...step } = request
       return Buffer.from(JSON.stringify(await answered(answers.moves.answer(step))))
+    }
+    if (request.kind === 'work') {
+      const { kind: _, ...step } = request
+      // Its own refusals are answers, too.
+      return Buffer.from(
+        JSON.stringify(await answered(Promise.resolve().then(() => answers.work.answer(step)))),
+      )
     }
     const { id, path, input } = request
     let answer = done.get(id)

@@ -114,3 +114,6 @@ export function say(log: SessionLog, text: string): void {
     turnId: 't',
   })
 }
+
+/** A machine that does nothing for others. */
+export const NO_WORK = { answer: () => Promise.reject(new Error('no work is done here')) }

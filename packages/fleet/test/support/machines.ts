@@ -13,7 +13,7 @@ import { Moves } from '../../src/move/moves.ts'
 import { Takeovers } from '../../src/move/takeovers.ts'
 import type { RemoteSession } from '../../src/remote-sessions.ts'
 import { answerCalls } from '../../src/rpc/calls.ts'
-import { folder, later } from './fleet.ts'
+import { folder, later, NO_WORK } from './fleet.ts'
 
 export const git = (cwd: string, ...args: string[]) =>
   execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@x', ...args], { cwd, encoding: 'utf8' })
@@ -81,7 +81,7 @@ export async function twoMachines() {
       ...{ host, machine: name, folder: join(home, 'parcels') },
       ...{ tell: async () => {}, onLeft: () => {} },
     })
-    answerCalls(wire, name, { call: async () => undefined, bytes: () => Buffer.alloc(0), moves: desk })
+    answerCalls(wire, name, { call: async () => undefined, bytes: () => Buffer.alloc(0), moves: desk, work: NO_WORK })
     return { host, project }
   }
   const one = await machine('one', source)

@@ -118,6 +118,8 @@ const shownTask = z.strictObject({
   iterations: z.int(),
   sessionId: z.string().nullable(),
   worktreeId: z.string().nullable(),
+  machine: z.string().optional().describe('The machine of the fleet that makes, or made, its last turn.'),
+  waits: z.string().optional().describe('Why its turn waits for a machine of the fleet.'),
   checks: z.array(z.strictObject({ command: z.string(), exitCode: z.int().nullable().optional() })),
   diff: diff.nullable(),
   spent: spent.nullable(),

@@ -1,4 +1,5 @@
 import { CodedError, conditionOf } from '@chirality/core'
+import type { AwayEnd, AwayTurn, AwayTurns } from '@chirality/loops'
 import type { SessionHost, SessionLog, SessionStatus, StoredSession } from '@chirality/sessions'
 import { TRPCError } from '@trpc/server'
 import { z } from 'zod'
@@ -62,12 +63,30 @@ export interface FleetService {
   /** The mirrored log of a session. Close it. */
   log(sessionId: string): Promise<SessionLog>
   call(sessionId: string, call: RemoteCall): Promise<unknown>
+  /** Turns of this hub's sessions that other machines make. */
+  turns: FleetTurns
   move(sessionId: string, to: string): Promise<z.infer<typeof movedSession>>
   /** Lets another machine go on with a session whose machine is gone. */
   takeover(sessionId: string, to: string, goOn?: boolean): Promise<z.infer<typeof takenOverSession>>
   /** Gives up a move whose target does not come back. */
   keep(sessionId: string): Promise<z.infer<typeof keptSession>>
   close(): Promise<void>
+}
+
+/** As of a loop, but for the agent, which is always named. */
+interface FleetTurns extends Pick<AwayTurns, 'machineOf'> {
+  run(turn: AwayTurn & { agent: string }): Promise<AwayEnd>
+}
+
+/** The fleet as loops see it: a task that names no agent is for the one that this server would take. */
+export function awayTurns(
+  { turns }: Pick<FleetService, 'turns'>,
+  harnesses: { getAll(): readonly { id: string }[] },
+): AwayTurns {
+  return {
+    machineOf: sessionId => turns.machineOf(sessionId),
+    run: turn => turns.run({ ...turn, agent: turn.agent ?? harnesses.getAll()[0]?.id ?? '' }),
+  }
 }
 
 /** The sessions of the other machines, without those that are not as the contract says: a machine may lie or be newer. */

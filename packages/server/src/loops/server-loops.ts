@@ -1,6 +1,14 @@
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Loop, LoopBook, type LoopState, loopError, requireAgain, type Stamped } from '@chirality/loops'
+import {
+  type AwayTurns,
+  type Loop,
+  LoopBook,
+  type LoopState,
+  loopError,
+  requireAgain,
+  type Stamped,
+} from '@chirality/loops'
 import { findProjectOwner, type SessionHost } from '@chirality/sessions'
 import type { z } from 'zod'
 import type {
@@ -21,6 +29,8 @@ export interface ServerLoopsOptions {
   projects: Pick<ProjectRegistry, 'list' | 'require'>
   /** Works on the files in these folders: refused if an agent is at work there, and a turn that begins meanwhile waits. */
   atRest: <T>(folders: string[], work: () => Promise<T>) => Promise<T>
+  /** The machines of the fleet, if this is a hub. */
+  away?: AwayTurns
   onFault: (error: unknown) => void
 }
 
@@ -45,6 +55,11 @@ export class ServerLoops {
 
   constructor(options: ServerLoopsOptions) {
     this.#options = options
+  }
+
+  get #away(): Pick<ServerLoopsOptions, 'away'> {
+    const { away } = this.#options
+    return away === undefined ? {} : { away }
   }
 
   onChange(listener: (change: LoopChange) => void): () => void {
@@ -109,7 +124,7 @@ export class ServerLoops {
     const loop = await this.#inTurn(root, async () => {
       const book = this.#requireBook(root)
       const opened = await book.start(this.#options.host, file, {
-        ...{ settings: withLimits({}, limits), by: 'server', ...untilOf(limits) },
+        ...{ settings: withLimits({}, limits), by: 'server', ...untilOf(limits), ...this.#away },
         onEntry: entry => this.#changed(opened.state.loopId, entry),
         ...(allowDirty === undefined ? {} : { allowDirty }),
         ...(loopId === undefined ? {} : { loopId }),
@@ -129,6 +144,7 @@ export class ServerLoops {
         const { state, book } = await this.#find(loopId)
         const opened = await book.resume(this.#options.host, loopId, {
           ...{ settings: withLimits(state.settings, limits ?? {}), by: 'server', ...untilOf(limits) },
+          ...this.#away,
           ...(again === undefined ? {} : { again }),
           onEntry: entry => this.#changed(loopId, entry),
         })
@@ -244,7 +260,7 @@ export class ServerLoops {
     // Another process may have the project: `chirality loop resume` or a later server goes on with it.
     if ((await findProjectOwner(root)) !== undefined && !this.#options.host.projects().includes(root)) return
     const opened = await book.resume(this.#options.host, loopId, {
-      ...{ by: 'server', onEntry: entry => this.#changed(loopId, entry) },
+      ...{ by: 'server', onEntry: entry => this.#changed(loopId, entry), ...this.#away },
       ...(state.until === undefined ? {} : { until: new Date(state.until) }),
     })
     this.#run(root, opened)

@@ -143,6 +143,8 @@ function begunTask(task: TaskState, inList: boolean, live: Shown['live']): Shown
     ...{ diff: task.diff ?? null, endedAt: task.endedAt ?? null, parked: task.parked ?? null },
     spent: (isAtWork ? live(sessionId) : undefined) ?? task.spent,
     ...{ why: task.why ?? null, commit: task.commit ?? null, accepted: task.accepted ?? null, flags },
+    ...(task.machine === undefined ? {} : { machine: task.machine }),
+    ...(isAtWork && task.waits !== undefined ? { waits: task.waits } : {}),
   }
 }
 

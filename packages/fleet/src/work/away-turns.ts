@@ -1,0 +1,88 @@
+import { join } from 'node:path'
+import type { PermissionRequestEvent } from '@chirality/core'
+import type { SessionHost } from '@chirality/sessions'
+import { Claims } from '../claim/claims.ts'
+import { fleetFolder } from '../engine/fleet-files.ts'
+import type { Link } from '../engine/link.ts'
+import type { Machine } from '../machines.ts'
+import type { RemoteSessions } from '../remote-sessions.ts'
+import { askWork } from '../rpc/calls.ts'
+import { SessionCraft, type TurnOrder } from './session-craft.ts'
+import { WorkBoard, type WorkEnd } from './work-board.ts'
+import { WorkDesk } from './work-desk.ts'
+
+/** A turn of a session of this hub that a machine of the fleet makes. */
+export interface AwayTurn {
+  /** The same for the same turn, also in the next process. Lower-case letters, digits and dashes. */
+  id: string
+  sessionId: string
+  agent: string
+  /** The folder of the project on this hub. */
+  project: string
+  labels: readonly string[]
+  order: Omit<TurnOrder, 'session'>
+  signal: AbortSignal
+  /** This process ends, and the turn does not. */
+  isLeft: () => boolean
+  onPlaced?: (machine: string, why: string) => void
+  onWaits?: (why: string) => void
+  onPending?: (request: PermissionRequestEvent | undefined) => boolean
+}
+
+export interface AwayTurnsOptions {
+  own: string
+  link: () => Link | undefined
+  machines: () => Machine[]
+  /** The user's data folder. */
+  home: string
+  move: (sessionId: string, to: string) => Promise<unknown>
+  /** Whether this machine has the session. */
+  has: (sessionId: string) => Promise<boolean>
+  remote: Pick<RemoteSessions, 'get'>
+}
+
+/** Turns on other machines: the session goes there with its files, and comes back with what became of them. */
+export class AwayTurns {
+  readonly #options: AwayTurnsOptions
+  readonly #board: WorkBoard
+
+  constructor(options: AwayTurnsOptions) {
+    this.#options = options
+    const { own, link, machines } = options
+    this.#board = new WorkBoard({
+      ...{ own, machines, store: link },
+      ask: (machine, step) => askWork(link(), machine, step),
+    })
+  }
+
+  /** The machine that has the session, if it is not this one. */
+  machineOf(sessionId: string): string | undefined {
+    return this.#options.remote.get(sessionId)?.machine
+  }
+
+  /** Makes the turns that hubs give to this machine. */
+  desk(link: Link, host: SessionHost): WorkDesk {
+    const { own: machine, home } = this.#options
+    return new WorkDesk({
+      ...{ machine, folder: join(fleetFolder(home), 'work'), craft: new SessionCraft(host) },
+      claim: id => new Claims(link, machine).read(id),
+    })
+  }
+
+  async run(turn: AwayTurn): Promise<WorkEnd> {
+    const { own, move, has } = this.#options
+    const { id, sessionId: session, agent, project, labels, order, ...watch } = turn
+    return this.#board.run(
+      {
+        ...{ id, needs: { agent, project, labels }, order: { session, ...order } },
+        carry: async machine => {
+          if (await has(session)) await move(session, machine)
+        },
+        fetch: async machine => {
+          if (!(await has(session))) await move(session, own)
+        },
+      },
+      watch,
+    )
+  }
+}

@@ -1,0 +1,207 @@
+import { readdirSync } from 'node:fs'
+import { CodedError } from '@chirality/core'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type ClaimStore, Claims } from '../src/claim/claims.ts'
+import type { Machine } from '../src/machines.ts'
+import { WorkBoard, type WorkEnd } from '../src/work/work-board.ts'
+import { type Craft, WorkDesk } from '../src/work/work-desk.ts'
+import { folder } from './support/fleet.ts'
+
+/** The broker: one subject for each piece of work, with compare-and-set. */
+class Register implements ClaimStore {
+  readonly messages = new Map<string, Uint8Array[]>()
+
+  async last(_: 'claims', subject: string) {
+    const stored = this.messages.get(subject) ?? []
+    const body = stored.at(-1)
+    return body && { seq: stored.length, body }
+  }
+
+  async publish(subject: string, body: Uint8Array, { after }: { after: number }) {
+    const stored = this.messages.get(subject) ?? []
+    if (after !== stored.length) return { kind: 'conflict' } as const
+    this.messages.set(subject, [...stored, body])
+    return { kind: 'stored' } as const
+  }
+}
+
+type Fault = 'work' | 'cut' | 'lose-answer' | 'restart' | 'gone'
+
+/** A machine whose work takes a few questions. What it did is on its disk, which outlives it. */
+class TestMachine {
+  readonly name: string
+  readonly disk = new Map<string, { asked: number; ended: boolean; dropped: boolean }>()
+  readonly #register: Register
+  readonly #folder = folder()
+  state: Machine['state'] = 'here'
+  desk: WorkDesk
+
+  constructor(name: string, register: Register) {
+    this.name = name
+    this.#register = register
+    this.desk = this.restart()
+  }
+
+  restart(): WorkDesk {
+    const craft: Craft = {
+      advance: async order => {
+        const id = String(order)
+        const known = this.disk.get(id) ?? { asked: 0, ended: false, dropped: false }
+        this.disk.set(id, known)
+        known.asked += 1
+        if (known.asked >= 3) known.ended = true
+        return known.ended ? { state: 'ended' } : { state: 'working' }
+      },
+      stop: async () => ({ state: 'ended' }),
+      drop: async order => {
+        const known = this.disk.get(String(order))
+        if (known !== undefined) known.dropped = true
+      },
+      tidy: async () => {},
+    }
+    const claim = (id: string) => new Claims(this.#register, this.name).read(id)
+    this.desk = new WorkDesk({ machine: this.name, folder: this.#folder, claim, craft })
+    return this.desk
+  }
+
+  notes(): string[] {
+    return readdirSync(this.#folder)
+  }
+}
+
+const AWAY = new CodedError('machine-away', 'away')
+
+function fleetOf(names: string[], fault: (machine: TestMachine) => Fault, goneMs = 0) {
+  const register = new Register()
+  const machines = names.map(name => new TestMachine(name, register))
+  const seen = () =>
+    ['hub', ...names].map(name => {
+      const machine = machines.find(one => one.name === name)
+      return {
+        ...{ machine: name, isThis: name === 'hub', role: 'worker', version: '', hasKey: null },
+        ...{ state: machine?.state ?? 'here', labels: machine === undefined ? [] : ['build'] },
+        ...{ slots: 8, busy: 0, load: 0, heardSecondsAgo: 0, projects: [] },
+        agents: [{ id: 'agent', name: 'agent', installed: true, loggedIn: true, version: null }],
+        repositories: [{ root: '/shop', key: 'shop' }],
+      } satisfies Machine
+    })
+  const board = new WorkBoard({
+    ...{ own: 'hub', machines: seen, store: () => register, goneMs, pollMs: 0 },
+    ask: async (name, step) => {
+      const machine = machines.find(one => one.name === name)
+      if (machine === undefined || machine.state !== 'here') throw AWAY
+      const happens = fault(machine)
+      if (happens === 'cut') throw AWAY
+      if (happens === 'gone') {
+        machine.state = 'away'
+        throw AWAY
+      }
+      if (happens === 'restart') machine.restart()
+      const answer = await machine.desk.answer(step)
+      if (happens === 'lose-answer') throw new CodedError('machine-silent', 'silent')
+      return answer
+    },
+  })
+  const carried: string[] = []
+  const run = (id: string, labels = ['build'], signal = new AbortController().signal): Promise<WorkEnd> =>
+    board.run(
+      {
+        ...{ id, needs: { agent: 'agent', project: '/shop', labels }, order: id },
+        carry: async machine => void carried.push(machine),
+        fetch: async () => {},
+      },
+      { signal, isLeft: () => false },
+    )
+  return { register, machines, board, run, carried }
+}
+
+describe('work of a fleet', () => {
+  test('is ended by one machine, once, whatever is cut, lost or killed; a machine that returns is refused', async () => {
+    const fault = fc.constantFrom<Fault>('work', 'work', 'work', 'cut', 'lose-answer', 'restart', 'gone')
+    await fc.assert(
+      fc.asyncProperty(fc.array(fault, { maxLength: 30 }), async faults => {
+        const { machines, run, register } = fleetOf(['a', 'b', 'c'], machine => {
+          // One machine stays, or nothing could be done at all.
+          const next = faults.shift() ?? 'work'
+          return next === 'gone' && machine.name === 'a' ? 'cut' : next
+        })
+        const ids = ['one', 'two', 'three']
+        const ends = await Promise.all(
+          ids.map(async id => {
+            const attempts: string[] = []
+            // As a loop does: what was lost is begun anew, under another name.
+            for (let n = 1; ; n += 1) {
+              const name = `${id}-${n}`
+              attempts.push(name)
+              const end = await run(name)
+              if (end.kind === 'ended') return { ...end, name, attempts }
+              expect(end.kind).toBe('lost')
+            }
+          }),
+        )
+        for (const machine of machines) {
+          machine.state = 'here'
+          await machine.restart().look()
+          expect(machine.notes()).toEqual([])
+        }
+        for (const { name, machine, attempts } of ends) {
+          const owner = machines.find(one => one.name === machine)
+          expect(owner?.disk.get(name)).toMatchObject({ ended: true, dropped: false })
+          expect(machines.filter(one => one.disk.has(name))).toHaveLength(1)
+          // What was given up has a next epoch, and whoever began it was told to drop it.
+          for (const lost of attempts.slice(0, -1)) {
+            const [first, second] = (register.messages.get(`chi.claim.${lost}`) ?? []).map(
+              body => JSON.parse(Buffer.from(body).toString()) as object,
+            )
+            expect([first, second]).toMatchObject([{ epoch: 1 }, { epoch: 2, machine: 'hub' }])
+            for (const one of machines)
+              if (one.disk.has(lost)) expect(one.disk.get(lost)).toMatchObject({ dropped: true })
+          }
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('that a hub had given before it was killed is gone on with where it is, and is not placed again', async () => {
+    const { machines, run, register } = fleetOf(['a', 'b'], () => 'work')
+    const [a, b] = machines
+    await new Claims(register, 'b').step('task-1', { kind: 'take' })
+    expect(await run('task-1')).toEqual({ kind: 'ended', machine: 'b' })
+    expect([a?.disk.size, b?.disk.size]).toEqual([0, 1])
+    expect(await run('task-1')).toEqual({ kind: 'ended', machine: 'b' })
+    expect(b?.disk.get('task-1')?.asked).toBe(3)
+  })
+
+  test('is spread over the machines although their beats say nothing of it yet, and waits with the reason', async () => {
+    const { run, carried } = fleetOf(['a', 'b'], () => 'work')
+    await Promise.all(['one', 'two', 'three', 'four'].map(id => run(id)))
+    expect(carried.filter(name => name === 'a')).toHaveLength(2)
+    const stop = new AbortController()
+    const waiting = run('five', ['gpu'], stop.signal)
+    stop.abort()
+    expect(await waiting).toEqual({ kind: 'left' })
+    expect(await run('six', [])).toMatchObject({ kind: expect.stringMatching(/here|ended/) })
+  })
+
+  test('a machine begins nothing that the leader does not say is its own', async () => {
+    const { machines, register } = fleetOf(['a', 'b'], () => 'work')
+    const [a, b] = machines
+    const ask = (machine: TestMachine | undefined, epoch: number, id = 'work') =>
+      Promise.resolve().then(() => machine?.desk.answer({ step: 'do', id, epoch, order: id }))
+    await expect(ask(a, 1)).rejects.toMatchObject({ code: 'work-stale' })
+    await new Claims(register, 'a').step('work', { kind: 'take' })
+    await expect(ask(b, 1)).rejects.toMatchObject({ code: 'work-stale' })
+    await expect(ask(a, 2)).rejects.toMatchObject({ code: 'work-stale' })
+    for (const odd of ['../x', 'a.b', '*', '', 'x'.repeat(300)])
+      await expect(ask(a, 1, odd)).rejects.toMatchObject({ code: 'work-stale' })
+    expect(await ask(a, 1)).toEqual({ state: 'working' })
+    // Followed by another machine while this one was cut off.
+    await new Claims(register, 'b').step('work', { kind: 'take-over', epoch: 1 })
+    await a?.desk.look()
+    expect(a?.disk.get('work')).toMatchObject({ dropped: true })
+    await expect(ask(a, 1)).rejects.toMatchObject({ code: 'work-stale' })
+    expect(await ask(b, 2)).toEqual({ state: 'working' })
+  })
+})

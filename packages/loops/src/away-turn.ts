@@ -1,0 +1,131 @@
+import path from 'node:path'
+import type { PermissionRequestEvent } from '@chirality/core'
+import { readIfThere } from './files.ts'
+import { loopError } from './loop-error.ts'
+import { LEAVE, type LoopContext, type TaskState } from './loop-state.ts'
+import { eventsAfter, permissionsOf } from './turn-facts.ts'
+
+/** A turn that another machine makes. The session goes there with its files, and comes back with what became of them. */
+export interface AwayTurn {
+  /** The same for the same turn, also in the next process. */
+  id: string
+  sessionId: string
+  /** Undefined: the one that this machine would take. */
+  agent: string | undefined
+  project: string
+  labels: readonly string[]
+  order: {
+    fromSeq: number
+    message: string
+    request: ReturnType<typeof permissionsOf> & {
+      maxBudgetUsd?: number
+      maxBudgetTokens?: number
+      timeoutMs: number
+    }
+    setup: string[]
+    setupMs: number
+  }
+  signal: AbortSignal
+  isLeft: () => boolean
+  onPlaced: (machine: string, why: string) => void
+  onWaits: (why: string) => void
+  /** Whether the turn is to be stopped because of what its agent asks. */
+  onPending: (request: PermissionRequestEvent | undefined) => boolean
+}
+
+export type AwayEnd =
+  | { kind: 'ended'; machine: string }
+  | { kind: 'here'; why: string }
+  | { kind: 'lost'; machine: string; why: string }
+  | { kind: 'refused'; machine: string; why: string }
+  | { kind: 'left' }
+
+/** The machines of a fleet, for tasks with the key `where`. */
+export interface AwayTurns {
+  /** The machine that has the session, if it is not this one. */
+  machineOf(sessionId: string): string | undefined
+  run(turn: AwayTurn): Promise<AwayEnd>
+}
+
+export type TurnedAway =
+  /** The session is here. A turn that began is in its log; otherwise it is this machine's to begin. */
+  | { kind: 'here'; asked?: PermissionRequestEvent }
+  | { kind: 'stopped' }
+  /** Its machine is gone: it begins anew, in a new session and worktree. */
+  | { kind: 'anew' }
+
+/** Lets a machine of the fleet make the turn that the journal says has begun, if the task is for one. */
+export async function turnAway(loop: LoopContext, task: TaskState): Promise<TurnedAway> {
+  const { away, host, state, signal, record, folder } = loop
+  const { where } = task.task
+  if (where === undefined || task.stage.at !== 'turn') return { kind: 'here' }
+  if (away === undefined) throw noFleet()
+  const { fromSeq } = task.stage
+  const { sessionId, iterations: n } = task
+  const known = await host.store.get(sessionId)
+  if (known !== undefined && away.machineOf(sessionId) === undefined) {
+    const live = await host.session(sessionId)
+    if (eventsAfter(live, fromSeq).some(({ type }) => type === 'turn:start')) return { kind: 'here' }
+  }
+  const { setup, iteration_minutes, check_minutes, answer_minutes } = state.settings
+  const { usd, tokens } = loop.rest()
+  let asked: PermissionRequestEvent | undefined
+  let pending: { id: string; since: number } | undefined
+  const end = await away.run({
+    id: `${state.loopId}-${task.task.id}-${n}-${sessionId.slice(0, 8)}`,
+    ...{ sessionId, agent: task.task.harness ?? known?.harness ?? undefined, labels: where, signal },
+    project: state.projectRoot,
+    order: {
+      fromSeq,
+      message: readIfThere(path.join(folder, 'prompts', `${task.task.id}-${n}.md`)) ?? task.task.title,
+      request: {
+        ...permissionsOf(task),
+        ...(usd === undefined ? {} : { maxBudgetUsd: usd }),
+        ...(tokens === undefined ? {} : { maxBudgetTokens: tokens }),
+        timeoutMs: iteration_minutes * MINUTE_MS,
+      },
+      ...{ setup, setupMs: check_minutes * MINUTE_MS },
+    },
+    // A server that ends leaves the agents of other machines alone: the next one goes on with them.
+    isLeft: () => signal.reason === LEAVE || signal.reason === 'stop',
+    onPlaced: (machine, why) => record({ type: 'task:placed', task: task.task.id, n, machine, why }),
+    onWaits: why => record({ type: 'task:waits', task: task.task.id, n, why }),
+    onPending: request => {
+      if (request?.requestId !== pending?.id)
+        pending = request && { id: request.requestId, since: Date.now() }
+      if (request === undefined || pending === undefined) return false
+      if (Date.now() - pending.since < answer_minutes * MINUTE_MS) return false
+      asked = request
+      return true
+    },
+  })
+  if (end.kind === 'left') return { kind: 'stopped' }
+  if (end.kind === 'lost') {
+    // What the machine that is gone has of it is refused when it returns.
+    const fresh = { ...loop.names(task.task.id), base: state.head }
+    record({ type: 'task:lost', task: task.task.id, n, why: end.why, fresh })
+    return { kind: 'anew' }
+  }
+  if (end.kind === 'refused') throw loopError('loop-refused', `${end.machine}: ${end.why}`)
+  if (end.kind === 'here') return { kind: 'here' }
+  await takeWorktree(loop, task)
+  return { kind: 'here', ...(asked === undefined ? {} : { asked }) }
+}
+
+/** It came back in a worktree of its own, with everything that the one before had. */
+async function takeWorktree({ host, record }: LoopContext, task: TaskState): Promise<void> {
+  const { worktree } = await host.store.resume(task.sessionId)
+  const { worktreeId: before } = task
+  if (worktree === null || worktree === before) return
+  record({ type: 'task:returned', task: task.task.id, worktreeId: worktree })
+  if ((await host.worktrees.find(before))?.state === 'ready') await host.worktrees.remove(before)
+}
+
+export function noFleet() {
+  return loopError(
+    'loop-refused',
+    'Tasks with the key "where" run on the machines of a fleet, and this is no hub of one. Start a hub with `chirality serve --fleet URL`, or leave the key out.',
+  )
+}
+
+const MINUTE_MS = 60_000
