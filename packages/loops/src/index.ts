@@ -1,6 +1,6 @@
 // A task list worked through unattended. Done is what the checks prove.
 
-export type { AwayEnd, AwayTurn, AwayTurns } from './away-turn.ts'
+export type { AwayEnd, AwayTurn, AwayTurns } from './away-turns.ts'
 export { type CheckRecord, type CheckResult, runCheck } from './checks.ts'
 export {
   type DiffStat,

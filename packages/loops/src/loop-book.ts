@@ -4,7 +4,8 @@ import path from 'node:path'
 import { ensureChiralityFolder } from '@chirality/runner'
 import type { SessionHost } from '@chirality/sessions'
 import { checkBase, findRepository, gitStatus, mergeIntoBase } from '@chirality/workspaces'
-import { type AwayTurns, noFleet } from './away-turn.ts'
+import { noFleet } from './away-turn.ts'
+import type { AwayTurns } from './away-turns.ts'
 import { isNodeError, readIfThere, replaceFile } from './files.ts'
 import {
   Journal,

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import type { SessionHost } from '@chirality/sessions'
-import type { AwayTurns } from './away-turn.ts'
+import type { AwayTurns } from './away-turns.ts'
 import type { CheckRecord } from './checks.ts'
 import { replaceFile } from './files.ts'
 import type {

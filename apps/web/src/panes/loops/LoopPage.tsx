@@ -170,6 +170,7 @@ function TaskRow({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
     ...(diff && diff.files > 0 ? [`+${diff.insertions} −${diff.deletions}`] : []),
     ...(iterations > 0 ? [plural(iterations, 'turn')] : []),
     ...(spent?.usd ? [formatCost(spent.usd, spent.isEstimate)] : []),
+    ...(task.machine === undefined ? [] : [`on ${task.machine}`]),
   ]
   return (
     <li className="loops__task">
@@ -188,7 +189,10 @@ function TaskRow({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
         </span>
         <span className="loops__facts number">{facts.join(' · ')}</span>
       </button>
-      {status === 'working' && task.sessionId ? <LiveLine sessionId={task.sessionId} /> : null}
+      {status === 'working' && task.waits !== undefined ? <p className="loops__live">{task.waits}</p> : null}
+      {status === 'working' && task.sessionId && task.waits === undefined ? (
+        <LiveLine sessionId={task.sessionId} />
+      ) : null}
       {status === 'parked' || status === 'failed' || status === 'reverted' ? (
         <PutBack loop={loop} task={task} />
       ) : null}
