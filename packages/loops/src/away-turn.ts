@@ -1,8 +1,9 @@
 import path from 'node:path'
 import type { PermissionRequestEvent } from '@chirality/core'
 import { readIfThere } from './files.ts'
+import { LEAVE, type LoopContext } from './loop-context.ts'
 import { loopError } from './loop-error.ts'
-import { LEAVE, type LoopContext, type TaskState } from './loop-state.ts'
+import type { TaskState } from './loop-state.ts'
 import { eventsAfter, permissionsOf } from './turn-facts.ts'
 
 export type TurnedAway =
@@ -31,7 +32,12 @@ export async function turnAway(loop: LoopContext, task: TaskState): Promise<Turn
   let pending: { id: string; since: number } | undefined
   const end = await away.run({
     id: `${state.loopId}-${task.task.id}-${n}-${sessionId.slice(0, 8)}`,
-    ...{ sessionId, agent: task.task.harness ?? known?.harness ?? undefined, labels: where, signal },
+    ...{
+      sessionId,
+      agent: task.harness ?? task.task.harness ?? known?.harness ?? undefined,
+      labels: where,
+      signal,
+    },
     project: state.projectRoot,
     order: {
       fromSeq,

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { UIEvent } from '@chirality/core'
 import type { LiveSession } from '@chirality/sessions'
 import type { JournalEntry, PlanLimit } from './journal.ts'
-import type { LoopContext, TaskState } from './loop-state.ts'
+import type { LoopContext } from './loop-context.ts'
+import type { TaskState } from './loop-state.ts'
 import { eventsAfter } from './turn-facts.ts'
 
 /** Another agent for a task whose own is at a limit of its plan. Undefined unless the user allowed it and there is one. */

@@ -1,6 +1,5 @@
 // A task list worked through unattended. Done is what the checks prove.
 
-export type { AwayEnd, AwayTurn, AwayTurns } from './away-turns.ts'
 export { type CheckRecord, type CheckResult, runCheck } from './checks.ts'
 export {
   type DiffStat,
@@ -15,6 +14,7 @@ export {
 } from './journal.ts'
 export type { Loop } from './loop.ts'
 export { isOver, LoopBook, type ResumeOptions, requireAgain, type StartOptions } from './loop-book.ts'
+export type { AwayEnd, AwayTurn, AwayTurns } from './loop-context.ts'
 export { type LoopErrorCode, loopError } from './loop-error.ts'
 export type { LoopSettings } from './loop-settings.ts'
 export {

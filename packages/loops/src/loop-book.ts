@@ -5,7 +5,6 @@ import { ensureChiralityFolder } from '@chirality/runner'
 import type { SessionHost } from '@chirality/sessions'
 import { checkBase, findRepository, gitStatus, mergeIntoBase } from '@chirality/workspaces'
 import { noFleet } from './away-turn.ts'
-import type { AwayTurns } from './away-turns.ts'
 import { isNodeError, readIfThere, replaceFile } from './files.ts'
 import {
   Journal,
@@ -17,6 +16,7 @@ import {
 } from './journal.ts'
 import { Loop } from './loop.ts'
 import { isReverting, LoopBranch } from './loop-branch.ts'
+import type { AwayTurns } from './loop-context.ts'
 import { loopError } from './loop-error.ts'
 import type { LoopSettings } from './loop-settings.ts'
 import { applyEntry, foldJournal, type LoopState, type TaskState } from './loop-state.ts'

@@ -1,13 +1,10 @@
 import path from 'node:path'
-import type { SessionHost } from '@chirality/sessions'
-import type { AwayTurns } from './away-turns.ts'
 import type { CheckRecord } from './checks.ts'
 import { replaceFile } from './files.ts'
 import type {
   DiffStat,
   Flag,
   FreshStart,
-  JournalEntry,
   LoopEndReason,
   LoopRunner,
   ParkKind,
@@ -391,36 +388,3 @@ export function writeProgress(state: LoopState, folder: string): void {
 }
 
 const MAX_PROGRESS = 200
-
-/** Why a loop is given up without its agents: another process goes on with them. */
-export const LEAVE = 'leave'
-
-/** What a task needs of its loop. */
-export interface LoopContext {
-  readonly host: SessionHost
-  readonly state: LoopState
-  readonly folder: string
-  readonly signal: AbortSignal
-  /** Undefined if this is no hub of a fleet. */
-  readonly away: AwayTurns | undefined
-  /** Names for a new session and worktree of a task. */
-  names(task: string): { sessionId: string; worktreeId: string }
-  /** All of them, or nothing if the process is killed. */
-  record(...entries: JournalEntry[]): void
-  /** What the loop may still spend. */
-  rest(): { usd?: number; tokens?: number }
-  /** One merge at a time. */
-  merging<T>(work: () => Promise<T>): Promise<T>
-  /** The list has no such task any more, or it is proved. */
-  ticked(id: string): void
-}
-
-export type TaskOutcome = 'over' | 'stopped' | 'limit' | { rateLimit: string | undefined }
-
-export function isUsedUp(rest: { usd?: number; tokens?: number; iterations?: number | undefined }): boolean {
-  return Object.values(rest).some(amount => amount !== undefined && amount <= 0)
-}
-
-export function iterationsLeft({ iterations, settings }: LoopState): number | undefined {
-  return settings.max_iterations === undefined ? undefined : settings.max_iterations - iterations
-}

@@ -4,19 +4,16 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isCodedError } from '@chirality/core'
 import type { SessionHost } from '@chirality/sessions'
-import type { AwayTurns } from './away-turns.ts'
 import { endMarked } from './checks.ts'
 import { readIfThere, replaceFile, replaceUserFile } from './files.ts'
 import { Journal, type JournalEntry, type LoopEndReason, type LoopRunner, type Stamped } from './journal.ts'
 import { LoopBranch } from './loop-branch.ts'
+import type { AwayTurns, LEAVE, LoopContext, TaskOutcome } from './loop-context.ts'
 import type { LoopSettings } from './loop-settings.ts'
 import {
   applyEntry,
-  type LEAVE,
-  type LoopContext,
   type LoopState,
   spentOf,
-  type TaskOutcome,
   type TaskState,
   writeBudget,
   writeProgress,

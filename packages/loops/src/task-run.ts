@@ -10,15 +10,8 @@ import { findFlags } from './flags.ts'
 import { handOver, harnessOf, limitedUntil, planLimit } from './hand-over.ts'
 import type { JournalEntry, ParkKind } from './journal.ts'
 import { LoopBranch } from './loop-branch.ts'
-import {
-  isUsedUp,
-  iterationsLeft,
-  type LoopContext,
-  type TaskOutcome,
-  type TaskState,
-  writeBudget,
-  writeProgress,
-} from './loop-state.ts'
+import { isUsedUp, iterationsLeft, type LoopContext, type TaskOutcome } from './loop-context.ts'
+import { type TaskState, writeBudget, writeProgress } from './loop-state.ts'
 import { packPrompt, patternsIn } from './prompt.ts'
 import { makeReceipt, writeReceipt } from './receipt.ts'
 import { TaskTree, worktreeOf } from './task-tree.ts'

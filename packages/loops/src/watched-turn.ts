@@ -1,6 +1,6 @@
 import type { PermissionRequestEvent } from '@chirality/core'
 import type { LiveSession, SessionHost } from '@chirality/sessions'
-import { LEAVE } from './loop-state.ts'
+import { LEAVE } from './loop-context.ts'
 
 export interface WatchedTurnOptions {
   host: Pick<SessionHost, 'onStatus'>

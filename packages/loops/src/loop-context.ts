@@ -1,0 +1,81 @@
+import type { PermissionRequestEvent } from '@chirality/core'
+import type { SessionHost } from '@chirality/sessions'
+import type { JournalEntry } from './journal.ts'
+import type { LoopState } from './loop-state.ts'
+
+/** Why a loop is given up without its agents: another process goes on with them. */
+export const LEAVE = 'leave'
+
+/** What a task needs of its loop. */
+export interface LoopContext {
+  readonly host: SessionHost
+  readonly state: LoopState
+  readonly folder: string
+  readonly signal: AbortSignal
+  /** Undefined if this is no hub of a fleet. */
+  readonly away: AwayTurns | undefined
+  /** Names for a new session and worktree of a task. */
+  names(task: string): { sessionId: string; worktreeId: string }
+  /** All of them, or nothing if the process is killed. */
+  record(...entries: JournalEntry[]): void
+  /** What the loop may still spend. */
+  rest(): { usd?: number; tokens?: number }
+  /** One merge at a time. */
+  merging<T>(work: () => Promise<T>): Promise<T>
+  /** The list has no such task any more, or it is proved. */
+  ticked(id: string): void
+}
+
+export type TaskOutcome = 'over' | 'stopped' | 'limit' | { rateLimit: string | undefined }
+
+export function isUsedUp(rest: { usd?: number; tokens?: number; iterations?: number | undefined }): boolean {
+  return Object.values(rest).some(amount => amount !== undefined && amount <= 0)
+}
+
+export function iterationsLeft({ iterations, settings }: LoopState): number | undefined {
+  return settings.max_iterations === undefined ? undefined : settings.max_iterations - iterations
+}
+
+/** A turn that another machine makes. The session goes there with its files, and comes back with what became of them. */
+export interface AwayTurn {
+  /** The same for the same turn, also in the next process. */
+  id: string
+  sessionId: string
+  /** Undefined: the one that this machine would take. */
+  agent: string | undefined
+  project: string
+  labels: readonly string[]
+  order: {
+    fromSeq: number
+    message: string
+    request: {
+      autoApproveTools?: string[]
+      permissionMode?: 'acceptEdits'
+      maxBudgetUsd?: number
+      maxBudgetTokens?: number
+      timeoutMs: number
+    }
+    setup: string[]
+    setupMs: number
+  }
+  signal: AbortSignal
+  isLeft: () => boolean
+  onPlaced: (machine: string, why: string) => void
+  onWaits: (why: string) => void
+  /** Whether the turn is to be stopped because of what its agent asks. */
+  onPending: (request: PermissionRequestEvent | undefined) => boolean
+}
+
+export type AwayEnd =
+  | { kind: 'ended'; machine: string }
+  | { kind: 'here'; why: string }
+  | { kind: 'lost'; machine: string; why: string }
+  | { kind: 'refused'; machine: string; why: string }
+  | { kind: 'left' }
+
+/** The machines of a fleet, for tasks with the key `where`. */
+export interface AwayTurns {
+  /** The machine that has the session, if it is not this one. */
+  machineOf(sessionId: string): string | undefined
+  run(turn: AwayTurn): Promise<AwayEnd>
+}
