@@ -78,7 +78,7 @@ export class AwayTurns {
         carry: async machine => {
           if (await has(session)) await move(session, machine)
         },
-        fetch: async machine => {
+        fetch: async () => {
           if (!(await has(session))) await move(session, own)
         },
       },

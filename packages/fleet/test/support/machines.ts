@@ -81,7 +81,12 @@ export async function twoMachines() {
       ...{ host, machine: name, folder: join(home, 'parcels') },
       ...{ tell: async () => {}, onLeft: () => {} },
     })
-    answerCalls(wire, name, { call: async () => undefined, bytes: () => Buffer.alloc(0), moves: desk, work: NO_WORK })
+    answerCalls(wire, name, {
+      call: async () => undefined,
+      bytes: () => Buffer.alloc(0),
+      moves: desk,
+      work: NO_WORK,
+    })
     return { host, project }
   }
   const one = await machine('one', source)
