@@ -5,6 +5,7 @@ import { useApi } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { CheckField, Form, TextField } from '../../ui/controls/Form.tsx'
 import { Segmented } from '../../ui/controls/Segmented.tsx'
+import { SelectField } from '../../ui/controls/SelectField.tsx'
 import { Kbd } from '../../ui/marks/Kbd.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
@@ -157,10 +158,10 @@ function PlannedPush({ sessionId, review, plan, onRemote, onClose, onDone }: Pla
       {request.can && withRequest ? (
         <>
           {request.into.length > 1 ? (
-            <Segmented
+            <SelectField
               label="Into"
               value={into}
-              segments={request.into.map(({ repository }) => ({ value: repository, label: repository }))}
+              options={request.into.map(({ repository }) => ({ value: repository, label: repository }))}
               onChange={setInto}
             />
           ) : null}
