@@ -15,7 +15,7 @@ export interface ReviewDiffProps {
   rows: readonly ReviewRow[]
   /** The hunk that keys are for; its part is always drawn. */
   current: number | null
-  /** All parts are drawn at once: it is at the top of the page, and short. */
+  /** It is at the top of the page: its first parts are drawn at once. */
   isEager: boolean
   onLine(row: DiffRow): void
   /** What stands under a row, as a comment. */
@@ -29,6 +29,8 @@ export interface ReviewDiffProps {
 
 /** Drawn and coloured together. */
 const PART_ROWS = 120
+/** More than a screen. All parts of a long file at once would stop the page for seconds. */
+const EAGER_PARTS = 4
 const ROW_PX = 24
 
 /** A file in review: its hunks, each with what can be done with it. Only what is near is drawn. */
@@ -48,7 +50,11 @@ export function ReviewDiff(props: ReviewDiffProps) {
           {parts.map((part, index) => {
             const hasCurrent = part.some(row => row.kind === 'hunk' && row.index === current)
             return (
-              <NearBlock key={index} always={isEager || hasCurrent} height={part.length * ROW_PX}>
+              <NearBlock
+                key={index}
+                always={(isEager && index < EAGER_PARTS) || hasCurrent}
+                height={part.length * ROW_PX}
+              >
                 {() => <Part {...props} part={part} />}
               </NearBlock>
             )

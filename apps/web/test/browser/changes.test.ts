@@ -66,6 +66,16 @@ test('a thousand files and a diff of fifty thousand lines: only what is near is 
   await close()
 })
 
+test('a long file that is the first one is drawn only where it is seen, too', async () => {
+  const { page, complaints, close } = await dashboard.open({ path: '/s/s1', scene: oneLongFile })
+  const long = page.getByRole('region', { name: 'src/z-long.ts' })
+  await long.getByRole('button', { name: /z-long\.ts/ }).click()
+  await long.getByText('const n0 = 0', { exact: true }).waitFor()
+  expect(await long.locator('.diff__line').count()).toBeLessThan(2500)
+  expect(complaints).toEqual([])
+  await close()
+})
+
 test('side by side and without white space, by keys; what was taken back has its undo', async () => {
   const { page, api, complaints, close } = await dashboard.open({ path: '/s/s1', scene: inReview })
   const file = page.getByRole('region', { name: 'src/a.ts' })
@@ -157,12 +167,21 @@ test('a diff on a phone wraps and has nothing that axe finds, light and dark', a
 
 const WORKTREE = { id: 'w1', folder: '/data/w1', branch: 'chirality/w1', baseBranch: 'main' }
 
+function oneLongFile(api: CannedApi): void {
+  api.add({ sessionId: 's1', projectRoot: '/code/parser-kit', lastTurn: 'completed', worktree: WORKTREE })
+  api.patch = longFile(5000)
+}
+
+function longFile(count: number): string {
+  const lines = Array.from({ length: count }, (_, i) => `+const n${i} = ${i}\n`).join('')
+  return `--- /dev/null\n+++ b/src/z-long.ts\n@@ -0,0 +1,${count} @@\n${lines}`
+}
+
 function manyLines(api: CannedApi): void {
   api.add({ sessionId: 's1', projectRoot: '/code/parser-kit', lastTurn: 'completed', worktree: WORKTREE })
   const names = Array.from({ length: 1000 }, (_, i) => `src/f${String(i).padStart(4, '0')}.ts`)
   const small = names.map(name => `--- a/${name}\n+++ b/${name}\n@@ -1 +1 @@\n-const a = 1\n+const a = 2\n`)
-  const lines = Array.from({ length: 50_000 }, (_, i) => `+const n${i} = ${i}\n`).join('')
-  api.patch = `${small.join('')}--- /dev/null\n+++ b/src/z-long.ts\n@@ -0,0 +1,50000 @@\n${lines}`
+  api.patch = `${small.join('')}${longFile(50_000)}`
 }
 
 function inReview(api: CannedApi): void {
