@@ -1,4 +1,4 @@
-import { type CommandResult, runCommand } from '@chirality/runner'
+import { type CommandOptions, type CommandResult, runCommand } from '@chirality/runner'
 
 export { endMarked } from '@chirality/runner'
 
@@ -6,6 +6,29 @@ export type CheckResult = CommandResult
 
 /** Runs one check. Nothing that it started runs any more afterwards. */
 export const runCheck = runCommand
+
+/** A set-up command or a check that runs now. */
+export interface RunningCommand {
+  command: string
+  since: string
+  /** The beginning and the end of what it has printed. */
+  output(): string
+}
+
+/** The same, and `running` has it under this id meanwhile. */
+export async function runShown(
+  command: string,
+  options: CommandOptions,
+  { id, running }: { id: string; running: Map<string, RunningCommand> },
+): Promise<CheckResult> {
+  const since = new Date().toISOString()
+  const onStart = (output: () => string) => running.set(id, { command, since, output })
+  try {
+    return await runCheck(command, { ...options, onStart })
+  } finally {
+    running.delete(id)
+  }
+}
 
 /** What is kept of a check in the journal and in receipts: the output is only its end. */
 export interface CheckRecord extends Omit<CheckResult, 'output'> {

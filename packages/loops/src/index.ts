@@ -1,6 +1,6 @@
 // A task list worked through unattended. Done is what the checks prove.
 
-export { type CheckRecord, type CheckResult, runCheck } from './checks.ts'
+export { type CheckRecord, type CheckResult, type RunningCommand, runCheck } from './checks.ts'
 export {
   type DiffStat,
   type Flag,

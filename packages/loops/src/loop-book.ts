@@ -296,11 +296,17 @@ export class LoopBook {
     })
   }
 
-  async #requireClean(list: string): Promise<void> {
+  /** Files of the project that are not committed, but for the list. */
+  async uncommitted(list: string): Promise<string[]> {
     const status = await gitStatus(this.#projectRoot)
-    const changed = (status?.files ?? []).filter(file => path.join(this.#projectRoot, file.path) !== list)
+    const files = (status?.files ?? []).map(file => file.path)
+    return files.filter(file => path.join(this.#projectRoot, file) !== list)
+  }
+
+  async #requireClean(list: string): Promise<void> {
+    const changed = await this.uncommitted(list)
     if (changed.length === 0) return
-    const names = changed.slice(0, 3).map(file => file.path)
+    const names = changed.slice(0, 3)
     throw loopError(
       'loop-refused',
       `${changed.length} files are not committed (${names.join(', ')}${changed.length > 3 ? ', …' : ''}), and agents work from the last commit. Commit or stash them, or give --allow-dirty.`,

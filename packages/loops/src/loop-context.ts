@@ -1,3 +1,4 @@
+import type { RunningCommand } from './checks.ts'
 import type { PermissionRequestEvent } from '@chirality/core'
 import type { SessionHost } from '@chirality/sessions'
 import type { JournalEntry } from './journal.ts'
@@ -12,6 +13,8 @@ export interface LoopContext {
   readonly state: LoopState
   readonly folder: string
   readonly signal: AbortSignal
+  /** By task: the command that runs now. */
+  readonly running: Map<string, RunningCommand>
   /** Undefined if this is no hub of a fleet. */
   readonly away: AwayTurns | undefined
   /** Names for a new session and worktree of a task. */

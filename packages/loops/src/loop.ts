@@ -4,7 +4,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isCodedError } from '@chirality/core'
 import type { SessionHost } from '@chirality/sessions'
-import { endMarked } from './checks.ts'
+import { endMarked, type RunningCommand } from './checks.ts'
 import { readIfThere, replaceFile, replaceUserFile } from './files.ts'
 import { Journal, type JournalEntry, type LoopEndReason, type LoopRunner, type Stamped } from './journal.ts'
 import { LoopBranch } from './loop-branch.ts'
@@ -39,6 +39,8 @@ export interface LoopOptions {
 /** A loop that this process runs. */
 export class Loop {
   readonly state: LoopState
+  /** By task: the set-up command or check that runs now. */
+  readonly running = new Map<string, RunningCommand>()
   readonly #options: LoopOptions
   readonly #journal: Journal
   readonly #stop = new AbortController()
@@ -361,6 +363,7 @@ export class Loop {
         folder: this.#options.folder,
         signal: this.#stop.signal,
         away: this.#options.away,
+        running: this.running,
       },
       names: task => this.#names(task),
       record: (...entries) => this.record(...entries),

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { isCodedError, type PermissionRequestEvent } from '@chirality/core'
 import { type LiveSession, noteClaudeSession } from '@chirality/sessions'
 import { turnAway } from './away-turn.ts'
-import { type CheckResult, endMarked, failureOf, hasPassed, recordOf, runCheck } from './checks.ts'
+import { type CheckResult, endMarked, failureOf, hasPassed, recordOf, runShown } from './checks.ts'
 import { readIfThere, replaceFile } from './files.ts'
 import { findFlags } from './flags.ts'
 import { handOver, harnessOf, limitedUntil, planLimit } from './hand-over.ts'
@@ -143,8 +143,9 @@ export class TaskRun {
   }
 
   #check(command: string, cwd: string, marker: string): Promise<CheckResult> {
-    const { signal, state } = this.#loop
-    return runCheck(command, { cwd, marker, signal, timeoutMs: state.settings.check_minutes * MINUTE_MS })
+    const { signal, state, running } = this.#loop
+    const options = { cwd, marker, signal, timeoutMs: state.settings.check_minutes * MINUTE_MS }
+    return runShown(command, options, { id: this.#task.task.id, running })
   }
 
   /** Says in the journal that a turn begins, and keeps what the agent will be told. */

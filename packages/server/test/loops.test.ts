@@ -32,6 +32,7 @@ async function serverWith(world: World) {
   return { server, faults, ...connect(server) }
 }
 
+const refused = (reason: string) => expect.objectContaining({ data: expect.objectContaining({ reason }) })
 const bash = (command: string) => ({ tool: 'Bash', input: { command } })
 const named = (word: string, answers: Script['answers']) => ({
   when: { conversationContains: `## Task\n\n${word}` },
@@ -196,7 +197,6 @@ test('a loop needs no agent to be refused, stopped, listed and forgotten with it
   const repository = repositoryWith(project, '---\nsetup: sleep 300\n---\n- [ ] One\n- [ ] Two\n')
   const until = '2040-01-31T06:30:00.000Z'
   const start = (list = 'TASKS.md') => client.loops.start.mutate({ project, list, limits: { until } })
-  const refused = (reason: string) => expect.objectContaining({ data: expect.objectContaining({ reason }) })
   for (const [list, reason] of [
     ['NONE.md', 'file-missing'],
     ['../TASKS.md', 'outside-project'],
@@ -266,3 +266,54 @@ test('a loop needs no agent to be refused, stopped, listed and forgotten with it
 }, 120_000)
 
 const SLOW = { timeout: 120_000, interval: 50 }
+
+test('before a loop starts its plan says what it would run and what is in the way; what a command prints is seen at once', async () => {
+  checkAnswers()
+  const server = await startTestServer()
+  const { client } = connect(server)
+  const { project } = server
+  await expect(client.loops.plan.query({ project, list: '../TASKS.md' })).rejects.toEqual(
+    refused('outside-project'),
+  )
+  const plan = () => client.loops.plan.query({ project, list: 'TASKS.md' })
+  const problems = async () => (await plan()).problems.map(({ kind, words }) => `${kind}: ${words}`)
+  writeFileSync(path.join(project, 'TASKS.md'), '- [ ] One\n')
+  expect(await problems()).toEqual([expect.stringMatching(/^git: /)])
+  const setup = 'echo begun; while [ ! -e ../go ]; do sleep 0.1; done; exit 3'
+  const list = (checks: string) =>
+    `---\nsetup: ${setup}\nbudget_usd: 3\n---\n- [x] Zero\n- [ ] One\n  checks: ${checks}\n- [ ] Two\n  depends_on: One\n`
+  const repository = repositoryWith(project, list('npm test'))
+  const first = await plan()
+  expect(first).toMatchObject({
+    ...{ done: 1, setup: [setup], checks: ['npm test'], problems: [], openLoop: null, isAllowed: false },
+    tasks: [
+      { id: 'one', checks: 1 },
+      { id: 'two', dependsOn: ['one'] },
+    ],
+    limits: { budgetUsd: 3, parallel: 1 },
+  })
+  repository.write('new.txt', 'x')
+  expect(await problems()).toEqual([expect.stringContaining('dirty: 1 files are not committed (new.txt)')])
+  repository.write('TASKS.md', '- [ ] One\n  depends_on: Two\n- [ ] Two\n  depends_on: One\n')
+  expect((await problems())[0]).toMatch(/^list: TASKS\.md:\d+: /)
+  repository.write('TASKS.md', '- [x] One\n')
+  expect((await problems())[0]).toContain('ticked')
+
+  // Only what was shown is run.
+  repository.write('TASKS.md', list('npm run other'))
+  const start = (commands: string) =>
+    client.loops.start.mutate({ project, list: 'TASKS.md', allowDirty: true, commands })
+  await expect(start(first.fingerprint)).rejects.toEqual(refused('loop-refused'))
+  const now = await plan()
+  expect([now.fingerprint === first.fingerprint, now.isAllowed]).toEqual([false, false])
+  const { loopId } = await start(now.fingerprint)
+  const task = () => client.loops.task.query({ loopId, task: 'one' })
+  const running = async () => (await task().catch(() => null))?.running
+  await expect.poll(running, SLOW).toMatchObject({ command: setup, output: 'begun\n' })
+  expect(await plan()).toMatchObject({ isAllowed: true, openLoop: loopId })
+  const { worktreeId } = (await client.loops.get.query({ loopId })).tasks[1] ?? {}
+  writeFileSync(path.join(path.dirname((await server.host.worktrees.get(`${worktreeId}`)).folder), 'go'), '')
+  await expect.poll(async () => (await client.loops.get.query({ loopId })).runs, SLOW).toBe('no')
+  expect(await running()).toBeNull()
+  expect(server.faults).toEqual([])
+}, 120_000)

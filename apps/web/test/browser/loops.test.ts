@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { ShownLoop } from '../../src/state/server/loops-api.ts'
+import type { LoopPlan, ShownLoop } from '../../src/state/server/loops-api.ts'
 import { axeViolations, axeViolationsInBothSchemes } from '../support/axe.ts'
 import { PHONE, useDashboard } from '../support/page.ts'
-import { aBusyDay } from '../support/scenes.ts'
+import { aBusyDay, FIX_CRLF } from '../support/scenes.ts'
 
 const dashboard = useDashboard()
 
@@ -52,6 +52,23 @@ const LOOP: ShownLoop = {
   ],
 }
 
+const PLAN: LoopPlan = {
+  ...{ list: 'TASKS.md', done: 1, setup: ['npm ci'], checks: ['npm test'], notices: [], branch: 'main' },
+  tasks: [
+    {
+      ...{ id: 'log', title: 'Audit log', groups: [], dependsOn: [], expect: 'diff', checks: 1 },
+      ...{ persona: null, harness: null, model: null },
+    },
+    {
+      ...{ id: 'docs', title: 'Docs for it', groups: [], dependsOn: ['log'], expect: 'diff', checks: 1 },
+      ...{ persona: null, harness: null, model: null },
+    },
+  ],
+  limits: { budgetUsd: null, maxIterations: null, maxMinutes: null, parallel: 1 },
+  ...{ openLoop: null, fingerprint: 'a mark', isAllowed: false },
+  problems: [{ kind: 'dirty', words: '2 files are not committed (a.ts, b.ts).' }],
+}
+
 test.each([{}, PHONE])('a loop shows its tasks, takes an answer, and is accepted %#', async size => {
   const { page, api, complaints, close } = await dashboard.open({
     path: '/loops',
@@ -68,9 +85,11 @@ test.each([{}, PHONE])('a loop shows its tasks, takes an answer, and is accepted
           notes: [],
           receipt: null,
           receiptText: '# Refuse heavy parcels',
+          running: null,
         },
       }
       canned.taskFiles = [{ path: 'TASKS.md', open: 2, done: 0, problem: null }]
+      canned.loopPlan = PLAN
     },
     ...size,
   })
@@ -81,6 +100,16 @@ test.each([{}, PHONE])('a loop shows its tasks, takes an answer, and is accepted
   await page.getByRole('button', { name: 'Start a loop…' }).click()
   const dialog = page.getByRole('dialog', { name: 'Start a loop' })
   await dialog.getByText('TASKS.md (2 to do)').waitFor()
+  // What it would do and run is there before it starts, and so is what keeps it from starting.
+  await dialog.getByText('Audit log').first().waitFor()
+  await dialog.getByText('1 check · after Audit log').waitFor()
+  await dialog.getByText('npm ci').waitFor()
+  await dialog.getByText('2 files are not committed').waitFor()
+  const startButton = dialog.getByRole('button', { name: 'Start' })
+  expect(await startButton.isDisabled()).toBe(true)
+  await dialog.getByLabel('Start although files are not committed').check()
+  expect(await startButton.isDisabled()).toBe(true)
+  await dialog.getByLabel(/^Run these commands/).check()
   await dialog.getByLabel('Tasks at once').fill('40')
   await dialog.getByRole('button', { name: 'Start' }).click()
   await dialog.getByRole('alert').getByText('at most 16').waitFor()
@@ -91,8 +120,8 @@ test.each([{}, PHONE])('a loop shows its tasks, takes an answer, and is accepted
   await page.waitForURL('**/loops/backlog-1a2b3c')
   expect(api.called('loops.start')).toEqual([
     {
-      ...{ project: '/code/parser-kit', list: 'TASKS.md', allowDirty: false },
-      limits: { budgetUsd: 5, parallel: 2 },
+      ...{ project: '/code/parser-kit', list: 'TASKS.md', allowDirty: true },
+      ...{ limits: { budgetUsd: 5, parallel: 2 }, commands: 'a mark' },
     },
   ])
 
@@ -113,3 +142,54 @@ test.each([{}, PHONE])('a loop shows its tasks, takes an answer, and is accepted
   expect(complaints).toEqual([])
   await close()
 })
+
+test.each([{}, PHONE])(
+  'a loop at work shows its agent and the output of the check that runs %#',
+  async size => {
+    const working = (id: string, title: string, fields: Partial<Task>) =>
+      task(id, title, { status: 'working', iterations: 1, ...fields })
+    const { page, api, complaints, close } = await dashboard.open({
+      path: '/loops/backlog-1a2b3c',
+      scene: canned => {
+        aBusyDay(canned)
+        canned.push('s1', FIX_CRLF)
+        canned.setStatus('s1', { lastSeq: FIX_CRLF.length })
+        canned.loops = [
+          {
+            ...{ ...LOOP, runs: 'here', isOver: false, end: null },
+            tasks: [
+              working('one', 'Refuse heavy parcels', { sessionId: 's1', stage: 'turn' }),
+              working('two', 'Express surcharge', { sessionId: 's3', stage: 'checks' }),
+            ],
+          },
+        ]
+        canned.loopDetails = {
+          ...{ checks: [], failure: null, prompt: null, notes: [], receipt: null, receiptText: null },
+          running: { command: 'npm test', since: AT, output: 'labels ok\ncarriers ok\n' },
+        }
+      },
+      ...size,
+    })
+    // The conversation of the session, as its own page has it.
+    const stream = page.locator('.loops__stream')
+    await stream.getByText('npm test -- ndjson').first().waitFor()
+    expect(
+      await page.getByRole('link', { name: 'Open its session: Refuse heavy parcels' }).getAttribute('href'),
+    ).toBe('/s/s1')
+    // Nothing is sent from here.
+    expect(await page.locator('#composer').count()).toBe(0)
+    await page.getByRole('button', { name: 'Show the work on Express surcharge' }).click()
+    await page.getByText('carriers ok').waitFor()
+    api.loopDetails = {
+      ...{ checks: [], failure: null, prompt: null, notes: [], receipt: null, receiptText: null },
+      running: { command: 'npm test', since: AT, output: 'labels ok\ncarriers ok\ntariffs ok\n' },
+    }
+    await page.getByText('tariffs ok').waitFor()
+    expect(await axeViolationsInBothSchemes(page)).toEqual([])
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBe(0)
+    await page.getByRole('button', { name: 'Hide the work on Refuse heavy parcels' }).click()
+    await stream.waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+    await close()
+  },
+)

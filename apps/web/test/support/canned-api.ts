@@ -87,6 +87,7 @@ export class CannedApi {
   loops: ShownLoop[] = []
   loopDetails: CallOutputs['loops']['task'] | null = null
   taskFiles: CallOutputs['loops']['files'] = []
+  loopPlan: CallOutputs['loops']['plan'] | null = null
   schedules: ScheduleWithRuns[] = []
   overlaps: unknown[] = []
   machines: unknown[] = []
@@ -490,6 +491,7 @@ export class CannedApi {
       nativePiece(this.native.get(sessionId)?.find(line => line.id === id)?.text ?? '', id, from),
     'projects.folders': ({ typed }: { typed: string }) => (typed.startsWith('~/pa') ? ['~/parser-kit/'] : []),
     'loops.files': () => this.taskFiles,
+    'loops.plan': () => this.loopPlan,
     'loops.get': ({ loopId }: { loopId: string }) => this.loops.find(loop => loop.loopId === loopId),
     'loops.task': () => this.loopDetails,
     'loops.start': () => this.loops[0],

@@ -18,6 +18,8 @@ export interface CommandOptions {
   /** Over the filtered environment. */
   env?: Record<string, string>
   maxBytes?: number
+  /** Called when it is started, with what tells its output so far: the beginning and the end of it. */
+  onStart?: (output: () => string) => void
 }
 
 export interface CommandResult {
@@ -59,6 +61,7 @@ export async function runCommand(command: string, options: CommandOptions): Prom
     detached: true,
   })
   enclose(child.pid, marker)
+  options.onStart?.(() => output.text())
   const stop = (why: string) => {
     if (stopped !== undefined) return
     stopped = why

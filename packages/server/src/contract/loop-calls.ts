@@ -160,6 +160,10 @@ const taskDetails = z.strictObject({
   failure: z.string().nullable().describe('Why the last iteration was not accepted.'),
   prompt: z.string().nullable().describe('What the agent was told in the last iteration.'),
   notes: z.array(z.string()).describe('What people said to it.'),
+  running: z
+    .strictObject({ command: z.string(), since: time, output: z.string() })
+    .nullable()
+    .describe('The set-up command or check that runs now, with what it has printed so far.'),
   receipt: receipt.nullable(),
   receiptText: z.string().nullable().describe('As Markdown.'),
 })
@@ -184,10 +188,38 @@ const taskFile = z.strictObject({
 
 export type TaskFile = z.infer<typeof taskFile>
 
+const loopPlan = z.strictObject({
+  list: z.string(),
+  tasks: z.array(
+    z.strictObject({
+      ...{ id: z.string(), title: z.string(), groups: z.array(z.string()), dependsOn: z.array(z.string()) },
+      ...{ expect: z.enum(['diff', 'none']), checks: z.int(), persona: z.string().nullable() },
+      ...{ harness: z.string().nullable(), model: z.string().nullable() },
+    }),
+  ),
+  done: z.int().describe('Tasks that are ticked.'),
+  ...{ setup: z.array(z.string()), checks: z.array(z.string()), notices: z.array(z.string()) },
+  limits: setLimits.pick({ budgetUsd: true, maxIterations: true, maxMinutes: true, parallel: true }),
+  branch: z.string().nullable().describe('What is checked out.'),
+  openLoop: z.string().nullable().describe('A loop on this list that is not over.'),
+  problems: z
+    .array(z.strictObject({ kind: z.enum(['list', 'git', 'running', 'dirty']), words: z.string() }))
+    .describe('What keeps it from starting; `dirty` unless `allowDirty` is given.'),
+  fingerprint: z.string().describe('Of the commands. Give it to `start`, so that only these are run.'),
+  isAllowed: z.boolean().describe('There are none, or these were allowed before.'),
+})
+
+export type LoopPlan = z.infer<typeof loopPlan>
+
 export const newLoop = z.strictObject({
   ...{ project, list: relativePath.min(1).describe('The file, in the project.') },
   limits: limits.optional(),
   allowDirty: z.boolean().optional().describe('Although there are changes that are not committed.'),
+  commands: z
+    .string()
+    .max(64)
+    .optional()
+    .describe('The fingerprint of the commands that a person saw and allowed: with others it is refused.'),
 })
 const again = z.strictObject({ task: taskId, note })
 export const goOn = z.strictObject({ limits: limits.optional(), again: again.optional() })
@@ -203,6 +235,7 @@ export const loopCalls = {
     output: z.array(loopSummary),
   },
   files: { input: byProject, output: z.array(taskFile) },
+  plan: { input: newLoop.pick({ project: true, list: true }), output: loopPlan },
   get: { input: byLoop, output: shownLoop },
   task: { input: byTask, output: taskDetails },
   start: { input: newLoop, output: loopSummary },

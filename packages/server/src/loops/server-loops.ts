@@ -14,6 +14,7 @@ import type { z } from 'zod'
 import type {
   acceptance,
   goOn,
+  LoopPlan,
   LoopSummary,
   LoopTaskDetails,
   newLoop,
@@ -22,6 +23,7 @@ import type {
 import { confine } from '../files/confine.ts'
 import type { ProjectRegistry } from '../projects/project-registry.ts'
 import { type LoopChange, loopEntries } from './loop-entries.ts'
+import { allowCommands, planLoop } from './loop-plan.ts'
 import { type Shown, shownLoop, summaryOf, taskDetails, untilOf, withLimits } from './shown-loop.ts'
 
 export interface ServerLoopsOptions {
@@ -109,7 +111,8 @@ export class ServerLoops {
     const task = state.tasks.get(taskId)
     if (task === undefined)
       throw loopError('loop-missing', `The loop ${loopId} has not begun a task ${taskId}.`)
-    return taskDetails(task, book.folder(loopId))
+    const command = this.#running.get(loopId)?.loop.running.get(taskId)
+    return taskDetails(task, book.folder(loopId), command)
   }
 
   async report(loopId: string): Promise<string> {
@@ -117,10 +120,17 @@ export class ServerLoops {
     return book.report(state)
   }
 
+  async plan(project: string, list: string): Promise<LoopPlan> {
+    const root = await this.#options.projects.require(project)
+    const { host } = this.#options
+    return planLoop({ host, book: this.#requireBook(root), root, list, file: await confine(root, list) })
+  }
+
   async start(input: z.infer<typeof newLoop>, loopId?: string): Promise<LoopSummary> {
-    const { project, list, limits = {}, allowDirty } = input
+    const { project, list, limits = {}, allowDirty, commands } = input
     const root = await this.#options.projects.require(project)
     const file = await confine(root, list)
+    if (commands !== undefined) await allowCommands({ host: this.#options.host, root, list, file }, commands)
     const loop = await this.#inTurn(root, async () => {
       const book = this.#requireBook(root)
       const opened = await book.start(this.#options.host, file, {

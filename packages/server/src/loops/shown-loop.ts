@@ -10,6 +10,7 @@ import {
   loopError,
   parseTaskList,
   type Receipt,
+  type RunningCommand,
   readReceipt,
   type Spent,
   spentOf,
@@ -159,7 +160,11 @@ function stageOf({ stage, isSetUp }: TaskState): ShownTask['stage'] {
   return stage.at === 'proved' ? 'merging' : stage.at
 }
 
-export async function taskDetails(task: TaskState, folder: string): Promise<LoopTaskDetails> {
+export async function taskDetails(
+  task: TaskState,
+  folder: string,
+  command?: RunningCommand,
+): Promise<LoopTaskDetails> {
   const { id } = task.task
   const file = (kind: string, name: string) =>
     readFile(path.join(folder, kind, name), 'utf8').catch(() => null)
@@ -168,6 +173,7 @@ export async function taskDetails(task: TaskState, folder: string): Promise<Loop
     failure: task.failure ?? null,
     prompt: await file('prompts', `${id}-${task.iterations}.md`),
     notes: task.notes,
+    running: command ? { command: command.command, since: command.since, output: command.output() } : null,
     receipt: receiptOf(path.join(folder, 'receipts', `${id}.json`)),
     receiptText: await file('receipts', `${id}.md`),
   }

@@ -12,6 +12,9 @@ export const loopsRouter = router({
     taskFiles(await ctx.projects.require(input.project)),
   ),
 
+  /** What a loop on the list would do and run, and what keeps it from starting. */
+  plan: call(CALLS.loops.plan).query(({ ctx, input }) => ctx.loops.plan(input.project, input.list)),
+
   get: call(CALLS.loops.get).query(({ ctx, input }) => ctx.loops.get(input.loopId)),
 
   /** The output of the last checks of a task, what its agent was told, and its receipt. */

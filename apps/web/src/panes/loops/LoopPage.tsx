@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { projectName } from '../../app/project.ts'
-import { useLoops, useStatus } from '../../state/fleet/use-fleet.ts'
+import { useLoops } from '../../state/fleet/use-fleet.ts'
 import type { LoopTask, ShownLoop } from '../../state/server/loops-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
@@ -14,9 +14,8 @@ import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { formatCost, plural } from '../../ui/text/format.ts'
-import { useNow } from '../../ui/text/use-now.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
-import { statusLine } from '../sidebar/groups.logic.ts'
+import { LoopStream } from './LoopStream.tsx'
 import {
   countsText,
   LimitFields,
@@ -61,6 +60,8 @@ function Loop({ loop }: { loop: ShownLoop }) {
   const [isLimiting, setLimiting] = useState(false)
   const stop = useAction(() => api.stopLoop(loopId))
   const resume = useAction(() => api.resumeLoop({ loopId }))
+  // Of several at work one is shown whole, and the others when they are opened.
+  const atWork = tasks.find(({ status }) => status === 'working')
   return (
     <>
       <header className="loops__head">
@@ -89,7 +90,7 @@ function Loop({ loop }: { loop: ShownLoop }) {
       {loop.end === null || runs !== 'no' ? null : <MorningCard loop={loop} />}
       <ol className="loops__tasks">
         {tasks.map(task => (
-          <TaskRow key={task.id} loop={loop} task={task} />
+          <TaskRow key={task.id} loop={loop} task={task} first={task === atWork} />
         ))}
       </ol>
       <p className="loops__hint">
@@ -160,7 +161,7 @@ const STAGES: Record<NonNullable<LoopTask['stage']>, string> = {
   },
 }
 
-function TaskRow({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
+function TaskRow({ loop, task, first }: { loop: ShownLoop; task: LoopTask; first: boolean }) {
   const [isOpen, setOpen] = useState(false)
   const { status, stage, diff, spent, iterations, title, accepted, inList, handed } = task
   const hasBegun = task.sessionId !== null
@@ -189,28 +190,15 @@ function TaskRow({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
         </span>
         <span className="loops__facts number">{facts.join(' · ')}</span>
       </button>
-      {status === 'working' && task.waits !== undefined ? <p className="loops__live">{task.waits}</p> : null}
-      {status === 'working' && task.sessionId && task.waits === undefined ? (
-        <LiveLine sessionId={task.sessionId} />
+      {status === 'working' && task.waits !== undefined ? <p className="loops__hint">{task.waits}</p> : null}
+      {status === 'working' && task.waits === undefined ? (
+        <LoopStream loopId={loop.loopId} task={task} first={first} />
       ) : null}
       {status === 'parked' || status === 'failed' || status === 'reverted' ? (
         <PutBack loop={loop} task={task} />
       ) : null}
       {isOpen && hasBegun ? <TaskDetails loop={loop} task={task} /> : null}
     </li>
-  )
-}
-
-function LiveLine({ sessionId }: { sessionId: string }) {
-  const status = useStatus(sessionId)
-  const now = useNow()
-  return (
-    <p className="loops__live">
-      <span className="truncate">{status ? statusLine(status, now) : ''}</span>
-      <Link to="/s/$sessionId" params={{ sessionId }}>
-        Watch
-      </Link>
-    </p>
   )
 }
 

@@ -77,7 +77,7 @@ export type TypedLimits = Partial<Record<(typeof FIELDS)[number]['name'], string
 
 interface LimitFieldsProps {
   typed: TypedLimits
-  now?: LoopSummary['limits']
+  now?: Pick<LoopSummary['limits'], (typeof FIELDS)[number]['name']>
   onChange(typed: TypedLimits): void
 }
 

@@ -4,6 +4,7 @@ import type { TRPCClient } from '@trpc/client'
 export type LoopSummary = CallOutputs['loops']['list'][number]
 type TaskFile = CallOutputs['loops']['files'][number]
 export type ShownLoop = CallOutputs['loops']['get']
+export type LoopPlan = CallOutputs['loops']['plan']
 export type LoopTask = ShownLoop['tasks'][number]
 export type LoopLimits = NonNullable<CallInputs['loops']['start']['limits']>
 type LoopTaskDetails = CallOutputs['loops']['task']
@@ -16,6 +17,8 @@ export type ScheduleTimes = NewSchedule['when']
 /** The calls of the pages of loops and of schedules. The summaries of loops come with the fleet. */
 export interface LoopsApi {
   taskFiles(project: string): Promise<TaskFile[]>
+  /** What a loop on the list would do and run, and what keeps it from starting. */
+  loopPlan(project: string, list: string): Promise<LoopPlan>
   loop(loopId: string): Promise<ShownLoop>
   loopTask(loopId: string, task: string): Promise<LoopTaskDetails>
   startLoop(input: CallInputs['loops']['start']): Promise<LoopSummary>
@@ -39,6 +42,7 @@ export interface LoopsApi {
 export function loopCalls({ loops, schedules }: TRPCClient<AppRouter>): LoopsApi {
   return {
     taskFiles: project => loops.files.query({ project }),
+    loopPlan: (project, list) => loops.plan.query({ project, list }),
     loop: loopId => loops.get.query({ loopId }),
     loopTask: (loopId, task) => loops.task.query({ loopId, task }),
     startLoop: input => loops.start.mutate(input),
