@@ -14,6 +14,7 @@ import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { formatCost, plural } from '../../ui/text/format.ts'
+import { useNow } from '../../ui/text/use-now.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
 import { LoopStream } from './LoopStream.tsx'
 import {
