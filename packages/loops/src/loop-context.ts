@@ -1,6 +1,6 @@
-import type { RunningCommand } from './checks.ts'
 import type { PermissionRequestEvent } from '@chirality/core'
 import type { SessionHost } from '@chirality/sessions'
+import type { RunningCommand } from './checks.ts'
 import type { JournalEntry } from './journal.ts'
 import type { LoopState } from './loop-state.ts'
 
