@@ -1,7 +1,8 @@
-// `pnpm bench [group …]`: load, parts, open, stream, loaded; all of them by default.
+// `pnpm bench [group …]`: load, parts, open, stream, loaded, diff; all of them by default.
 import type { Browser } from 'playwright-core'
 import { launchBrowser } from '../../../.scripts/browser.ts'
 import { type BenchRow, reportBench } from '../../../packages/core/bench/report.ts'
+import { diffRows } from './rows/diff.ts'
 import { initialScript, loadRows } from './rows/load.ts'
 import { loadedRows } from './rows/loaded.ts'
 import { openRows } from './rows/open.ts'
@@ -14,6 +15,7 @@ const GROUPS: Readonly<Record<string, (browser: Browser) => Promise<BenchRow[]>>
   open: openRows,
   stream: streamRows,
   loaded: loadedRows,
+  diff: diffRows,
 }
 
 const wanted = process.argv.slice(2)

@@ -33,6 +33,11 @@ export class BenchApp {
     return new BenchApp(browser, child, { folder, start })
   }
 
+  /** The folder of all sessions. */
+  get project(): string {
+    return path.join(this.#folder, 'project')
+  }
+
   /** A page that is signed in, as a tab is that was reloaded. */
   async page(address = '/'): Promise<Page> {
     const { url, token } = this.#start
