@@ -2,6 +2,7 @@ import { type ReactNode, useState } from 'react'
 import { Button, type ButtonProps } from '../ui/controls/Button.tsx'
 import { CopyButton } from '../ui/controls/CopyButton.tsx'
 import { Field } from '../ui/controls/Field.tsx'
+import { CheckField, Form, TextField } from '../ui/controls/Form.tsx'
 import { IconButton } from '../ui/controls/IconButton.tsx'
 import { LongMenu } from '../ui/controls/LongMenu.tsx'
 import { Menu } from '../ui/controls/Menu.tsx'
@@ -34,6 +35,8 @@ export default function ComponentsPage() {
   const [option, setOption] = useState<string>('ask')
   const [width, setWidth] = useState(160)
   const [open, setOpen] = useState(false)
+  const [text, setText] = useState('Handle CRLF')
+  const [isOn, setIsOn] = useState(true)
   return (
     <div className="components">
       <h1>Components</h1>
@@ -122,6 +125,25 @@ export default function ComponentsPage() {
             options={OPTIONS}
             onChange={setOption}
           />
+        </Specimen>
+        <Specimen name="form">
+          <Form
+            className="components__form"
+            label="Commit"
+            failure="Nothing is staged."
+            foot={<Button look="primary">Commit</Button>}
+            onSend={() => {}}
+          >
+            <TextField label="Message" rows={2} value={text} onChange={setText} />
+            <TextField
+              label="Branch"
+              isCode
+              hint="It is made if it is missing."
+              value={text}
+              onChange={setText}
+            />
+            <CheckField label="Run the hooks" isOn={isOn} onChange={setIsOn} />
+          </Form>
         </Specimen>
       </Group>
       <Group name="Marks">
