@@ -35,7 +35,7 @@ export default function ComponentsPage() {
   const [option, setOption] = useState<string>('ask')
   const [width, setWidth] = useState(160)
   const [open, setOpen] = useState(false)
-  const [text, setText] = useState('Handle CRLF')
+  const [text, setText] = useState('fix/crlf')
   const [isOn, setIsOn] = useState(true)
   return (
     <div className="components">
@@ -126,6 +126,9 @@ export default function ComponentsPage() {
             onChange={setOption}
           />
         </Specimen>
+        <Specimen name="text field">
+          <TextField label="Branch" isCode hint="Made if missing." value={text} onChange={setText} />
+        </Specimen>
         <Specimen name="form">
           <Form
             className="components__form"
@@ -134,16 +137,11 @@ export default function ComponentsPage() {
             foot={<Button look="primary">Commit</Button>}
             onSend={() => {}}
           >
-            <TextField label="Message" rows={2} value={text} onChange={setText} />
-            <TextField
-              label="Branch"
-              isCode
-              hint="It is made if it is missing."
-              value={text}
-              onChange={setText}
-            />
-            <CheckField label="Run the hooks" isOn={isOn} onChange={setIsOn} />
+            {null}
           </Form>
+        </Specimen>
+        <Specimen name="check field">
+          <CheckField label="Run the hooks" isOn={isOn} onChange={setIsOn} />
         </Specimen>
       </Group>
       <Group name="Marks">
