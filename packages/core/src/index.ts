@@ -227,6 +227,7 @@ export { answersOf, editsOf, factsOf, outputCut, statedTokens, todosOf } from '.
 export {
   allowedNames,
   extraRights,
+  isForRights,
   restrictedNames,
   type ToolSubject,
   toolKind,

@@ -10,6 +10,8 @@ interface ToolShape {
   rule?: string
   /** Names by which `ask` and `deny` rules reach it, too. */
   widerRules?: readonly string[]
+  /** The call itself asks for rights. */
+  isForRights?: true
   /** Which argument rules are about. Without it: all of the input. */
   argument?: 'command' | 'file' | 'notebook' | 'folder' | 'glob' | 'changes' | 'url' | 'query'
 }
@@ -53,6 +55,7 @@ const TOOLS: ReadonlyMap<string, ToolShape> = new Map<string, ToolShape>([
   ['command', { kind: 'execute', label: 'Command', rule: 'Bash', argument: 'command' }],
   ['file_change', { kind: 'edit', label: 'Edit', widerRules: ['Edit', 'Write'], argument: 'changes' }],
   ['image_generation', { kind: 'other', label: 'Image' }],
+  ['request_permissions', { kind: 'other', isForRights: true }],
   ['resume_agent', { kind: 'task' }],
   ['send_input', { kind: 'task' }],
   ['spawn_agent', { kind: 'task', label: 'Agent' }],
@@ -132,6 +135,11 @@ export function toolSubject(toolName: string, input: JsonObject): ToolSubject {
     case undefined:
       return { kind: 'input' }
   }
+}
+
+/** The tool does nothing but ask for rights. */
+export function isForRights(toolName: string): boolean {
+  return TOOLS.get(toolName)?.isForRights === true
 }
 
 /** What a call asks for beyond its subject: no sandbox, the network, lasting rights, or to run in another folder (`cwd`). */

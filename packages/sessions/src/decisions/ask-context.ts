@@ -20,6 +20,8 @@ export interface AskContext {
    * and what leads out of the folder or decides what agents may do is asked about.
    */
   allows?: readonly PolicyRule[]
+  /** Calls that the caller or the persona denies: `allows` does not count for them. */
+  denies?: readonly PolicyRule[]
   /** No rule and nothing that is remembered allows it. */
   personOnly?: boolean
   /** Milliseconds after which an unanswered request of this turn is denied. Undefined: the broker's default. */

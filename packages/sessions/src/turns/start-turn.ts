@@ -234,7 +234,7 @@ export async function prepareTurn(
   const context = { sessionId, ...folders, persona: session.persona, harness: harness.id }
   const { decisionTimeoutMs: timeoutMs } = request
   const asking: AskContext = {
-    ...{ ...context, ...allowsOf(request, harness) },
+    ...{ ...context, ...allowsOf(request, persona, harness) },
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   }
   const decide = project.decider(asking)

@@ -16,7 +16,7 @@ import {
   personaTurnOpts,
 } from '@chirality/personas'
 import type { HarnessRegistry } from '@chirality/runner'
-import { type PolicyGuard, policyError } from '../decisions/ask-context.ts'
+import { type AskContext, type PolicyGuard, policyError } from '../decisions/ask-context.ts'
 import type { TurnRequest } from '../queue/turn-request.ts'
 import { startError } from '../session-errors.ts'
 import type { StoredSession } from '../store/stored-session.ts'
@@ -165,14 +165,24 @@ function withinCapabilities(
 /** In these an agent asks before its calls, and the host answers by the list of the turn: see `allowsOf`. */
 const ASKING_MODES: ReadonlySet<PermissionMode | undefined> = new Set(['default', 'acceptEdits'])
 
-/** What the caller of a turn lets an agent do that cannot be told tools by name. */
+/** What the caller of a turn lets an agent do that cannot be told tools by name, without what is denied. */
 export function allowsOf(
-  { autoApproveTools, autoApproveToolsOverride: tools = autoApproveTools }: TurnRequest,
+  request: TurnRequest,
+  persona: PersonaConfig | null,
   harness: SessionHarness,
-): { allows?: PolicyRule[] } {
+): Pick<AskContext, 'allows' | 'denies'> {
+  const { autoApproveTools, autoApproveToolsOverride: tools = autoApproveTools } = request
   if (harness.capabilities().supportsNamedTools || tools === undefined) return {}
-  return { allows: tools.flatMap(tool => parsePolicyRule(`allow ${tool}`, 1).rule ?? []) }
+  const { disallowedTools = [], disallowedToolsOverride: override } = request
+  const denied = override ?? [...disallowedTools, ...(persona?.disallowedTools ?? [])]
+  return {
+    allows: tools.flatMap(tool => parsePolicyRule(`allow ${tool}`, 1).rule ?? []),
+    // One that cannot be read may mean any call.
+    denies: denied.map(tool => parsePolicyRule(`deny ${tool}`, 1).rule ?? DENY_ALL),
+  }
 }
+
+const DENY_ALL: PolicyRule = { effect: 'deny', tool: '*', line: 1, text: 'deny *' }
 
 /** The host enforces budgets itself, so an agent that lacks them is no loss. */
 const OPTIONAL: readonly [keyof HarnessTurnOpts, keyof HarnessCapabilities, string | null][] = [

@@ -70,6 +70,18 @@ test('what the caller of a turn allows holds in its folder, and gives way to rul
   expect(await asks('command', { command: 'echo allow Bash > .chirality/policy' })).toEqual({ effect: 'ask' })
   expect(await asks('command', { command: 'npm test', cwd: '/' })).toEqual({ effect: 'ask' })
   expect(await asks('WebFetch', { url: 'https://a.example' })).toEqual({ effect: 'ask' })
+  // What is asked for is not in the command: the network, as Codex asks for it, a folder, or nothing that is known.
+  const network = { host: 'example.test', protocol: 'https' }
+  for (const input of [{ network }, { command: 'npm test', network }, { script: 'npm test' }, {}])
+    expect(await asks('command', input)).toEqual({ effect: 'ask' })
+  expect(await asks('Edit', { grantRoot: root })).toEqual({ effect: 'ask' })
+  const every = { allows: [{ effect: 'allow', tool: '*', line: 1, text: 'allow *' }] }
+  const anything = (toolName: string, input: Record<string, unknown>) =>
+    book.judge({ ...context(), ...every } as never, request({ toolName, input }))
+  expect(await anything('request_permissions', { permissions: { network: { enabled: true } } })).toEqual({
+    effect: 'ask',
+  })
+  expect(await anything('mcp__files__stat', { name: 'a' })).toEqual(allowed('*'))
   expect(await asks('command', { command: 'npm test' }, { kind: 'plan' })).toEqual({ effect: 'ask' })
   write(ownFile(), 'ask Bash(npm *)', 'deny Bash(rm *)')
   expect(await asks('command', { command: 'npm test' })).toMatchObject({

@@ -141,6 +141,38 @@ test('tools that an agent cannot be told by name are allowed when it asks, and t
   expect(notices(eventsOf(session)).join('\n')).not.toContain('autoApproveTools')
 })
 
+test('a call that the caller or the persona denies is asked about, whatever the list of the turn allows', async () => {
+  persona('CAREFUL', 'description: Careful\ndisallowed_tools: Edit')
+  let call: { toolName: string; input: Record<string, unknown> } = { toolName: '', input: {} }
+  const answered: unknown[] = []
+  const asks: TurnScript = async function* ({ session: { id: sessionId }, message, opts }) {
+    yield { type: 'turn:start', sessionId, message }
+    yield init(sessionId)
+    const request = permissionRequest({ sessionId, requestId: `r${answered.length}`, ...call })
+    answered.push((await opts.decide?.(request, new AbortController().signal))?.by)
+    yield { type: 'turn:end', sessionId, reason: 'completed' }
+  }
+  const { session } = await open(
+    { persona: 'CAREFUL' },
+    { capabilities: { supportsNamedTools: false }, scripts: Array.from({ length: 6 }, () => asks) },
+  )
+  const listed = { autoApproveTools: ['Bash', 'Edit', 'Write'], permissionMode: 'default' as const }
+  const answeredBy = async (denied: object, toolName: string, input: Record<string, unknown>) => {
+    call = { toolName, input }
+    // Nobody answers what is asked.
+    await session.start('Go', { ...listed, ...denied, decisionTimeoutMs: 1 })
+    await session.settled()
+    return answered.at(-1)
+  }
+  const noRemoving = { disallowedTools: ['Bash(rm *)'] }
+  expect(await answeredBy(noRemoving, 'command', { command: 'ls' })).toBe('policy')
+  expect(await answeredBy(noRemoving, 'command', { command: 'rm -r a' })).toBe('timeout')
+  expect(await answeredBy(noRemoving, 'Write', { file_path: 'a' })).toBe('policy')
+  expect(await answeredBy({}, 'Edit', { file_path: 'a' })).toBe('timeout')
+  expect(await answeredBy({ disallowedToolsOverride: [] }, 'Edit', { file_path: 'a' })).toBe('policy')
+  expect(await answeredBy({ disallowedTools: ['Bash(rm'] }, 'command', { command: 'ls' })).toBe('timeout')
+})
+
 test('the user’s own tool servers reach a turn beside those of the agent, and a request that names servers has only those', async () => {
   persona('TRACKER', 'description: Tracks')
   const { harness, host, session } = await open({ persona: 'TRACKER' })

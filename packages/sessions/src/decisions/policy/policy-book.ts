@@ -1,9 +1,12 @@
 import { join, relative, resolve } from 'node:path'
 import {
+  extraRights,
   type GuardVerdict,
+  isForRights,
   isProtectedPath,
   type PermissionMode,
   type PermissionRequestEvent,
+  toolKind,
   writtenFiles,
 } from '@chirality/core'
 import { PersonaError, PersonaManager, type PolicyRule } from '@chirality/personas'
@@ -181,16 +184,20 @@ function guardCall(
 
 /** The list of the turn, where no written rule says anything. */
 function allowedForTurn(
-  { allows = [] }: AskContext,
+  { allows = [], denies = [] }: AskContext,
   { effect, rule, problem }: PolicyVerdict,
-  { kind }: PermissionRequestEvent,
+  { kind, toolName, input }: PermissionRequestEvent,
   call: ToolCall,
 ): PolicyVerdict | undefined {
   if (effect !== 'ask' || rule !== undefined || problem !== undefined || kind !== 'tool') return undefined
   const { argument, place, asksForMore } = call
   const isOutside =
     argument.kind === 'paths' && argument.paths.some(({ real }) => !real.startsWith(`${place.root}/`))
-  if (asksForMore || isOutside || protectedFile(call) !== undefined) return undefined
+  // A known tool without its command or file, as a request of a command for the network: nothing shows what it would do.
+  const isVague = argument.kind === 'input' && toolKind(toolName) !== 'other'
+  const isWider = asksForMore || extraRights(input).isWider || isForRights(toolName)
+  if (isWider || isVague || isOutside || protectedFile(call) !== undefined) return undefined
+  if (denies.some(each => ruleMatches(each, call))) return undefined
   const found = allows.find(each => ruleMatches(each, call))
   return found && { effect: 'allow', rule: `turn: ${found.text}` }
 }
