@@ -123,9 +123,13 @@ export class AcpDialogue implements RpcDialogue {
     }
   }
 
-  /** The agent may react to a message before it says that it has it: what it says meanwhile is shown after the message. */
+  /**
+   * The agent may react to a message before it says that it has it: what it says meanwhile is shown after the message,
+   * unless it asks. It may take the message only when its request is answered.
+   */
   get #holds(): boolean {
-    const mustGoOn = this.#isInterrupted || this.#hasEnded || this.#agent.isFull
+    const asks = this.#waiting.some(({ request }) => request !== undefined)
+    const mustGoOn = asks || this.#isInterrupted || this.#hasEnded || this.#agent.isFull
     return this.#steering > 0 && !mustGoOn
   }
 

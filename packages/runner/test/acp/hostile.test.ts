@@ -1,22 +1,14 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
-import type { HarnessTurnOpts, SessionHarness, UIEvent } from '@chirality/core'
-import { afterEach, expect, test } from 'vitest'
-import { type AcpAgentSpec, acpDescriptor } from '../../src/acp/agent-spec.ts'
-import { acpHarness } from '../../src/acp/harness.ts'
-import { MARKER_VARIABLE } from '../../src/process/system/leftovers.ts'
-import { useArena } from '../cross-harness/arena.ts'
+import type { UIEvent } from '@chirality/core'
+import { expect, test } from 'vitest'
 import { ofType } from '../support/turns.ts'
 import { ECHO } from '../tool-server/support.ts'
+import { useFakeAgents } from './fake-agent.ts'
 
 // An agent that a user configured may do anything. It harms nothing, and no turn hangs. The arena checks that no process is left.
 
-const arena = useArena()
-const open: SessionHarness[] = []
-// Registered later, so run earlier: the arena finds no process then.
-afterEach(async () => {
-  await Promise.all(open.splice(0).map(harness => harness.close()))
-})
+const { arena, create, turn, collect } = useFakeAgents()
 
 test('a turn: thoughts, a plan, an edit with its diff, the cost and the answer', async () => {
   const events = await turn('works')
@@ -31,128 +23,6 @@ test('a turn: thoughts, a plan, an edit with its diff, the cost and the answer',
   ])
   expect(ofType(events, 'chat:complete')).toMatchObject([{ text: 'Done.' }])
   expect(ofType(events, 'session:complete')).toMatchObject([{ costUsd: 0.5 }])
-})
-
-test.each<[string, HarnessTurnOpts, string]>([
-  ['allow takes the option that allows once', { decide: async () => ({ behavior: 'allow' }) }, 'p_once'],
-  [
-    '"always" is kept here, not by the agent',
-    { decide: async () => ({ behavior: 'allow', remember: 'always' }) },
-    'p_once',
-  ],
-  ['deny takes the option that rejects', { decide: async () => ({ behavior: 'deny' }) }, 'n_once'],
-  [
-    'dontAsk asks nobody',
-    { permissionMode: 'dontAsk', decide: async () => ({ behavior: 'allow' }) },
-    'n_once',
-  ],
-  ['bypassPermissions allows', { permissionMode: 'bypassPermissions' }, 'p_once'],
-  [
-    'a changed input does not run',
-    { decide: async () => ({ behavior: 'allow', updatedInput: { command: 'rm x' } }) },
-    'n_once',
-  ],
-  [
-    'a guard decides in every mode',
-    {
-      permissionMode: 'bypassPermissions',
-      guard: {
-        hasRules: true,
-        judge: async ({ input }) => ({ effect: 'deny', reason: String(input.command) }),
-      },
-    },
-    'n_once',
-  ],
-])('permission: %s', async (_what, opts, option) => {
-  const events = await turn('asks', { permissionMode: 'default', ...opts })
-  expect(ofType(events, 'permission:request')).toMatchObject([
-    { kind: 'tool', toolName: 'Bash', input: { command: "touch 'x y'" }, toolUseId: 'c1' },
-  ])
-  expect(ofType(events, 'permission:resolved')).toMatchObject([
-    { outcome: option === 'n_once' ? 'denied' : 'allowed' },
-  ])
-  expect(ofType(events, 'chat:complete')[0]?.text).toContain(option)
-})
-
-test.each([
-  ['As root', 'p_sudo'],
-  ['Only in a copy', 'n_once'],
-])(
-  'several ways to say yes are a question with the names of the agent: %s takes %s',
-  async (answer, option) => {
-    const events = await turn('asks-many', {
-      permissionMode: 'default',
-      decide: async ({ input, facts }) => {
-        expect(facts?.questions?.[0]?.options.map(({ label }) => label)).toContain('As root')
-        expect(facts?.questions?.[0]?.onlyOptions).toBe(true)
-        return { behavior: 'allow', updatedInput: { ...input, answers: { 'touch x': answer } } }
-      },
-    })
-    expect(ofType(events, 'permission:request')).toMatchObject([{ kind: 'question' }])
-    expect(ofType(events, 'chat:complete')[0]?.text).toContain(option)
-  },
-)
-
-test('several ways to allow for longer beside one for now are decided by the mode', async () => {
-  const events = await turn('asks-longer', { permissionMode: 'bypassPermissions' })
-  expect(ofType(events, 'permission:resolved')).toMatchObject([{ outcome: 'allowed' }])
-  expect(ofType(events, 'chat:complete')[0]?.text).toContain('p_once')
-})
-
-test.each<[string, Record<string, string>, string]>([
-  [
-    'its answers become values of their types',
-    { Place: 'Europe', 'How many?': '3', tags: 'a, b', again: 'No', note: 'Leave empty' },
-    '{"action":"accept","content":{"place":"eu","count":3,"tags":["a","b"],"again":false}}',
-  ],
-  [
-    'an answer that does not fit is not passed on',
-    { Place: 'Europe', 'How many?': 'many', tags: 'a', again: 'Yes', note: 'x' },
-    '{"action":"decline"}',
-  ],
-])('a form of the agent is a question with its fields: %s', async (_what, answers, result) => {
-  const events = await turn('form', {
-    permissionMode: 'default',
-    decide: async ({ input, facts, reason }) => {
-      expect(reason).toBe('Where should it go?')
-      expect(
-        facts?.questions?.map(({ name, options, multiSelect, onlyOptions }) => [
-          name,
-          options.map(({ label }) => label),
-          multiSelect,
-          onlyOptions,
-        ]),
-      ).toEqual([
-        ['Place', ['Europe', 'America'], false, true],
-        ['How many?', [], false, undefined],
-        ['tags', ['a', 'b'], true, true],
-        ['again', ['Yes', 'No'], false, true],
-        ['note', ['Leave empty'], false, undefined],
-      ])
-      return { behavior: 'allow', updatedInput: { ...input, answers } }
-    },
-  })
-  expect(ofType(events, 'permission:request')).toMatchObject([{ kind: 'question', toolName: 'elicitation' }])
-  expect(ofType(events, 'permission:resolved')).toMatchObject([
-    { outcome: result.includes('accept') ? 'allowed' : 'denied' },
-  ])
-  expect(ofType(events, 'chat:complete')[0]?.text).toContain(result)
-})
-
-test('a form that nobody fills in is declined, and a page elsewhere is not opened', async () => {
-  const denied = await turn('form', { permissionMode: 'default', decide: async () => ({ behavior: 'deny' }) })
-  expect(ofType(denied, 'chat:complete')[0]?.text).toContain('{"action":"decline"}')
-  const elsewhere = await turn('form-elsewhere')
-  expect(ofType(elsewhere, 'native:unknown')).toMatchObject([{ nativeType: 'elicitation/create' }])
-  expect(ofType(elsewhere, 'chat:complete')[0]?.text).toContain('file: -32601')
-})
-
-test('a request that the agent takes back is not left open, and answered as cancelled', async () => {
-  const decide = () => new Promise<never>(() => {})
-  const events = await turn('withdraws', { permissionMode: 'default', decide })
-  expect(ofType(events, 'permission:resolved')).toMatchObject([{ outcome: 'cancelled', by: 'agent' }])
-  expect(ofType(events, 'chat:complete')[0]?.text).toContain('error -32800')
-  expect(ofType(events, 'turn:end')).toMatchObject([{ reason: 'completed' }])
 })
 
 test('tokens are counted where the agent gives them: with its text, or with the end of the turn', async () => {
@@ -193,30 +63,6 @@ test('a model of an agent without options is set by its own method, and another 
   })
 })
 
-// The second one reacts with more than is kept unread, so a part of it has to be shown earlier.
-test.each(['steers', 'steers-much'])(
-  'a message goes into the running turn, and is told once: %s',
-  async behaviour => {
-    const harness = create(behaviour, { spec: { capabilities: { supportsSteering: true } } })
-    const session = arena.session()
-    const events: UIEvent[] = []
-    let steering: Promise<boolean> | undefined
-    for await (const event of harness.startTurn(session, 'Hi')) {
-      events.push(event)
-      if (event.type === 'chat:delta' && event.text === 'Hello. ')
-        steering = harness.steer?.(session.id, 'And the walrus?')
-    }
-    expect(await steering).toBe(true)
-    const told = events.findIndex(event => event.type === 'status' && event.data?.text === 'And the walrus?')
-    const reaction = events.findIndex(event => event.type === 'chat:delta' && event.text.includes('walrus'))
-    expect(told).toBeGreaterThan(-1)
-    if (behaviour === 'steers') expect(reaction).toBeGreaterThan(told)
-    expect(ofType(events, 'status').filter(({ data }) => data?.kind === 'user_message')).toHaveLength(1)
-    expect(ofType(events, 'chat:complete')[0]?.text).toContain('And the walrus?')
-    expect(create('good').steer).toBeUndefined()
-  },
-)
-
 test('what the agent is sent is kept beside what it says, without the secrets of tool servers', async () => {
   const mcpServers = {
     tools: {
@@ -238,15 +84,6 @@ test('what the agent is sent is kept beside what it says, without the secrets of
   expect(text).toContain('"name":"TOKEN"')
   expect(text).not.toContain('sk-of-the-server')
   expect(statSync(path.join(folder, sent ?? '')).mode & 0o777).toBe(0o600)
-})
-
-test('files and terminals of ours are not offered, and the request is shown', async () => {
-  const events = await turn('files')
-  expect(ofType(events, 'native:unknown').map(({ nativeType }) => nativeType)).toEqual([
-    'fs/read_text_file',
-    'terminal/create',
-  ])
-  expect(ofType(events, 'chat:complete')[0]?.text).toContain('file: -32601 terminal: -32601')
 })
 
 test('wrong ids, another session and unknown updates end nothing, and are shown', async () => {
@@ -364,51 +201,3 @@ test.each([
     expect(ofType(events, 'turn:end')).toMatchObject([{ reason: 'completed' }])
   },
 )
-
-function create(
-  behaviour: string,
-  {
-    command = path.resolve('test/programs/fake-acp.mjs'),
-    spec: more = {},
-  }: { command?: string; spec?: Partial<AcpAgentSpec> } = {},
-): SessionHarness {
-  const spec = { name: 'fake', command, args: [], env: ['FAKE_ACP'], ...more }
-  const { meta, capabilities } = acpDescriptor(spec)
-  const harness = acpHarness({
-    ...{ spec, meta, capabilities },
-    options: {
-      environment: {
-        PATH: `${path.dirname(process.execPath)}:/usr/bin:/bin`,
-        HOME: arena.place.home,
-        FAKE_ACP: behaviour,
-        [MARKER_VARIABLE]: arena.marker,
-      },
-      // Only the agent that never answers is waited for in vain.
-      ...(behaviour === 'silent' ? { handshakeMs: 500 } : {}),
-      stop: { interruptGraceMs: behaviour === 'deaf' ? 100 : 60_000, termGraceMs: 100 },
-    },
-  })
-  open.push(harness)
-  return harness
-}
-
-async function turn(behaviour: string, opts: HarnessTurnOpts = {}): Promise<UIEvent[]> {
-  const harness = create(behaviour)
-  const events = await collect(harness, 'Hi', opts)
-  await harness.close()
-  return events
-}
-
-async function collect(
-  harness: SessionHarness,
-  message: string,
-  opts: HarnessTurnOpts = {},
-  session = arena.session(),
-): Promise<UIEvent[]> {
-  const events: UIEvent[] = []
-  for await (const event of harness.startTurn(session, message, opts)) {
-    if (event.type === 'session:init') session.claudeSessionId = event.claudeSessionId
-    events.push(event)
-  }
-  return events
-}

@@ -13,6 +13,7 @@ die('start')
 let buffer = ''
 let promptId
 let loadId
+let steered
 let model = 'small'
 let cost = 0.9
 const MODELS = {
@@ -59,6 +60,7 @@ function hear(message) {
     case 'session/resume':
       return send({ id, error: { code: -32601, message: 'Method not found' } })
     case '_session/steering':
+      if (behaviour === 'steers-asking') return askBefore(message)
       // It reacts, and says only then that it has the message.
       if (behaviour === 'steers-much') for (let i = 0; i < 40; i += 1) text('x'.repeat(50_000))
       text(params.prompt[0].text)
@@ -229,11 +231,26 @@ function prompt(id) {
     case 'deaf':
     case 'steers':
     case 'steers-much':
+    case 'steers-asking':
     case 'waits':
       return
     default:
       return done()
   }
+}
+
+// Takes a message only when its own request is answered.
+function askBefore({ id, params }) {
+  steered = { id, words: params.prompt[0].text }
+  send({
+    id: 'ask',
+    method: 'session/request_permission',
+    params: {
+      sessionId: 'one',
+      toolCall: { toolCallId: 'c1', title: 'touch x', kind: 'execute', rawInput: { command: 'touch x' } },
+      options: [{ optionId: 'yes', kind: 'allow_once', name: 'Yes' }],
+    },
+  })
 }
 
 // More than a client keeps unread, and a request whose answer the load waits for.
@@ -245,6 +262,8 @@ function replay(id) {
 
 function answered({ id, result, error }) {
   if (id === 'early') return send({ id: loadId, result: {} })
+  if (steered) send({ id: steered.id, result: { outcome: 'injected' } })
+  if (steered) text(steered.words)
   if (id === 'ask' && error) text(`error ${error.code}`)
   else if (id === 'ask' && result?.action) text(JSON.stringify(result))
   else if (id === 'ask') text(result?.outcome?.optionId ?? result?.outcome?.outcome)
