@@ -88,6 +88,9 @@ test('a secret is stored for its owner alone, never given out, kept by null, and
   expect(await lend({ servers: {}, sessionId: 'another' })).not.toBe(200)
   expect(await lend({ servers: {} })).toBe(200)
   expect(server.host.toolServers.forTurn(server.project, null, sessionId)).not.toHaveProperty('editor')
+  expect(await lend({ servers: { editor: lent } })).toBe(200)
+  await server.host.deleteSession(sessionId)
+  expect(server.host.toolServers.forTurn(server.project, null, sessionId)).not.toHaveProperty('editor')
 
   const tried = await ask(server, 'test', {
     place: PROJECT,

@@ -33,7 +33,8 @@ export class TurnChanges {
   readonly #untilTrim = new Map<string, number>()
   /** Folders whose files a person changes now through a review, until that is over. */
   readonly #held = new Map<string, Promise<void>>()
-  #turns = 0
+  /** How many turns have ended, by project. */
+  readonly #turns = new Map<string, number>()
   #stop: () => void = () => {}
   #ready: (projectRoot: string) => Promise<void> = async () => {}
 
@@ -187,8 +188,9 @@ export class TurnChanges {
   #after(status: SessionStatus, turnId: string): void {
     const { sessionId, projectRoot: root, lastSeq: endSeq } = status
     const at = Date.now()
-    this.#turns += 1
-    const trims = this.#turns % TURNS_BETWEEN_TRIMS === 1
+    const turns = this.#turns.get(root) ?? 0
+    this.#turns.set(root, turns + 1)
+    const trims = turns % TURNS_BETWEEN_TRIMS === 0
     const taken = this.#snapshot({ root, folder: workFolderOf(status) }, { trims })
     this.#ending.set(sessionId, taken)
     const work = taken
@@ -262,7 +264,7 @@ export class TurnChanges {
 
 /** Objects that are counted in about the time that git needs to begin. */
 const COUNTED_AT_ONCE = 200
-/** The first turn of a server looks at their size, and then few: it is one git more for each. */
+/** The first turn in a project looks at their size, and then few: it is one git more for each. */
 const TURNS_BETWEEN_TRIMS = 10
 
 export interface Place {

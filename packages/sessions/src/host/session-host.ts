@@ -181,6 +181,7 @@ export class SessionHost {
     const session = await this.store.get(requireSessionId(id))
     if (session !== undefined) await this.#projects.get(session.projectRoot)
     await this.store.delete(id)
+    this.toolServers.lend(id, {})
     // What the worktree has and nobody else is kept, and can be restored.
     if (session?.worktree != null && !(await this.#isUsed(session.worktree, session.projectRoot)))
       await this.worktrees.remove(session.worktree)
