@@ -94,7 +94,7 @@ export class FleetMember {
     this.#carrier = new Carrier({
       ...{ home: options.home, machine: member.machine, role: member.role, remote: this.#remote },
       ...{ link: () => this.#link, machines: () => this.machines() },
-      ...{ log: id => this.log(id), has: id => this.#has(id) },
+      ...{ log: id => this.log(id), own: async id => this.#local?.host.store.get(id).catch(() => undefined) },
       ...{ onFault: options.onFault, onNews: options.onNews },
     })
     this.turns = new AwayTurns({

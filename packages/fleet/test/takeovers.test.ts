@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { UIEvent } from '@chirality/core'
 import { openSessionLog, type SessionHost } from '@chirality/sessions'
 import { expect, test } from 'vitest'
+import type { RemoteSession } from '../src/remote-sessions.ts'
 import { git, twoMachines } from './support/machines.ts'
 
 const isLong = process.env.CHIRALITY_TEST_ALL !== undefined
@@ -44,7 +45,7 @@ async function owners({ one, two }: World, id: string): Promise<boolean[]> {
 
 test('another machine goes on with the last copy and the mirrored log, and names what it lacks; the old one is refused when it returns', async () => {
   const world = await twoMachines()
-  const { one, two, takeovers, copied, mirrored, goes, returns } = world
+  const { one, two, hub, takeovers, copied, mirrored, goes, returns } = world
   const id = await work(one.host, one.project)
   writeFileSync(join(one.project, 'bird.txt'), 'heron\n')
   await copied(id, 'one')
@@ -72,7 +73,9 @@ test('another machine goes on with the last copy and the mirrored log, and names
   await append(one.host, id, 't2', [call(id, 'make heron')])
   writeFileSync(join(one.project, 'bird.txt'), 'pelican\n')
   expect(await returns('one')).toEqual([id])
-  await expect((await one.host.session(id)).start('Too late.', {})).rejects.toMatchObject({ code: 'busy' })
+  const late = (await one.host.session(id)).start('Too late.', {})
+  await expect(late).rejects.toMatchObject({ code: 'busy', message: expect.stringMatching(/two took this/) })
+  await expect(hub().keep(id, 'one')).rejects.toThrow('two has this session by now')
   await takeovers().finish()
   expect(await owners(world, id)).toEqual([false, true])
   const told = (await texts(two.host, id)).at(-1) ?? ''
@@ -88,7 +91,7 @@ test('another machine goes on with the last copy and the mirrored log, and names
 
 test('a takeover that its hub did not finish is finished or taken back, and the machine that returns knows which', async () => {
   const world = await twoMachines()
-  const { one, two, takeovers, copied, goes, returns, cut, sent } = world
+  const { one, two, takeovers, copied, goes, returns, beat, cut, sent } = world
   const first = await work(one.host, one.project)
   await copied(first, 'one')
   goes('one')
@@ -116,7 +119,7 @@ test('a takeover that its hub did not finish is finished or taken back, and the 
       // The old machine returns before the hub does.
       await returns('one')
       await takeovers().finish()
-      await returns('one')
+      await beat('one')
       await takeovers().finish()
       const [isHere, isThere] = await owners(world, id)
       expect([step, when, isHere !== isThere]).toEqual([step, when, true])
@@ -128,7 +131,8 @@ test('a takeover that its hub did not finish is finished or taken back, and the 
 })
 
 test('a session without a copy, and one whose machine answers after all, are not taken over', async () => {
-  const { one, two, takeovers, copied, mirrored, goes, returns, owners: stored } = await twoMachines()
+  const world = await twoMachines()
+  const { one, two, takeovers, copied, mirrored, goes, returns, beat, owners: stored, root } = world
   const id = await work(one.host, one.project)
   await mirrored(id, 'one')
   goes('one')
@@ -136,9 +140,14 @@ test('a session without a copy, and one whose machine answers after all, are not
   await returns('one')
   await copied(id, 'one')
   goes('one')
+  // Events that the copy has are still on their way from the broker.
+  const late = join(root, 'late')
+  mkdirSync(late)
+  const behind = takeovers({ log: session => openSessionLog(late, session) })
+  await expect(behind.takeover(id, 'two')).rejects.toThrow(/0 of 2 events/)
   // Back in the moment in which the session is given away.
   const { give } = stored
-  const late = takeovers()
+  const hub = takeovers()
   const proto = Object.getPrototypeOf(stored) as { give: typeof give }
   proto.give = async function (this: typeof stored, ...args) {
     const given = await give.apply(this, args)
@@ -146,11 +155,11 @@ test('a session without a copy, and one whose machine answers after all, are not
     return given
   }
   try {
-    await expect(late.takeover(id, 'two')).rejects.toThrow(/is back. Move/)
+    await expect(hub.takeover(id, 'two')).rejects.toThrow(/is back. Move/)
   } finally {
     proto.give = give
   }
-  await returns('one')
+  await beat('one')
   expect(await stored.read(id)).toMatchObject({ machine: 'one' })
   await expect(one.host.renameSession(id, 'still here')).resolves.toBeDefined()
   expect(await two.host.store.get(id)).toBeUndefined()
@@ -176,6 +185,12 @@ test('a move whose target does not come back is given up, and the target is refu
   await takeovers().finish()
   expect(await owners(world, id)).toEqual([true, false])
 
+  // A hub that was off meanwhile expects the target still: the session was moved there since.
+  await takeovers().expect(id, { from: 'two', to: 'one', taken: { seq: 0, usd: 0, tokens: 0 } })
+  await hub().move(id, 'one', 'two')
+  await takeovers().finish()
+  expect(await owners(world, id)).toEqual([false, true])
+
   // A target that is there answers, and nothing is given up.
   const next = await work(one.host, one.project)
   cut(count => (count >= 7 ? 'before' : undefined))
@@ -184,4 +199,95 @@ test('a move whose target does not come back is given up, and the target is refu
   expect(await hub().keep(next, 'one')).toEqual({ session: next, machine: 'two', gaveUp: null })
   expect(await owners(world, next)).toEqual([false, true])
   expect(existsSync(join(two.project, '.chirality', 'events', `${next}.ndjson`))).toBe(true)
+})
+
+test('a takeover that was cut short gives nothing back that a later one took', async () => {
+  const world = await twoMachines()
+  const { one, two, takeovers, copied, goes, owners: stored, root } = world
+  const id = await work(one.host, one.project)
+  await copied(id, 'one')
+  goes('one')
+  const folder = join(root, 'takeovers')
+  mkdirSync(folder)
+  const noted = (move: string) => {
+    const taken = { seq: 2, usd: 0, tokens: 0 }
+    const text = JSON.stringify({ move, session: id, from: 'one', to: 'two', taken, isDone: false })
+    writeFileSync(join(folder, `${move}.json`), text)
+  }
+  // It was given, and neither opened nor taken back.
+  await stored.give(id, 'one', 'two', { move: 'takeover-first' })
+  noted('takeover-first')
+  await takeovers().takeover(id, 'two')
+  expect(readdirSync(folder).filter(name => name === 'takeover-first.json')).toEqual([])
+  const owner = await stored.read(id)
+  expect(owner).toMatchObject({ machine: 'two' })
+  expect((await two.host.store.resume(id)).worktree).toBe(owner?.move)
+  // Of another hub.
+  noted('takeover-other')
+  await takeovers().finish()
+  expect(await stored.read(id)).toEqual(owner)
+})
+
+test('a machine that was given a session and is gone before it has it does not keep it', async () => {
+  const world = await twoMachines()
+  const { one, hub, takeovers, copied, goes, returns, cut, owners: stored } = world
+  const [taken, refused, moved] = [
+    await work(one.host, one.project),
+    await work(one.host, one.project),
+    await work(one.host, one.project),
+  ]
+  await copied(taken, 'one')
+  goes('one')
+  for (const id of [taken, refused]) await stored.give(id, 'one', 'ghost', { move: 'takeover-ghost' })
+  expect(await takeovers().takeover(taken, 'two')).toMatchObject({ to: 'two' })
+  expect(await stored.read(taken)).toMatchObject({ machine: 'two' })
+
+  expect(await returns('one')).toContain(refused)
+  await expect(one.host.renameSession(refused, 'mine')).rejects.toMatchObject({ code: 'busy' })
+  expect(await hub().keep(refused, 'one')).toEqual({ session: refused, machine: 'one', gaveUp: 'ghost' })
+  await expect(one.host.renameSession(refused, 'mine')).resolves.toBeDefined()
+
+  // Its hub is killed after it was given to the target of a move, and before the old machine gave it up.
+  cut(count => (count >= 8 ? 'before' : undefined))
+  await expect(hub().move(moved, 'one', 'two')).rejects.toThrow()
+  cut(() => undefined)
+  expect(await stored.read(moved)).toMatchObject({ machine: 'two' })
+  goes('two')
+  expect(await hub().keep(moved, 'two')).toEqual({ session: moved, machine: 'one', gaveUp: 'two' })
+  await expect(one.host.renameSession(moved, 'mine')).resolves.toBeDefined()
+})
+
+test('of more sessions than fit the copies of those used last stay, and the others are not fetched again', async () => {
+  const { one, copiesOf, cut, sent } = await twoMachines()
+  const remote = async (updatedAt: string): Promise<RemoteSession> => {
+    const session = await one.host.store.resume(await work(one.host, one.project))
+    return { machine: 'one', session: { ...session, updatedAt }, status: null }
+  }
+  const old = await remote('2026-01-01T00:00:00.000Z')
+  const sessions = [old]
+  const options = { sessions: () => sessions, limits: { copies: 1, bytes: 1e9 } }
+  const copies = copiesOf(options)
+  await copies.soon()
+  expect(await copies.get('one', old.session.id)).toBeDefined()
+  const next = await remote('2026-01-02T00:00:00.000Z')
+  sessions.push(next)
+  await copies.soon()
+  const restarted = copiesOf(options)
+  cut(() => undefined)
+  for (const hub of [copies, restarted]) {
+    for (let time = 0; time < 3; time += 1) await hub.soon()
+    expect(await hub.get('one', next.session.id)).toBeDefined()
+    expect(await hub.get('one', old.session.id)).toBeUndefined()
+  }
+  expect(sent()).toBe(0)
+})
+
+test('a machine that gives a session up says the same of it when it is asked again', async () => {
+  const { one } = await twoMachines()
+  const id = await work(one.host, one.project)
+  const move = { id: 'takeover-lost', from: 'one', to: 'two' }
+  const taken = { seq: 1, usd: 0, tokens: 0 }
+  const said = await one.host.moves.orphan(id, move, taken)
+  expect(said).toMatchObject({ events: 1 })
+  expect(await one.host.moves.orphan(id, move, taken)).toEqual(said)
 })

@@ -142,7 +142,7 @@ export {
 export { ProjectTrust, type ProjectTrustState } from './trust/project-trust.ts'
 export { fingerprintOf, TrustStore, type TrustStoreOptions } from './trust/trust-store.ts'
 export type { StartingTurn } from './turns/host-context.ts'
-export type { Move } from './turns/leaving-sessions.ts'
+export { isRefusal, type Move, REFUSAL } from './turns/leaving-sessions.ts'
 export { RunBudgets, type RunBudgetsOptions } from './turns/run-budgets.ts'
 export { allowWorkspaceSetup } from './turns/set-up-worktree.ts'
 export {

@@ -1,11 +1,15 @@
-import type { SessionHost } from '@chirality/sessions'
+import { isRefusal, REFUSAL, type SessionHost } from '@chirality/sessions'
 import { z } from 'zod'
 import type { Link } from '../engine/link.ts'
 import { fleetError } from '../fleet-error.ts'
 import { isMachineName, subjects } from '../subjects.ts'
 
 /** The machine that a session was moved to or taken over by. A session without one is where it was made. */
-const owner = z.object({ machine: z.string().refine(isMachineName), epoch: z.number().int().min(1) })
+const owner = z.object({
+  ...{ machine: z.string().refine(isMachineName), epoch: z.number().int().min(1) },
+  /** The move or takeover that wrote it. */
+  move: z.string().optional(),
+})
 export type Owner = z.infer<typeof owner>
 
 type OwnerLink = Pick<Link, 'last' | 'publish'>
@@ -23,8 +27,16 @@ export class Owners {
     return last === undefined ? undefined : parseOwner(last.body)
   }
 
-  /** Rejects if another machine than `from` has it, or the broker cannot be asked: then nothing was given. */
-  async give(session: string, from: string, to: string): Promise<Owner> {
+  /**
+   * Rejects if another machine than `from` has it, or the broker cannot be asked: then nothing was given. `stray` is an
+   * owner that may be replaced, because its machine never got the session or is gone: exactly that one.
+   */
+  async give(
+    session: string,
+    from: string,
+    to: string,
+    { move, stray }: { move: string; stray?: Owner | undefined },
+  ): Promise<Owner> {
     for (;;) {
       const subject = subjects.owner(session)
       const last = await this.#link.last('owners', subject)
@@ -32,15 +44,19 @@ export class Owners {
       if (last !== undefined && stored === undefined)
         throw fleetError('move-failed', 'What the broker has of this session cannot be read.')
       // An answer of the broker was lost.
-      if (stored?.machine === to && from !== to) return stored
-      if (stored !== undefined && stored.machine !== from && stored.machine !== to)
-        throw fleetError('move-failed', `The machine ${stored.machine} has this session by now.`)
-      const given: Owner = { machine: to, epoch: (stored?.epoch ?? 1) + 1 }
+      if (stored?.machine === to && stored.move === move) return stored
+      const isStray = stored?.machine === stray?.machine && stored?.epoch === stray?.epoch
+      if (stored !== undefined && stored.machine !== from && !isStray) throw hasIt(stored)
+      const given: Owner = { machine: to, epoch: (stored?.epoch ?? 1) + 1, move }
       const body = Buffer.from(JSON.stringify(given))
       const published = await this.#link.publish(subject, body, { after: last?.seq ?? 0 })
       if (published.kind === 'stored') return given
     }
   }
+}
+
+export function hasIt({ machine }: Pick<Owner, 'machine'>): Error {
+  return fleetError('move-failed', `The machine ${machine} has this session by now.`)
 }
 
 export function parseOwner(body: Uint8Array): Owner | undefined {
@@ -51,32 +67,66 @@ export function parseOwner(body: Uint8Array): Owner | undefined {
   }
 }
 
+type RefusingHost = Pick<SessionHost, 'moves' | 'projects' | 'store'>
+
 /**
  * A machine that was away looks which of its sessions another one took over meanwhile: their agents end, and no turn of
  * them begins here. A hub then asks for what is left of them. Called after this machine answers calls: who takes a session
  * over writes first and calls then, so that one of the two notices the other.
  */
-export async function refuseTaken(
-  host: Pick<SessionHost, 'moves' | 'projects' | 'store'>,
-  owners: Owners,
-  machine: string,
-): Promise<string[]> {
-  const { moves, store } = host
-  const refused: string[] = []
-  for (const root of host.projects()) {
-    for (const { id } of await store.list(root).catch(() => [])) {
-      const has = await owners.read(id)
-      if (has === undefined) continue
-      const leaving = moves.leaving(id)
-      const isRefused = leaving?.id.startsWith(EPOCH) === true
-      if (has.machine === machine && isRefused) moves.keep(id, leaving.id)
-      if (has.machine === machine || leaving !== undefined) continue
-      await moves.refuse(id, { id: `${EPOCH}${has.epoch}`, from: machine, to: has.machine })
-      refused.push(id)
-    }
-  }
-  return refused
-}
+export class Refusals {
+  readonly #machine: string
+  /** The projects whose sessions were looked at since this machine is connected. */
+  readonly #looked = new Set<string>()
+  readonly #refused = new Set<string>()
 
-/** How the moves are called that this machine did not agree to. */
-const EPOCH = 'epoch-'
+  constructor(machine: string) {
+    this.#machine = machine
+  }
+
+  /** The connection was lost or made. */
+  forget(): void {
+    this.#looked.clear()
+  }
+
+  /** Looks at what is new, and whether refused sessions were given back. Resolves with those that it refused. */
+  async look(host: RefusingHost, owners: () => Owners): Promise<string[]> {
+    const refused: string[] = []
+    for (const id of [...this.#refused]) {
+      const leaving = host.moves.leaving(id)
+      // It was given up since.
+      if (leaving === undefined || !isRefusal(leaving)) this.#refused.delete(id)
+      else await this.#look(host, owners(), id)
+    }
+    for (const root of host.projects()) {
+      if (this.#looked.has(root)) continue
+      this.#looked.add(root)
+      try {
+        for (const { id } of await host.store.list(root).catch(() => []))
+          if (!this.#refused.has(id) && (await this.#look(host, owners(), id))) refused.push(id)
+      } catch (error) {
+        this.#looked.delete(root)
+        throw error
+      }
+    }
+    return refused
+  }
+
+  /** True if it was refused just now. */
+  async #look({ moves }: RefusingHost, owners: Owners, id: string): Promise<boolean> {
+    const leaving = moves.leaving(id)
+    const isRefused = leaving !== undefined && isRefusal(leaving)
+    const has = await owners.read(id)
+    if (has === undefined) return false
+    if (has.machine === this.#machine) {
+      if (isRefused) moves.keep(id, leaving.id)
+      this.#refused.delete(id)
+      return false
+    }
+    if (this.#refused.has(id) || (leaving !== undefined && !isRefused)) return false
+    // Also one that was refused by a server that was killed before it had ended the agent.
+    await moves.refuse(id, { id: `${REFUSAL}${has.epoch}`, from: this.#machine, to: has.machine })
+    this.#refused.add(id)
+    return true
+  }
+}

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import type { SessionLog } from '@chirality/sessions'
-import { parseOwner, refuseTaken } from '../claim/owners.ts'
+import type { SessionLog, StoredSession } from '@chirality/sessions'
+import { parseOwner, Refusals } from '../claim/owners.ts'
 import { fleetFolder } from '../engine/fleet-files.ts'
 import type { Follower } from '../engine/follower.ts'
 import type { Link } from '../engine/link.ts'
@@ -21,8 +21,8 @@ export interface CarrierOptions {
   remote: RemoteSessions
   /** The mirrored log of a session of another machine. */
   log: (sessionId: string) => Promise<SessionLog>
-  /** Whether this machine has the session. */
-  has: (sessionId: string) => Promise<boolean>
+  /** A session of this machine. */
+  own: (sessionId: string) => Promise<StoredSession | undefined>
   onFault?: ((error: unknown) => void) | undefined
   onNews?: ((text: string) => void) | undefined
 }
@@ -33,19 +33,20 @@ export class Carrier {
   readonly #moves: Moves
   readonly #copies: Copies
   readonly #takeovers: Takeovers
-  /** Whether this machine looked who has its sessions since it is connected. */
-  #isChecked = false
+  readonly #refusals: Refusals
 
   constructor(options: CarrierOptions) {
     this.#options = options
     const { link, machines, remote, log, onFault } = options
     const folder = (name: string) => join(fleetFolder(options.home), name)
-    this.#moves = new Moves({ folder: folder('moves'), link, machines })
+    this.#refusals = new Refusals(options.machine)
+    const running = new Set<string>()
+    this.#moves = new Moves({ folder: folder('moves'), link, machines, running })
     this.#copies = new Copies({
       ...{ folder: folder('copies'), link, machines, onFault, sessions: () => remote.list() },
     })
     this.#takeovers = new Takeovers({
-      ...{ folder: folder('takeovers'), link, machines, log, copies: this.#copies },
+      ...{ folder: folder('takeovers'), link, machines, log, running, copies: this.#copies },
       session: id => remote.get(id),
     })
   }
@@ -59,34 +60,34 @@ export class Carrier {
   async takeover(sessionId: string, to: string, options: { goOn?: boolean | undefined }): Promise<TakenOver> {
     this.#requireHub()
     const taken = await this.#takeovers.takeover(sessionId, to, options)
-    this.#options.remote.own(sessionId, to)
+    this.#options.remote.own(sessionId, taken.to)
     return taken
   }
 
   /** Gives up a move whose target does not come back. */
   async keep(sessionId: string): Promise<Kept> {
-    const owner = await this.#owner(sessionId)
-    const kept = await this.#moves.keep(sessionId, owner)
+    const kept = await this.#moves.keep(sessionId, await this.#owner(sessionId))
     if (kept.gaveUp === null) return kept
-    const { session } = this.#options.remote.get(sessionId) ?? {}
+    const session = (await this.#options.own(sessionId)) ?? this.#options.remote.get(sessionId)?.session
     // What its target did with it is counted from the beginning of the move.
     const { lastSeq: seq = 0, costUsd, tokens = 0 } = session ?? {}
     await this.#takeovers.expect(sessionId, {
-      ...{ from: kept.gaveUp, to: owner, taken: { seq, usd: costUsd ?? 0, tokens } },
+      ...{ from: kept.gaveUp, to: kept.machine, taken: { seq, usd: costUsd ?? 0, tokens } },
     })
     return kept
   }
 
   /** Answers the steps of hubs. */
   desk(local: LocalMachine, tell: (sessionId: string) => Promise<void>): MoveDesk {
-    const { home, machine, remote, has } = this.#options
+    const { home, machine, remote, own } = this.#options
     return new MoveDesk({
       folder: join(fleetFolder(home), 'parcels'),
       ...{ host: local.host, machine, onLeft: local.left },
+      owner: session => ownersOf(this.#options.link()).read(session),
       tell: async session => {
         const before = remote.get(session)
         // Whatever the machine says that had it, it is here now.
-        if (before && (await has(session))) remote.take(before.machine, session, '')
+        if (before && (await own(session)) !== undefined) remote.take(before.machine, session, '')
         await tell(session)
       },
     })
@@ -103,33 +104,25 @@ export class Carrier {
 
   /** The connection was lost or made: another machine may have taken sessions over meanwhile. */
   connected(): void {
-    this.#isChecked = false
+    this.#refusals.forget()
   }
 
-  /** Once this machine answers calls: the sessions that another one took over are refused. */
+  /** With each beat, once this machine answers calls: the sessions that another one took over are refused. */
   async check({ host }: LocalMachine): Promise<void> {
-    if (this.#isChecked) return
-    this.#isChecked = true
-    try {
-      const refused = await refuseTaken(host, ownersOf(this.#options.link()), this.#options.machine)
-      for (const id of refused)
-        this.#options.onNews?.(`Another machine took the session ${id} over. Its agent here was stopped.`)
-    } catch (error) {
-      this.#isChecked = false
-      throw error
-    }
+    for (const id of await this.#refusals.look(host, () => ownersOf(this.#options.link())))
+      this.#options.onNews?.(`Another machine took the session ${id} over. Its agent here was stopped.`)
   }
 
   /** Of a hub, again and again: what is begun is finished, and copies are fetched. */
   goOn(): void {
     this.#moves.finishSoon()
     this.#takeovers.finishSoon()
-    this.#copies.soon()
+    void this.#copies.soon()
   }
 
   async #owner(sessionId: string): Promise<string> {
     this.#requireHub()
-    if (await this.#options.has(sessionId)) return this.#options.machine
+    if ((await this.#options.own(sessionId)) !== undefined) return this.#options.machine
     const remote = this.#options.remote.get(sessionId)
     if (remote !== undefined) return remote.machine
     throw fleetError('machine-away', `No machine of the fleet has the session ${sessionId}.`)

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isCodedError } from '@chirality/core'
 import { z } from 'zod'
 import { write } from '../engine/fleet-files.ts'
 import type { Link } from '../engine/link.ts'
+import { fleetError } from '../fleet-error.ts'
 import type { Machine } from '../machines.ts'
 import type { RemoteSession } from '../remote-sessions.ts'
 import { askMove, fetchParcel } from '../rpc/calls.ts'
@@ -16,6 +18,8 @@ export interface CopiesOptions {
   link: () => Link | undefined
   machines: () => Machine[]
   sessions: () => RemoteSession[]
+  /** Of one machine. */
+  limits?: { copies: number; bytes: number } | undefined
   onFault?: ((error: unknown) => void) | undefined
 }
 
@@ -41,24 +45,36 @@ export class Copies {
   readonly #tried = new Map<string, { seq: number; at: number; failed: boolean }>()
   readonly #known = new Map<string, number>()
   readonly #clones = new Map<string, { at: number; commits: string[] | null }>()
-  #running = false
+  /** The machines that one is fetched from. */
+  readonly #running = new Set<string>()
+  /** Machines that did not answer, and until when they are left alone. */
+  readonly #paused = new Map<string, number>()
 
   constructor(options: CopiesOptions) {
     this.#options = options
   }
 
-  /** Begins the next copy that is due, if none runs. */
-  soon(): void {
-    if (this.#running) return
-    const next = this.#due()
-    if (next === undefined) return
-    this.#running = true
-    void this.#copy(next).finally(() => {
-      this.#running = false
-    })
+  /** Begins the next copy of each machine that is due, if none of it runs. Resolves with their end. */
+  async soon(): Promise<void> {
+    const begun: Promise<void>[] = []
+    for (let next = this.#due(); next !== undefined; next = this.#due()) {
+      const { machine } = next
+      this.#running.add(machine)
+      begun.push(this.#copy(next).finally(() => this.#running.delete(machine)))
+    }
+    await Promise.all(begun)
   }
 
+  /** The last copy. Of the machine that had the session before, if none of this one came yet. */
   async get(machine: string, session: string): Promise<Copy | undefined> {
+    const own = await this.#stored(machine, session)
+    if (own !== undefined) return own
+    const others = await readdir(this.#options.folder).catch(() => [])
+    const found = await Promise.all(others.map(other => this.#stored(other, session)))
+    return found.filter(copy => copy !== undefined).sort((a, b) => b.seq - a.seq)[0]
+  }
+
+  async #stored(machine: string, session: string): Promise<Copy | undefined> {
     try {
       const said = copyFile.parse(JSON.parse(await readFile(this.#file(machine, session, 'json'), 'utf8')))
       const parcel = this.#file(machine, session, 'parcel')
@@ -68,22 +84,25 @@ export class Copies {
     }
   }
 
-  async forget(machine: string, session: string): Promise<void> {
-    this.#known.delete(keyOf(machine, session))
+  async #remove(machine: string, session: string): Promise<void> {
     for (const kind of ['json', 'parcel'] as const)
       await rm(this.#file(machine, session, kind), { force: true })
   }
 
   #due(): RemoteSession | undefined {
-    const here = new Set(
-      this.#options.machines().flatMap(({ machine, state }) => (state === 'here' ? [machine] : [])),
-    )
+    if (this.#running.size >= MAX_RUNNING) return undefined
     const now = performance.now()
+    const here = new Set(
+      this.#options.machines().flatMap(({ machine, state }) => {
+        const isFree = !this.#running.has(machine) && now >= (this.#paused.get(machine) ?? 0)
+        return state === 'here' && isFree ? [machine] : []
+      }),
+    )
     const due = this.#options.sessions().filter(({ machine, session, status }) => {
       if (!here.has(machine) || session.shelf === 'archived') return false
       const seq = lastSeqOf({ session, status })
       const key = keyOf(machine, session.id)
-      if (seq === 0 || this.#known.get(key) === seq) return false
+      if (seq === 0 || (this.#known.get(key) ?? -1) >= seq) return false
       const tried = this.#tried.get(key)
       if (tried === undefined) return true
       const isAtWork = status !== null && status.phase !== 'idle'
@@ -103,10 +122,14 @@ export class Copies {
     this.#tried.set(key, tried)
     try {
       // Of an earlier run of this hub.
-      const stored = this.#known.has(key) ? undefined : await this.get(machine, session.id)
+      const stored = this.#known.has(key) ? undefined : await this.#stored(machine, session.id)
       if (stored !== undefined) this.#known.set(key, stored.seq)
-      if (stored?.seq !== seq) this.#known.set(key, await this.#fetch(machine, session.id))
+      if ((stored?.seq ?? -1) >= seq) return
+      const hasRoom = await this.#hasRoom(remote)
+      this.#known.set(key, hasRoom ? await this.#fetch(machine, session.id) : seq)
     } catch (error) {
+      if (isCodedError(error) && error.code === 'machine-silent')
+        this.#paused.set(machine, performance.now() + AGAIN_MS)
       // Such as one in no repository: the next turn tries it again.
       tried.failed = true
       const isFault = !(error instanceof Error) || !('code' in error)
@@ -127,9 +150,13 @@ export class Copies {
       const clones = await this.#commitsOfClones(machine, { roots, prefix })
       const { size, sha256, seq } = packed.parse(await ask({ step: 'copy', session, move, clones }))
       if (size > MAX_COPY) throw new RangeError(`The copy of ${session} has ${size} bytes: it is not kept.`)
+      const end = performance.now() + MAX_FETCH_MS
       for (let at = 0; at < size; ) {
+        if (performance.now() > end)
+          throw fleetError('machine-silent', `${machine} sends the copy of ${session} too slowly.`)
         const piece = await fetchParcel(link, machine, { move, from: at })
-        if (piece.length === 0) throw new RangeError(`${machine} does not send the copy of ${session}.`)
+        if (piece.length === 0)
+          throw fleetError('machine-silent', `${machine} does not send the copy of ${session}.`)
         await writeAt(arriving, piece, at)
         at += piece.length
       }
@@ -137,6 +164,8 @@ export class Copies {
       await rename(arriving, target)
       const said: z.infer<typeof copyFile> = { seq, roots, prefix, projectRoot }
       await write(this.#file(machine, session, 'json'), JSON.stringify(said))
+      for (const other of await readdir(this.#options.folder))
+        if (other !== machine) await this.#remove(other, session)
       await this.#trim(machine)
       return seq
     } finally {
@@ -170,20 +199,52 @@ export class Copies {
     return found.flatMap(commits => (commits === null ? [] : [commits]))
   }
 
-  /** The oldest copies of a machine go when all of them are too large. */
-  async #trim(machine: string): Promise<void> {
-    const folder = join(this.#options.folder, machine)
-    const names = (await readdir(folder)).filter(name => name.endsWith('.parcel'))
-    const files = await Promise.all(
-      names.map(async name => ({ name, facts: await stat(join(folder, name)).catch(() => undefined) })),
+  /** Whether a copy would not be removed at once. */
+  async #hasRoom({ machine, session }: RemoteSession): Promise<boolean> {
+    const { copies, bytes } = this.#limits
+    const newer = (await this.#kept(machine)).filter(
+      one => one.session !== session.id && one.updatedAt >= Date.parse(session.updatedAt),
     )
+    const total = newer.reduce((sum, { size }) => sum + size, 0)
+    return newer.length < copies && total < bytes
+  }
+
+  /**
+   * The copies of the sessions of a machine that rest for longest go when all of them are too large. They are known
+   * still: one is fetched again only after its next turn.
+   */
+  async #trim(machine: string): Promise<void> {
+    const { copies, bytes } = this.#limits
     let total = 0
-    const newest = files.sort((a, b) => (b.facts?.mtimeMs ?? 0) - (a.facts?.mtimeMs ?? 0))
-    for (const [index, { name, facts }] of newest.entries()) {
-      total += facts?.size ?? 0
-      if (index > 0 && (total > MAX_ALL || index >= MAX_COPIES))
-        await this.forget(machine, name.slice(0, -'.parcel'.length))
+    for (const [index, { session, size }] of (await this.#kept(machine)).entries()) {
+      total += size
+      if (index > 0 && (total > bytes || index >= copies)) await this.#remove(machine, session)
     }
+  }
+
+  /** What is on the disk, the session that was used last first. One that the machine does not have any more is last. */
+  async #kept(machine: string): Promise<{ session: string; size: number; updatedAt: number }[]> {
+    const folder = join(this.#options.folder, machine)
+    const used = new Map(
+      this.#options
+        .sessions()
+        .flatMap(one =>
+          one.machine === machine ? [[one.session.id, Date.parse(one.session.updatedAt)] as const] : [],
+        ),
+    )
+    const names = (await readdir(folder).catch(() => [])).filter(name => name.endsWith('.parcel'))
+    const kept = await Promise.all(
+      names.map(async name => {
+        const session = name.slice(0, -'.parcel'.length)
+        const facts = await stat(join(folder, name)).catch(() => undefined)
+        return { session, size: facts?.size ?? 0, updatedAt: used.get(session) ?? 0 }
+      }),
+    )
+    return kept.sort((a, b) => b.updatedAt - a.updatedAt)
+  }
+
+  get #limits(): { copies: number; bytes: number } {
+    return this.#options.limits ?? { copies: MAX_COPIES, bytes: MAX_ALL }
   }
 
   #file(machine: string, session: string, kind: 'json' | 'parcel'): string {
@@ -206,3 +267,6 @@ const MAX_COPY = 512 * 1024 * 1024
 const MAX_ALL = 8 * 1024 * 1024 * 1024
 const MAX_COPIES = 1_000
 const MAX_CLONES = 1_000
+/** Machines at once. */
+const MAX_RUNNING = 8
+const MAX_FETCH_MS = 600_000

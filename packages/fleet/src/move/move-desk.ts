@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import type { Move, SessionHost } from '@chirality/sessions'
 import { commonCommits, projectOf, repositoryMark } from '@chirality/workspaces'
+import type { Owner } from '../claim/owners.ts'
 import { fleetError } from '../fleet-error.ts'
 import { hashOf, MOVE, readAt, readParcel, sizeOf, writeAt, writeParcel } from './parcel-file.ts'
 
@@ -58,6 +59,8 @@ export interface MoveDeskOptions {
   /** Tells the hubs of a session, and resolves when the broker has it. */
   tell: (sessionId: string) => Promise<void>
   onLeft: (sessionId: string) => void
+  /** The machine that a session was given to, as the broker has it. */
+  owner: (sessionId: string) => Promise<Owner | undefined>
 }
 
 /** Answers the steps of moves on one machine. */
@@ -165,6 +168,10 @@ export class MoveDesk {
   async #orphan({ session, move, taken }: MoveStep & { step: 'orphan' }): Promise<unknown> {
     const { host, machine, onLeft } = this.#options
     if (!MOVE.test(move.id) || move.from !== machine) throw fleetError('move-failed', 'That is no move.')
+    // What a hub noted may be old: the session may have been moved here since.
+    const owner = await this.#options.owner(session)
+    if (owner === undefined || owner.machine === machine)
+      throw fleetError('move-failed', `No other machine than ${machine} was given this session.`)
     const orphan = await host.moves.orphan(session, move, taken)
     if (orphan !== undefined) onLeft(session)
     await this.#options.tell(session)
@@ -228,26 +235,27 @@ export class MoveDesk {
     return { session }
   }
 
-  /** Whether the session is here. If not, the move is over: what is still on its way is refused. */
+  /** Whether the session came by this move, and whether it is here at all. If it did not come, the move is over: what is still on its way is refused. */
   async #cancel({ move, session }: MoveStep & { step: 'cancel' }): Promise<unknown> {
     const { host } = this.#options
     const known = await host.store.get(session)
     // It may have gone on to a third machine since.
-    if (known?.worktree === move || existsSync(join(this.#folder(move), OPENED))) return { isHere: true }
+    const has = known !== undefined
+    if (known?.worktree === move || existsSync(join(this.#folder(move), OPENED))) return { isHere: true, has }
     const worktree = await host.worktrees.find(move)
-    if (known !== undefined && worktree !== undefined) {
+    if (has && worktree !== undefined) {
       // This machine was killed, or its disk was full, when all but the last step was done.
       const parcel = await readParcel(this.#file(move), this.#folder(move))
       await host.moves.receive(projectOf(worktree), parcel)
       this.#close(move, OPENED)
-      return { isHere: true }
+      return { isHere: true, has }
     }
     if (worktree !== undefined) {
       await host.worktrees.remove(move)
       if ((await host.worktrees.find(move)) !== undefined) await host.worktrees.forget(move)
     }
     this.#close(move, CANCELLED)
-    return { isHere: false }
+    return { isHere: false, has }
   }
 
   #inTurn<T>(session: string, work: () => Promise<T>): Promise<T> {

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { isRefusal } from '@chirality/sessions'
 import { z } from 'zod'
-import { Owners } from '../claim/owners.ts'
+import { hasIt, type Owner, Owners } from '../claim/owners.ts'
 import { write } from '../engine/fleet-files.ts'
 import type { Link } from '../engine/link.ts'
 import { fleetError } from '../fleet-error.ts'
@@ -15,12 +16,15 @@ export interface MovesOptions {
   folder: string
   link: () => Link | undefined
   machines: () => Machine[]
+  /** The sessions that are moved or taken over just now. */
+  running: Set<string>
 }
 
 const note = z.object({ move: z.string(), session: z.string(), from: z.string(), to: z.string() })
 type Note = z.infer<typeof note>
 
-const leavingMove = z.object({ id: z.string(), from: z.string(), to: z.string() }).nullable()
+const leavingMove = z.object({ id: z.string(), from: z.string(), to: z.string() })
+type LeavingMove = z.infer<typeof leavingMove>
 
 export interface Kept {
   session: string
@@ -30,7 +34,8 @@ export interface Kept {
   gaveUp: string | null
 }
 
-const cancelled = z.object({ isHere: z.boolean() })
+/** `has`: whether the machine has the session at all. */
+export const cancelled = z.object({ isHere: z.boolean(), has: z.boolean().default(false) })
 
 export interface Moved {
   session: string
@@ -45,11 +50,12 @@ export interface Moved {
  */
 export class Moves {
   readonly #options: MovesOptions
-  readonly #running = new Set<string>()
+  readonly #running: Set<string>
   #nextTry = 0
 
   constructor(options: MovesOptions) {
     this.#options = options
+    this.#running = options.running
   }
 
   async move(session: string, from: string, to: string): Promise<Moved> {
@@ -68,32 +74,33 @@ export class Moves {
   }
 
   /**
-   * Gives up a move whose target does not come back: the session goes on where it was. True if the target was there after
-   * all and has the session.
+   * Gives up a move or a takeover whose target does not come back: the session goes on where it was. A target that is
+   * there says whether it has the session. `at`: the machine that has it as far as is known.
    */
-  async keep(session: string, from: string): Promise<Kept> {
+  async keep(session: string, at: string): Promise<Kept> {
+    const { machines } = this.#options
     const link = this.#options.link()
     if (this.#running.has(session)) throw fleetError('move-failed', 'This session is being moved just now.')
     this.#running.add(session)
     try {
-      const leaving = leavingMove.parse(await this.#ask(from, { step: 'leaving', session }))
-      if (leaving === null || leaving.from !== from)
-        throw fleetError('move-failed', 'This session is not being moved: it can be used where it is.')
-      const { id: move, to } = leaving
-      const begun: Note = { move, session, from, to }
-      const machine = this.#options.machines().find(one => one.machine === to)
-      if (machine !== undefined && machine.state !== 'away') {
+      const { id: move, from, to } = await this.#leaving(session, at)
+      const isTaken = isRefusal({ id: move })
+      if (isTaken && at !== from)
+        throw fleetError('move-failed', `The machine ${at} took this session over. Go on there.`)
+      const machine = machines().find(one => one.machine === to)
+      if (!isTaken && machine !== undefined && machine.state !== 'away') {
         // It answers: it knows whether it has the session.
-        const isThere = await this.#settle(begun)
+        const isThere = await this.#settle({ move, session, from, to })
         return { session, machine: isThere ? to : from, gaveUp: null }
       }
-      if (!(await isAbsent(link, to)))
-        throw fleetError('machine-silent', `The machine ${to} did not answer, and may do so soon. Try again.`)
+      if (!isTaken) await requireAbsent(link, to)
+      const stray = await strayOwner({ link, machines: machines() }, session, from)
       // It may have got everything before it was gone: when it returns, it is refused.
-      await ownersOf(link).give(session, from, from)
+      await ownersOf(link).give(session, from, from, { move: newId('kept'), stray: stray?.owner })
       await this.#ask(from, { step: 'keep', session, move })
       rmSync(this.#file(session), { force: true })
-      return { session, machine: from, gaveUp: to }
+      const gone = stray?.isGone ? stray.owner.machine : undefined
+      return { session, machine: from, gaveUp: gone ?? (isTaken ? null : to) }
     } finally {
       this.#running.delete(session)
     }
@@ -121,6 +128,23 @@ export class Moves {
     }
   }
 
+  /** The move that a session waits for, of the machine that says so: hubs may show the session at its target. */
+  async #leaving(session: string, at: string): Promise<LeavingMove> {
+    const begun = this.#notes().find(one => one.session === session)
+    const here = this.#options.machines().flatMap(({ machine, state }) => (state === 'here' ? [machine] : []))
+    let problem: unknown
+    for (const machine of new Set([...(begun === undefined ? [] : [begun.from]), at, ...here])) {
+      try {
+        const said = await this.#ask(machine, { step: 'leaving', session })
+        const leaving = leavingMove.nullable().parse(said)
+        if (leaving?.from === machine) return leaving
+      } catch (error) {
+        if (machine === at) problem = error
+      }
+    }
+    throw problem ?? fleetError('move-failed', 'This session is not being moved: it can be used where it is.')
+  }
+
   async #move(session: string, from: string, to: string): Promise<Moved> {
     const about = (await this.#ask(from, { step: 'about', session })) as AboutSession
     requireReady(this.#options.machines(), to, about.harness)
@@ -129,7 +153,7 @@ export class Moves {
       project: string
       commits: string[]
     }
-    const wanted = `move-${randomBytes(6).toString('hex')}`
+    const wanted = newId('move')
     const begun: Note = { move: wanted, session, from, to }
     await this.#remember(begun)
     try {
@@ -170,10 +194,12 @@ export class Moves {
   }
 
   async #handOver(begun: Note): Promise<void> {
-    const { session, from, to } = begun
+    const { session, from, to, move } = begun
+    const owners = ownersOf(this.#options.link())
+    const stored = await owners.read(session)
     // From now on the old machine is refused, also one that returns without having heard of it.
-    await ownersOf(this.#options.link()).give(session, from, to)
-    await this.#ask(from, { step: 'leave', session, move: begun.move })
+    await owners.give(session, from, to, { move, stray: stored?.machine === to ? stored : undefined })
+    await this.#ask(from, { step: 'leave', session, move })
     // After the other machine said that it has it no more: hubs show the first that names it.
     await this.#ask(to, { step: 'tell', session })
     rmSync(this.#file(session), { force: true })
@@ -220,6 +246,43 @@ export class Moves {
 export function ownersOf(link: Link | undefined): Owners {
   if (link?.connected) return new Owners(link)
   throw fleetError('machine-away', 'This machine is not connected to the fleet now. Nothing was done.')
+}
+
+interface Stray {
+  owner: Owner
+  /** Its machine is gone. Else it answered that it has nothing, and will get nothing. */
+  isGone: boolean
+}
+
+/** Whom a session was given to that `from` has, if that machine never got it or is gone. Rejects if it has the session. */
+export async function strayOwner(
+  { link, machines }: { link: Link | undefined; machines: readonly Machine[] },
+  session: string,
+  from: string,
+): Promise<Stray | undefined> {
+  const owner = await ownersOf(link).read(session)
+  if (owner === undefined || owner.machine === from) return undefined
+  const { machine, move } = owner
+  if ((machines.find(one => one.machine === machine)?.state ?? 'away') === 'away') {
+    await requireAbsent(link, machine)
+    return { owner, isGone: true }
+  }
+  if (move === undefined) throw hasIt(owner)
+  const { isHere, has } = cancelled.parse(await askMove(link, machine, { step: 'cancel', move, session }))
+  if (isHere || has) throw hasIt(owner)
+  return { owner, isGone: false }
+}
+
+async function requireAbsent(link: Link | undefined, machine: string): Promise<void> {
+  if (!(await isAbsent(link, machine)))
+    throw fleetError(
+      'machine-silent',
+      `The machine ${machine} did not answer, and may do so soon. Try again.`,
+    )
+}
+
+export function newId(kind: string): string {
+  return `${kind}-${randomBytes(6).toString('hex')}`
 }
 
 /** Whether a machine can go on with a session of an agent. */

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,9 +9,9 @@ import { fleetError } from '../fleet-error.ts'
 import type { Machine } from '../machines.ts'
 import type { RemoteSession } from '../remote-sessions.ts'
 import { askMove, callMachine, isAbsent } from '../rpc/calls.ts'
-import type { Copies } from './copies.ts'
+import type { Copies, Copy } from './copies.ts'
 import type { CloneHere, MoveStep, Taken } from './move-desk.ts'
-import { type Moved, ownersOf, requireReady } from './moves.ts'
+import { cancelled, type Moved, newId, ownersOf, requireReady, strayOwner } from './moves.ts'
 import { readAt, readParcel, writeParcel } from './parcel-file.ts'
 
 export interface TakeoversOptions {
@@ -24,6 +23,8 @@ export interface TakeoversOptions {
   /** The mirrored log of a session of another machine. */
   log: (sessionId: string) => Promise<SessionLog>
   session: (sessionId: string) => RemoteSession | undefined
+  /** The sessions that are moved or taken over just now. */
+  running: Set<string>
 }
 
 const note = z.object({
@@ -33,6 +34,8 @@ const note = z.object({
   isDone: z.boolean(),
   /** What the conversation is still to say of the machine that returned. */
   words: z.string().optional(),
+  /** The agent is to be asked to go on. */
+  goOn: z.boolean().optional(),
 })
 type Note = z.infer<typeof note>
 
@@ -43,7 +46,6 @@ export interface TakenOver extends Moved {
   problem: string | null
 }
 
-const cancelled = z.object({ isHere: z.boolean() })
 const orphaned = z
   .object({ events: z.number(), usd: z.number(), log: z.string(), ref: z.string().optional() })
   .nullable()
@@ -55,11 +57,14 @@ const orphaned = z
  */
 export class Takeovers {
   readonly #options: TakeoversOptions
-  readonly #running = new Set<string>()
+  readonly #running: Set<string>
+  /** How many events this hub had when it refused a takeover because some were missing. */
+  readonly #short = new Map<string, { seq: number; at: number }>()
   #nextTry = 0
 
   constructor(options: TakeoversOptions) {
     this.#options = options
+    this.#running = options.running
   }
 
   /** `goOn`: whether the agent is asked to go on. Default: if a turn of it was at work. */
@@ -69,17 +74,17 @@ export class Takeovers {
     { goOn }: { goOn?: boolean | undefined } = {},
   ): Promise<TakenOver> {
     if (this.#running.has(session))
-      throw fleetError('move-failed', 'This session is being taken over already.')
+      throw fleetError('move-failed', 'This session is being moved or taken over already.')
     this.#running.add(session)
     try {
       const remote = this.#options.session(session)
       if (remote === undefined) throw fleetError('move-failed', 'No other machine has this session.')
       const wasAtWork = remote.status !== null && remote.status.phase !== 'idle'
-      await this.#take(remote, to)
-      const moved = { session, from: remote.machine, to }
-      if (!(goOn ?? wasAtWork)) return { ...moved, asked: false, problem: null }
+      const isAsked = goOn ?? wasAtWork
+      const moved = (await this.#settled(session)) ?? (await this.#take(remote, to, isAsked))
+      if (!isAsked) return { ...moved, asked: false, problem: null }
       const input = { sessionId: session, message: GO_ON }
-      return await callMachine(this.#options.link(), to, { path: 'turns.start', input }).then(
+      return await callMachine(this.#options.link(), moved.to, { path: 'turns.start', input }).then(
         () => ({ ...moved, asked: true, problem: null }),
         (error: unknown) => ({ ...moved, asked: false, problem: messageOf(error) }),
       )
@@ -107,7 +112,8 @@ export class Takeovers {
       this.#running.add(begun.session)
       try {
         if (begun.isDone) await this.#collect(begun)
-        else await this.#settle(begun)
+        else if ((await this.#settle(begun)) && begun.goOn)
+          await this.#ask(begun.to, { step: 'say', session: begun.session, words: NOT_ASKED })
       } catch {
         // A machine is away, or answers nonsense: the note stays.
       } finally {
@@ -116,7 +122,18 @@ export class Takeovers {
     }
   }
 
-  async #take(remote: RemoteSession, to: string): Promise<void> {
+  /** Takeovers of the session that were cut short come first: what they began may have got it somewhere. */
+  async #settled(session: string): Promise<Moved | undefined> {
+    for (const begun of this.#notes()) {
+      if (begun.session !== session || begun.isDone) continue
+      // One whose machine does not answer stays noted.
+      const isThere = await this.#settle(begun).catch(() => false)
+      if (isThere) return { session, from: begun.from, to: begun.to }
+    }
+    return undefined
+  }
+
+  async #take(remote: RemoteSession, to: string, goOn: boolean): Promise<Moved> {
     const { machine: from, session } = remote
     const link = this.#options.link()
     await this.#requireGone(from)
@@ -140,16 +157,17 @@ export class Takeovers {
     const folder = join(this.#options.folder, move)
     await mkdir(folder, { recursive: true, mode: 0o700 })
     try {
-      const { taken, size, sha256 } = await this.#compose(remote, { move, to, parcel: copy.parcel, folder })
-      const begun: Note = { move, session: session.id, from, to, taken, isDone: false }
+      const { taken, size, sha256 } = await this.#compose(remote, { move, to, copy, folder })
+      const begun: Note = { move, session: session.id, from, to, taken, goOn, isDone: false }
       for (let at = 0; at < size; ) {
         const piece = await readAt(join(folder, 'parcel'), { at, bytes: PIECE_BYTES })
         await this.#ask(to, { step: 'put', move, from: at, content: piece.toString('base64') })
         at += piece.length
       }
+      const stray = await strayOwner({ link, machines: this.#options.machines() }, session.id, from)
       await this.#remember(begun)
       try {
-        await ownersOf(link).give(session.id, from, to)
+        await ownersOf(link).give(session.id, from, to, { move, stray: stray?.owner })
         // It looks who has its sessions after it answers calls, so one of the two notices the other.
         if (!(await isAbsent(link, from)))
           throw fleetError('move-failed', `The machine ${from} is back. Move the session instead.`)
@@ -159,6 +177,13 @@ export class Takeovers {
         const isThere = await this.#settle(begun).catch(() => undefined)
         if (!isThere) throw error
       }
+      // It may have got everything before it was gone.
+      if (stray?.isGone) await this.expect(session.id, { from: stray.owner.machine, to, taken })
+      if (taken.seq < copy.seq) {
+        const words = `The events ${taken.seq + 1} to ${copy.seq} of this conversation never arrived at the hub and are missing above.`
+        await this.#ask(to, { step: 'say', session: session.id, words }).catch(() => {})
+      }
+      return { session: session.id, from, to }
     } finally {
       await rm(folder, { recursive: true, force: true })
     }
@@ -167,11 +192,12 @@ export class Takeovers {
   /** The last copy with the mirrored log, and the messages that waited when the machine was last heard. */
   async #compose(
     { machine: from, session, status }: RemoteSession,
-    { move, to, parcel: file, folder }: { move: string; to: string; parcel: string; folder: string },
+    { move, to, copy, folder }: { move: string; to: string; copy: Copy; folder: string },
   ): Promise<{ taken: Taken; size: number; sha256: string }> {
-    const parcel = await readParcel(file, folder)
+    const parcel = await readParcel(copy.parcel, folder)
     const log = await this.#options.log(session.id)
     try {
+      this.#requireWhole(session.id, { has: log.lastSeq, needs: copy.seq })
       const taken = { seq: log.lastSeq, usd: session.costUsd ?? 0, tokens: session.tokens }
       const messages = status === null ? parcel.queue.messages : status.queue
       const composed = {
@@ -185,6 +211,21 @@ export class Takeovers {
     } finally {
       await log.close()
     }
+  }
+
+  /** A hub that was off reads what it missed. If nothing more came for a minute, it goes on with what it has. */
+  #requireWhole(session: string, { has, needs }: { has: number; needs: number }): void {
+    const before = this.#short.get(session)
+    const isAll = has > 0 && before?.seq === has && performance.now() - before.at > REST_MS
+    if (has >= needs || isAll) {
+      this.#short.delete(session)
+      return
+    }
+    if (before?.seq !== has) this.#short.set(session, { seq: has, at: performance.now() })
+    throw fleetError(
+      'move-failed',
+      `This hub has ${has} of ${needs} events of this session, and reads the others from the broker. Nothing was done: try again in a minute.`,
+    )
   }
 
   async #requireGone(machine: string): Promise<void> {
@@ -205,23 +246,31 @@ export class Takeovers {
 
   /** Brings a takeover that was cut short to an end. True if the session is on the new machine. */
   async #settle(begun: Note): Promise<boolean> {
-    const { session, from, to, move } = begun
+    const { session, from, to, move, taken } = begun
     const { isHere } = cancelled.parse(await this.#ask(to, { step: 'cancel', move, session }))
-    if (isHere) {
+    const owners = ownersOf(this.#options.link())
+    const owner = await owners.read(session)
+    if (isHere && (owner === undefined || owner.machine === to)) {
       await this.#done(begun)
       return true
     }
-    const owners = ownersOf(this.#options.link())
-    if ((await owners.read(session))?.machine === to) await owners.give(session, to, from)
+    if (isHere && owner !== undefined) {
+      // Another machine got it since: these two give up what they have of it.
+      await this.expect(session, { from: to, to: owner.machine, taken })
+      await this.#remember({ ...begun, isDone: true })
+      return false
+    }
+    // Only what this takeover wrote is taken back: a later one may have given it to the same machine.
+    if (owner?.machine === to && owner.move === move)
+      await owners.give(session, from, from, { move, stray: owner })
     rmSync(this.#file(begun), { force: true })
     return false
   }
 
   async #done(begun: Note): Promise<void> {
-    const { session, from, to } = begun
+    const { session, to } = begun
     await this.#remember({ ...begun, isDone: true })
     await this.#ask(to, { step: 'tell', session })
-    await this.#options.copies.forget(from, session)
   }
 
   /** A machine that is back gives up what it has of the session. The conversation says where that is. */
@@ -231,6 +280,12 @@ export class Takeovers {
     if (words === undefined) {
       const state = this.#options.machines().find(one => one.machine === from)?.state
       if (state !== 'here') return
+      const owner = await ownersOf(this.#options.link()).read(session)
+      if (owner?.machine === from) {
+        // It was moved there since.
+        rmSync(this.#file(done), { force: true })
+        return
+      }
       const step = { step: 'orphan', session, move: { id: move, from, to }, taken } as const
       words = wordsOf(from, orphaned.parse(await this.#ask(from, step)))
       await this.#remember({ ...done, words })
@@ -281,14 +336,13 @@ function wordsOf(from: string, orphan: z.infer<typeof orphaned>): string {
   return `${from} is back. It had ${events} more events of this session${cost}. They are kept there in ${log}${files}; nothing of them was merged.`
 }
 
-function newId(kind: string): string {
-  return `${kind}-${randomBytes(6).toString('hex')}`
-}
-
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
 const GO_ON = 'Go on with what you were doing.'
+const NOT_ASKED =
+  'The hub was stopped before it could ask the agent to continue. Send a message to continue the work.'
 const AGAIN_MS = 5_000
+const REST_MS = 60_000
 const PIECE_BYTES = 512 * 1024

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import type { SessionHarness } from '@chirality/core'
 import { HarnessRegistry } from '@chirality/runner'
 import { openSessionLog, SessionHost } from '@chirality/sessions'
-import { Owners, refuseTaken } from '../../src/claim/owners.ts'
+import { Owners, Refusals } from '../../src/claim/owners.ts'
 import type { Link } from '../../src/engine/link.ts'
 import type { Machine } from '../../src/machines.ts'
-import { Copies } from '../../src/move/copies.ts'
+import { Copies, type CopiesOptions } from '../../src/move/copies.ts'
 import { MoveDesk } from '../../src/move/move-desk.ts'
 import { Moves } from '../../src/move/moves.ts'
-import { Takeovers } from '../../src/move/takeovers.ts'
+import { Takeovers, type TakeoversOptions } from '../../src/move/takeovers.ts'
 import type { RemoteSession } from '../../src/remote-sessions.ts'
 import { answerCalls } from '../../src/rpc/calls.ts'
 import { folder, later, NO_WORK } from './fleet.ts'
@@ -79,7 +79,7 @@ export async function twoMachines() {
     await host.openProject(project)
     const desk = new MoveDesk({
       ...{ host, machine: name, folder: join(home, 'parcels') },
-      ...{ tell: async () => {}, onLeft: () => {} },
+      ...{ tell: async () => {}, onLeft: () => {}, owner: id => new Owners(wire).read(id) },
     })
     answerCalls(wire, name, {
       call: async () => undefined,
@@ -87,7 +87,7 @@ export async function twoMachines() {
       moves: desk,
       work: NO_WORK,
     })
-    return { host, project }
+    return { host, project, refusals: new Refusals(name) }
   }
   const one = await machine('one', source)
   const two = await machine('two', clone)
@@ -95,7 +95,8 @@ export async function twoMachines() {
   const machines = () =>
     [...states].map(([name, state]) => ({ state, agents: [], machine: name }) as unknown as Machine)
   const link = () => wire
-  const hub = () => new Moves({ folder: join(root, 'moves'), link, machines })
+  const running = new Set<string>()
+  const hub = () => new Moves({ folder: join(root, 'moves'), link, machines, running })
   const remotes = new Map<string, RemoteSession>()
   const copies = new Copies({
     ...{ folder: join(root, 'copies'), link, machines, sessions: () => [...remotes.values()] },
@@ -111,30 +112,36 @@ export async function twoMachines() {
       filter: file => !file.endsWith('.ndjson') || file.includes(id),
     })
   }
-  const takeovers = () =>
+  const takeovers = (other: Partial<TakeoversOptions> = {}) =>
     new Takeovers({
-      ...{ folder: join(root, 'takeovers'), link, machines, copies },
+      ...{ folder: join(root, 'takeovers'), link, machines, copies, running },
       log: id => openSessionLog(mirror, id),
       session: id => remotes.get(id),
+      ...other,
     })
+  /** It looks who has its sessions, as it does with each beat. */
+  const beat = (name: Name) => own[name].refusals.look(own[name].host, () => new Owners(wire))
   return {
-    ...{ one, two, hub, takeovers, copies, mirrored, owners: new Owners(wire), sent: () => sent },
+    ...{ root, beat, one, two, hub, takeovers, copies, mirrored, owners: new Owners(wire), sent: () => sent },
     cut: (next: typeof fault) => {
       sent = 0
       fault = next
     },
     goes: (name: Name) => states.set(name, 'away'),
-    /** It looks who has its sessions, as it does when it is connected. */
+    /** It looks who has all of its sessions, as it does when it is connected. */
     returns: async (name: Name) => {
       states.set(name, 'here')
-      return refuseTaken(own[name].host, new Owners(wire), name)
+      own[name].refusals.forget()
+      return beat(name)
     },
+    copiesOf: (options: Pick<CopiesOptions, 'sessions' | 'limits'>) =>
+      new Copies({ folder: join(root, 'few-copies'), link, machines, ...options }),
     /** A copy of what the session is now is at the hub. */
     copied: async (id: string, name: Name) => {
       await mirrored(id, name)
       const { lastSeq } = await own[name].host.store.resume(id)
       for (let copy = await copies.get(name, id); copy?.seq !== lastSeq; copy = await copies.get(name, id)) {
-        copies.soon()
+        await copies.soon()
         await new Promise(resolve => setTimeout(resolve, 5))
       }
     },

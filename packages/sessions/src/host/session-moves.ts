@@ -5,7 +5,7 @@ import { startError } from '../session-errors.ts'
 import { noteDeleted } from '../store/project-state.ts'
 import type { StoredSession } from '../store/stored-session.ts'
 import type { HostContext } from '../turns/host-context.ts'
-import type { Move } from '../turns/leaving-sessions.ts'
+import { isRefusal, type Move, type Orphan } from '../turns/leaving-sessions.ts'
 import { type PackOptions, type Parcel, packSession, receiveSession } from './carry-session.ts'
 import type { HostedSession } from './hosted-session.ts'
 
@@ -23,17 +23,6 @@ export interface SessionMovesParts {
 export interface Spent {
   usd: number
   tokens: number
-}
-
-/** What stays of a session on a machine that was refused. */
-export interface Orphan {
-  /** The events that the other machine does not have. */
-  events: number
-  usd: number
-  /** The file of its log. */
-  log: string
-  /** Below this ref are its commits and its uncommitted files. */
-  ref: string | undefined
 }
 
 /** Sessions on their way from and to other machines. */
@@ -60,6 +49,8 @@ export class SessionMoves {
     const busy = () =>
       startError('busy', 'A turn of this session runs. Stop it or wait for its end, then move it.')
     const before = leaving.get(id)
+    if (before !== undefined && isRefusal(before))
+      throw startError('busy', `The machine ${before.to} took this session over. Move it from there.`)
     if (before !== undefined && before.to !== options.move.to)
       throw startError('busy', `This session is being moved to the machine ${before.to} already.`)
     const session = await this.#parts.session(id)
@@ -127,15 +118,17 @@ export class SessionMoves {
 
   /**
    * Gives up a session that was refused. What this machine did since then is kept, as a log and as refs, and its cost is
-   * counted here. Undefined if there is no such session any more.
+   * counted here. Asked again, it says the same again. Undefined if there is no such session.
    */
   async orphan(id: string, move: Move, taken: Spent & { seq: number }): Promise<Orphan | undefined> {
     const { leaving, store, worktrees } = this.#context
+    const name = `${id}-${move.id}`
+    const before = leaving.orphan(name)
     const session = await store.get(id)
-    if (session === undefined || session.worktree === move.id) return undefined
+    if (session === undefined) return before
+    if (session.worktree === move.id) return undefined
     await this.refuse(id, move)
     const { projectRoot, worktree: worktreeId, updatedAt } = session
-    const name = `${id}-${move.id}`
     const worktree = worktreeId === null ? undefined : await worktrees.find(worktreeId)
     const folder = worktree === undefined ? projectRoot : worktree.folder
     // Its files stay where they are in any case.
@@ -144,11 +137,15 @@ export class SessionMoves {
     const { costUsd, tokens, lastSeq } = (await store.get(id)) ?? session
     const usd = Math.max(0, (costUsd ?? 0) - taken.usd)
     const more = Math.max(0, tokens - taken.tokens)
-    if (usd > 0 || more > 0) await noteDeleted(projectRoot, { updatedAt, usd, tokens: more }).catch(() => {})
+    const log = join(projectRoot, '.chirality', 'moved', `${name}.ndjson`)
+    const orphan = before ?? { events: Math.max(0, lastSeq - taken.seq), usd, log, ref }
+    // Written first: a machine that is killed in between counts the cost once.
+    leaving.setOrphan(name, orphan)
+    if (before === undefined && (usd > 0 || more > 0))
+      await noteDeleted(projectRoot, { updatedAt, usd, tokens: more }).catch(() => {})
     await store.leave(id, name)
     leaving.clear(id)
-    const log = join(projectRoot, '.chirality', 'moved', `${name}.ndjson`)
-    return { events: Math.max(0, lastSeq - taken.seq), usd, log, ref }
+    return orphan
   }
 
   /** Shows something in the conversation. */

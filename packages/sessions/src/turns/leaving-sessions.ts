@@ -36,19 +36,47 @@ export class LeavingSessions {
     rmSync(this.#file(sessionId), { force: true })
   }
 
+  /** What was said of a session that was given up, in case that the answer was lost. */
+  orphan(name: string): Orphan | undefined {
+    try {
+      return JSON.parse(readFileSync(join(this.#folder, `${name}.orphan`), 'utf8')) as Orphan
+    } catch {
+      return undefined
+    }
+  }
+
+  setOrphan(name: string, orphan: Orphan): void {
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
+    writeFileNow(realFileOps, join(this.#folder, `${name}.orphan`), JSON.stringify(orphan))
+  }
+
   /** Throws if no turn may begin. */
   require(sessionId: string): void {
     const move = this.get(sessionId)
-    if (move !== undefined)
-      throw startError(
-        'busy',
-        `This session is being moved to the machine ${move.to}. Go on there. If that machine never comes back: chirality fleet keep ${sessionId}`,
-      )
+    if (move === undefined) return
+    const what = isRefusal(move)
+      ? `The machine ${move.to} took this session over while this one was away.`
+      : `This session is being moved to the machine ${move.to}.`
+    throw startError(
+      'busy',
+      `${what} Go on there. If that machine never comes back: chirality fleet keep ${sessionId}`,
+    )
   }
 
   #file(sessionId: string): string {
     return join(this.#folder, `${requireSessionId(sessionId)}.json`)
   }
+}
+
+/** What stays of a session on a machine that was refused. */
+export interface Orphan {
+  /** The events that the other machine does not have. */
+  events: number
+  usd: number
+  /** The file of its log. */
+  log: string
+  /** Below this ref are its commits and its uncommitted files. */
+  ref: string | undefined
 }
 
 /** A move of a session from one machine to another. Its id also names the worktree that it gets there. */
@@ -57,3 +85,11 @@ export interface Move {
   from: string
   to: string
 }
+
+/** Whether this machine did not agree to it: another one took the session over. */
+export function isRefusal({ id }: Pick<Move, 'id'>): boolean {
+  return id.startsWith(REFUSAL)
+}
+
+/** How the moves are called that a machine did not agree to. */
+export const REFUSAL = 'epoch-'
