@@ -134,7 +134,7 @@ test('sessions of a machine that is killed go on on another one; when it is back
   await page.goto(`${hub.url}/s/${third}`)
   await page.getByRole('status').getByText('worker is away').waitFor()
   await page.getByRole('button', { name: 'Go on elsewhere…' }).click()
-  await page.getByRole('button', { name: 'Go on on hub' }).click()
+  await page.getByRole('button', { name: 'Continue on hub' }).click()
   await page.getByText('On with it', { exact: false }).first().waitFor()
   await page.getByRole('textbox', { name: 'Message' }).waitFor()
   expect(await idsOn(hub)).toEqual(expect.arrayContaining(ids))

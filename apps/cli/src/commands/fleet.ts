@@ -170,7 +170,7 @@ async function keep(rest: string[], values: Values, output: Output): Promise<num
   const text =
     gaveUp === null
       ? `The move is settled: the session is on ${machine}.\n`
-      : `The session goes on on ${machine}. If ${gaveUp} comes back with it, it is refused, and what it has is kept there.\n`
+      : `The session continues on ${machine}. If ${gaveUp} comes back with it, it is refused, and what it has is kept there.\n`
   return show(output, values, kept, text)
 }
 

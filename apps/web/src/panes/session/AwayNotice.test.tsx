@@ -42,13 +42,13 @@ function notice(state: 'away' | 'unknown') {
   return { page, asked }
 }
 
-test('a session whose machine is away goes on on one that is there and has its agent, after a second question', async () => {
+test('a session whose machine is away continues on one that is there and has its agent, after a second question', async () => {
   const { page, asked } = notice('away')
   click(buttonNamed(page, 'Go on elsewhere…'))
   await vi.waitFor(() => expect(page.textContent).toContain('it is refused'), PATIENT)
   const names = [...page.querySelectorAll('button')].map(button => button.textContent)
-  expect(names).toEqual(['Go on on build-2', 'Cancel'])
-  click(buttonNamed(page, 'Go on on build-2'))
+  expect(names).toEqual(['Continue on build-2', 'Cancel'])
+  click(buttonNamed(page, 'Continue on build-2'))
   await vi.waitFor(() => expect(asked).toEqual(['s on build-2']), PATIENT)
 })
 

@@ -84,7 +84,7 @@ function TakeOver({ sessionId, harness, name }: { name: string } & Omit<AwayNoti
             disabled={busy !== null}
             onClick={() => void takeOver(machine)}
           >
-            {busy === machine ? `Going on on ${machine}…` : `Go on on ${machine}`}
+            {busy === machine ? `Continuing on ${machine}…` : `Continue on ${machine}`}
           </Button>
         ))}
         <Button size="small" look="quiet" disabled={busy !== null} onClick={() => setAsking(false)}>
