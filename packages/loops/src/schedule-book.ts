@@ -6,6 +6,8 @@ import { newLoopId } from './loop-book.ts'
 import { loopError } from './loop-error.ts'
 import {
   type DueWork,
+  isSameTime,
+  KEEP_RUNS,
   type LoopSpent,
   NEW_SCHEDULE,
   type NewSchedule,
@@ -97,8 +99,7 @@ export class ScheduleBook {
         'schedule-refused',
         `"${before.name}" runs a ${before.what.kind}, and that cannot be changed. Add another one.`,
       )
-    const isSameTime = JSON.stringify(schedule.when) === JSON.stringify(before.when)
-    if (!isSameTime) requireTimes(schedule.when, now)
+    if (!isSameTime(schedule.when, before.when)) requireTimes(schedule.when, now)
     this.#append(id, { type: 'schedule:changed', schedule: { ...schedule, id } }, now)
     return this.get(id)
   }
@@ -163,9 +164,17 @@ export class ScheduleBook {
     if (this.find(id) !== undefined) this.#append(id, { type: 'run:ended', run, receipt })
   }
 
-  /** Keeps the journals of all schedules short. Only for the process that runs them. */
-  compact(now = Date.now()): void {
-    for (const { schedule } of this.list()) this.#journal(schedule.id).compact(now)
+  /**
+   * Keeps the journals of all schedules short. Only for the process that runs them. One that cannot be made shorter is
+   * used as it is. States that were read before are not kept up to date any more.
+   */
+  compact(onFault: (error: unknown) => void, now = Date.now()): void {
+    for (const { schedule } of this.list())
+      try {
+        this.#journal(schedule.id).compact(now)
+      } catch (error) {
+        onFault(error)
+      }
   }
 
   #append(id: string, entry: ScheduleEntry, now = Date.now()): void {
@@ -183,7 +192,6 @@ export class ScheduleBook {
 
 const ID = /^[a-z0-9][a-z0-9-]{0,60}$/
 const MAX_SCHEDULES = 200
-const KEEP_RUNS = 10
 const ANSWER_MINUTES = 30
 
 function withDefaults(input: NewSchedule): Omit<Schedule, 'id'> {

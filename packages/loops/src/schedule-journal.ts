@@ -1,13 +1,16 @@
 import {
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   fsyncSync,
   linkSync,
   openSync,
   readdirSync,
   readSync,
+  renameSync,
   rmSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs'
 import path from 'node:path'
@@ -82,19 +85,26 @@ export class ScheduleJournal {
     rmSync(made, { force: true })
     const fd = openSync(made, 'wx', 0o600)
     try {
-      writeSync(fd, `${JSON.stringify(entry)}\n`)
+      writeFileSync(fd, `${JSON.stringify(entry)}\n`)
       fsyncSync(fd)
     } finally {
       closeSync(fd)
     }
-    try {
-      // Whole or not at all, and never over one that is there.
-      linkSync(made, this.#file(last + 1))
-    } catch (error) {
-      if (!isNodeError(error, 'EEXIST')) throw error
-    }
+    this.#place(made, this.#file(last + 1))
     rmSync(made, { force: true })
     for (const number of this.#numbers()) if (number < last) rmSync(this.#file(number), { force: true })
+  }
+
+  /** Whole or not at all, and never over one that is there. */
+  #place(made: string, target: string): void {
+    try {
+      linkSync(made, target)
+    } catch (error) {
+      if (isNodeError(error, 'EEXIST')) return
+      // A file system without links, as exFAT. Nobody else makes this file: only one process does this.
+      if (!NO_LINKS.some(code => isNodeError(error, code))) throw error
+      if (!existsSync(target)) renameSync(made, target)
+    }
   }
 
   #last(): number | undefined {
@@ -189,5 +199,6 @@ function nameOf(number: number): string {
 }
 
 const FILE = /^journal(?:-([1-9]\d{0,8}))?\.ndjson$/
+const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
 /** Some hundreds of runs. */
 const MAX_BYTES = 256 * 1024

@@ -3,6 +3,8 @@ import { z } from 'zod'
 import { loopError } from './loop-error.ts'
 
 const MINUTES_A_YEAR = 366 * 24 * 60
+/** Of so many runs the worktrees are kept, unless the user says otherwise. */
+export const KEEP_RUNS = 10
 
 /** As IANA names it: `Europe/Berlin`. */
 const TIME_ZONE = z.string().max(64).refine(isTimeZone, 'must be a time zone, such as Europe/Berlin')
@@ -94,7 +96,7 @@ export const NEW_SCHEDULE = z.strictObject({
 })
 
 const STORED = NEW_SCHEDULE.required({ missed: true, overlap: true, answerMinutes: true }).extend({
-  ...{ id: z.string(), keepRuns: NEW_SCHEDULE.shape.keepRuns.unwrap().default(10) },
+  ...{ id: z.string(), keepRuns: NEW_SCHEDULE.shape.keepRuns.unwrap().default(KEEP_RUNS) },
 })
 
 export type NewSchedule = z.infer<typeof NEW_SCHEDULE>
@@ -294,7 +296,9 @@ export function applyScheduleEntry(
       state.dealtWith = Math.max(state.dealtWith, Date.parse(until))
       if (run.why === 'asked') state.asked = Math.max(0, state.asked - 1)
       const all = [{ ...run, claimedAt, receipt: null }, ...state.runs]
-      const isKept = ({ receipt }: ScheduleRun, at: number) => at < KEPT_RUNS || receipt === null
+      // Some more than those whose worktrees are kept: what is not known any more is not tidied.
+      const kept = Math.max(KEPT_RUNS, state.schedule.keepRuns + KEEP_RUNS)
+      const isKept = ({ receipt }: ScheduleRun, at: number) => at < kept || receipt === null
       state.runs = all.filter(isKept)
       for (const { receipt } of all.filter((one, at) => !isKept(one, at))) {
         state.earlier.runs += 1
@@ -321,7 +325,7 @@ function readStored(schedule: unknown): Schedule | undefined {
   return STORED.safeParse(schedule).data
 }
 
-function isSameTime(a: ScheduleTimes, b: ScheduleTimes): boolean {
+export function isSameTime(a: ScheduleTimes, b: ScheduleTimes): boolean {
   const facts = (when: ScheduleTimes) => JSON.stringify(Object.entries(when).sort())
   return facts(a) === facts(b)
 }

@@ -185,13 +185,13 @@ test('a journal that has grown begins a new file, which says the same and loses 
     }
   }
   runs(3)
-  book.compact()
+  book.compact(raise)
   expect(files()).toEqual(['journal.ndjson'])
   runs(9)
   // It has read the first file, and then writes to it once more: it does not know of the second.
   const late = appendFileSync.bind(null, path.join(book.folder, id, 'journal.ndjson'))
   const before = structuredClone(book.get(id))
-  book.compact()
+  book.compact(raise)
   expect(files()).toEqual(['journal-1.ndjson', 'journal.ndjson'])
   expect(book.get(id)).toEqual(before)
   expect(new ScheduleBook(home).get(id)).toEqual(before)
@@ -201,7 +201,7 @@ test('a journal that has grown begins a new file, which says the same and loses 
   expect([book.get(id).isPaused, new ScheduleBook(home).get(id).isPaused]).toEqual([false, false])
   for (let round = 0; round < 5; round += 1) {
     runs(9)
-    book.compact()
+    book.compact(raise)
   }
   expect(files()).toEqual(['journal-5.ndjson', 'journal-6.ndjson'])
   const state = new ScheduleBook(home).get(id)
@@ -209,6 +209,37 @@ test('a journal that has grown begins a new file, which says the same and loses 
   expect(state.runs.every(({ receipt }) => receipt?.words === words)).toBe(true)
   expect(state.earlier).toEqual({ runs: 7, usd: 3.5 })
 })
+
+test('a journal that cannot be made shorter does not keep the others from it, and is used as it is', () => {
+  const { book, id } = added()
+  const other = book.add({ ...NIGHTLY, name: 'Another' }, ADDED).schedule.id
+  const long = 'w'.repeat(300_000)
+  for (const one of [id, other]) {
+    const work = { do: 'run', due: ADDED, until: ADDED, why: 'asked' } as const
+    const { run } = book.claim(one, work, { now: ADDED })
+    book.end(one, run, { ...DONE, words: long })
+  }
+  // In the place of the file that a compaction makes first.
+  mkdirSync(path.join(book.folder, id, `.${process.pid}.new`))
+  const faults: unknown[] = []
+  book.compact(error => faults.push(error))
+  expect(faults).toHaveLength(1)
+  expect(readdirSync(path.join(book.folder, other)).sort()).toEqual(['journal-1.ndjson', 'journal.ndjson'])
+  expect(book.list().map(({ runs }) => runs[0]?.receipt?.words)).toEqual([long, long])
+})
+
+test('more runs are known than those whose worktrees are kept', () => {
+  const { book, id, deal } = added({ when: { kind: 'every', minutes: 60 }, keepRuns: 50 })
+  for (let n = 1; n <= 62; n += 1) {
+    deal(new Date(ADDED + n * HOUR).toISOString())
+    book.end(id, book.get(id).runs[0]?.run ?? '', DONE)
+  }
+  expect(book.get(id).runs).toHaveLength(60)
+})
+
+function raise(error: unknown): never {
+  throw error
+}
 
 test('a change keeps the runs, begins new times now, and does not make a loop of a prompt', () => {
   const { book, home, id, deal, work } = added({ when: { kind: 'every', minutes: 60 } })

@@ -55,7 +55,7 @@ export const shownSchedule = NEW_SCHEDULE.required({
   .meta({ id: 'Schedule' })
 const scheduleWithRuns = shownSchedule
   .extend({
-    runs: z.array(run).describe('The last 50, newest first, and all that are not over.'),
+    runs: z.array(run).describe('The last 50 or more, newest first, and all that are not over.'),
     earlier: z.strictObject({ runs: z.int(), usd: z.number() }).describe('All before these.'),
   })
   .meta({ id: 'ScheduleWithRuns' })
