@@ -251,6 +251,33 @@ describe('a removed worktree', () => {
   })
 })
 
+test('whether it has work of its own is found out without writing into the repository', async () => {
+  const { worktree } = await make()
+  const objects = () => repository.run('count-objects', '-v')
+  const isClean = () => worktrees.isClean(worktree.id)
+  const before = objects()
+  expect(await isClean()).toBe(true)
+  writeFileSync(path.join(worktree.folder, 'ignored'), 'x\n')
+  expect(await isClean()).toBe(true)
+  writeFileSync(path.join(worktree.folder, 'new.txt'), 'new\n')
+  expect(await isClean()).toBe(false)
+  rmSync(path.join(worktree.folder, 'new.txt'))
+  writeFileSync(path.join(worktree.folder, 'a.txt'), 'changed\n')
+  expect(await isClean()).toBe(false)
+  writeFileSync(path.join(worktree.folder, 'a.txt'), 'one\ntwo\n')
+  expect(await isClean()).toBe(true)
+  initRepository(path.join(worktree.folder, 'nested')).write('n.txt', 'n\n')
+  expect(await isClean()).toBe(false)
+  rmSync(path.join(worktree.folder, 'nested'), { recursive: true })
+  expect(objects()).toBe(before)
+  writeFileSync(path.join(worktree.folder, 'a.txt'), 'staged\n')
+  within(worktree.folder, 'add', 'a.txt')
+  writeFileSync(path.join(worktree.folder, 'a.txt'), 'one\ntwo\n')
+  expect(await isClean()).toBe(false)
+  within(worktree.folder, 'commit', '-qm', 'own')
+  expect(await isClean()).toBe(false)
+})
+
 describe('is not removed', () => {
   test('while it contains another repository, whose files git would not keep', async () => {
     const { worktree } = await make()

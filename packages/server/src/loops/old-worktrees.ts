@@ -1,10 +1,14 @@
 import type { ScheduleState } from '@chirality/loops'
 import type { SessionHost } from '@chirality/sessions'
+import type { ShownTask } from '../contract/loop-calls.ts'
 import type { ServerLoops } from './server-loops.ts'
 
 interface OldWorktreesOptions {
   host: Pick<SessionHost, 'worktrees' | 'store' | 'removeWorktree'>
   loops: Pick<ServerLoops, 'get'>
+  onFault: (error: unknown) => void
+  /** No other one is begun then. */
+  isClosed: () => boolean
 }
 
 /**
@@ -12,12 +16,18 @@ interface OldWorktreesOptions {
  * but files that git ignores, and not that of a session that a person went on with, or of a loop that can go on.
  */
 export async function removeOldWorktrees(state: ScheduleState, options: OldWorktreesOptions): Promise<void> {
-  const { host } = options
+  const { host, onFault, isClosed } = options
   const { what } = state.schedule
   const old = what.kind === 'loop' ? await ofLoops(state, options) : await ofPrompts(state, options)
   for (const id of old) {
-    const isThere = (await host.worktrees.find(id)) !== undefined
-    if (isThere && (await host.worktrees.isClean(id))) await host.removeWorktree(id)
+    if (isClosed()) return
+    try {
+      const isThere = (await host.worktrees.find(id)) !== undefined
+      if (isThere && (await host.worktrees.isClean(id))) await host.removeWorktree(id)
+    } catch (error) {
+      // One that cannot be looked at, or holds another repository, does not keep the others.
+      onFault(error)
+    }
   }
 }
 
@@ -38,6 +48,10 @@ async function ofPrompts(
   return own.flatMap(worktree => (goneOn.has(worktree.id) ? [] : [worktree.id]))
 }
 
+/**
+ * A loop removes the worktree of a task itself when the task is merged: what is left is that of its branch, and those
+ * that a person restored, or ticked the box of. These are theirs.
+ */
 async function ofLoops({ schedule, runs }: ScheduleState, { loops }: OldWorktreesOptions): Promise<string[]> {
   const kept = new Set(runs.slice(0, schedule.keepRuns).map(({ loopId }) => loopId))
   const old = new Set(runs.slice(schedule.keepRuns).flatMap(({ loopId }) => loopId ?? []))
@@ -45,11 +59,13 @@ async function ofLoops({ schedule, runs }: ScheduleState, { loops }: OldWorktree
   for (const loopId of old) {
     // Its project was removed, or its folder is gone.
     const loop = kept.has(loopId) ? undefined : await loops.get(loopId).catch(() => undefined)
-    if (loop?.runs !== 'no' || !loop.isOver) continue
-    found.push(...loop.tasks.flatMap(({ worktreeId }) => worktreeId ?? []), `loop-${loopId}`)
+    if (loop?.runs !== 'no' || loop.end?.reason !== 'done') continue
+    if (!loop.tasks.some(({ status }) => CAN_GO_ON.has(status))) found.push(`loop-${loopId}`)
   }
   return found
 }
+
+const CAN_GO_ON = new Set<ShownTask['status']>(['working', 'parked', 'failed', 'reverted'])
 
 /** As `ScheduleBook.claim()` names them. */
 function isOfRun(worktreeId: string, scheduleId: string): boolean {

@@ -168,12 +168,11 @@ export class ServerSchedules {
 
   /** False if something is left for a later time. */
   async #deal(): Promise<boolean> {
-    const states = this.#book.list()
-    if (states.length === 0) return true
+    if (this.#book.list().length === 0) return true
     if (!(await this.#isOurs())) return false
-    this.#book.compact(this.#now())
+    this.#book.compact(this.#options.onFault, this.#now())
     let isDone = true
-    for (const state of states) {
+    for (const state of this.#book.list()) {
       const { id } = state.schedule
       for (const run of state.runs)
         if (run.receipt === null && !this.#running.has(run.run)) this.#go(state.schedule, run)
@@ -274,7 +273,8 @@ export class ServerSchedules {
   /** Not of a schedule that was removed: its worktrees are left to the user. */
   async #tidy(id: string): Promise<void> {
     const state = this.#isClosed ? undefined : this.#book.find(id)
-    if (state !== undefined) await removeOldWorktrees(state, this.#options)
+    const isClosed = () => this.#isClosed
+    if (state !== undefined) await removeOldWorktrees(state, { ...this.#options, isClosed })
   }
 
   async #runLoop(

@@ -25,11 +25,16 @@ export async function keepWork(worktree: Worktree, repository: GitRepository): P
   }
 }
 
-/** Whether there is anything that `keepWork()` would have to keep. */
+/** Whether there is anything that `keepWork()` would have to keep. Writes nothing into the repository. */
 export async function hasOwnWork(worktree: Worktree, repository: GitRepository): Promise<boolean> {
   const head = await resolveCommit(repository, 'HEAD')
   if (head === undefined || (await countOwnCommits(repository, worktree.branch, head)) > 0) return true
-  return (await commitOfFiles(worktree, repository, head)).work !== undefined
+  // Not into submodules, whose config could name programs: `keepWork()` refuses a worktree with one in any case.
+  const wanted = ['--untracked-files=normal', '--ignore-submodules=dirty', '--no-renames']
+  const changed = await git(repository, ['status', '--porcelain', '-z', ...wanted], {
+    ...{ maxBytes: MAX_LIST_BYTES, timeoutMs: CHECKOUT_TIMEOUT_MS },
+  })
+  return changed.length > 0
 }
 
 /** A work tree, in messages. */
