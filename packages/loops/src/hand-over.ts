@@ -6,24 +6,33 @@ import type { LoopContext } from './loop-context.ts'
 import type { TaskState } from './loop-state.ts'
 import { eventsAfter } from './turn-facts.ts'
 
-/** Another agent for a task whose own is at a limit of its plan. Undefined unless the user allowed it and there is one. */
+/**
+ * Another agent for a task whose own is at a limit of its plan, or was handed it and cannot work (`broken` says why).
+ * Undefined unless the user allowed it and there is one.
+ */
 export async function handOver(
   loop: LoopContext,
   task: TaskState,
   { harness: from, until }: PlanLimit,
+  broken?: string,
 ): Promise<Extract<JournalEntry, { type: 'task:handed' }> | undefined> {
   const { host, state } = loop
   if (state.settings.hand_over !== true) return undefined
   const known = host.harnessIds()
   const had = new Set([from, ...(task.handed ?? []).map(one => one.from)])
   const names = task.task.nextHarnesses ?? state.settings.next_harnesses ?? (await personasOwn(loop, task))
-  const to = names.find(
-    name => known.includes(name) && !had.has(name) && limitedUntil(state, name) === undefined,
-  )
-  if (to === undefined) return undefined
-  const why = `The limit of ${from} is reached${until === undefined ? '' : `, until ${until}`}.`
-  return { type: 'task:handed', task: task.task.id, from, to, sessionId: randomUUID(), why }
+  const isLimit = `The limit of ${from} is reached${until === undefined ? '' : `, until ${until}`}.`
+  const why = broken === undefined ? isLimit : `${from} cannot work: ${broken}`.slice(0, MAX_WHY)
+  for (const to of names) {
+    if (!known.includes(to) || had.has(to) || limitedUntil(state, to) !== undefined) continue
+    // What is missing here may be there on the machine that makes the turn.
+    if (task.task.where === undefined && !(await host.isReady(to))) continue
+    return { type: 'task:handed', task: task.task.id, from, to, sessionId: randomUUID(), why }
+  }
+  return undefined
 }
+
+const MAX_WHY = 1_000
 
 async function personasOwn({ host, state }: LoopContext, { task }: TaskState): Promise<readonly string[]> {
   if (task.persona === undefined) return []
@@ -49,7 +58,10 @@ export function limitedUntil({ limited }: LoopContext['state'], harness: string)
   return until !== undefined && Date.parse(until) > Date.now() ? until : undefined
 }
 
-/** The limit that ended a turn, with the time that the agent stated last: it says it only when it has changed. */
+/**
+ * The limit that ended a turn, with the time that the agent stated last: it says it only when it has changed. A time that
+ * is over is that of an earlier limit, and to wait for it would be no wait.
+ */
 export function planLimit(harness: string, live: LiveSession, fromSeq: number): PlanLimit {
   const until = resetTime(eventsAfter(live, fromSeq)) ?? resetTime(eventsAfter(live, 0))
   return until === undefined ? { harness } : { harness, until }
@@ -59,7 +71,7 @@ function resetTime(events: readonly UIEvent[]): string | undefined {
   const told = events.findLast(event => event.type === 'limits')
   const windows = told?.type === 'limits' ? told.windows : []
   const times = windows.flatMap(({ usedPercent = 0, resetsAt }) =>
-    usedPercent >= 100 && resetsAt ? [resetsAt] : [],
+    usedPercent >= 100 && resetsAt && Date.parse(resetsAt) > Date.now() ? [resetsAt] : [],
   )
   return times.sort().at(-1)
 }

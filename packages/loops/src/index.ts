@@ -16,8 +16,9 @@ export type { Loop } from './loop.ts'
 export { isOver, LoopBook, type ResumeOptions, requireAgain, type StartOptions } from './loop-book.ts'
 export type { AwayEnd, AwayTurn, AwayTurns } from './loop-context.ts'
 export { type LoopErrorCode, loopError } from './loop-error.ts'
-export type { LoopSettings } from './loop-settings.ts'
+export { isHarnessName, type LoopSettings } from './loop-settings.ts'
 export {
+  addSpent,
   foldJournal,
   type HandOver,
   type LoopState,

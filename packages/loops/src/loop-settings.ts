@@ -53,7 +53,7 @@ const SETTINGS = z.strictObject({
   wait_for_limits: z.int().min(0).max(50).default(0),
   /** Whether another agent may go on with a task when a limit of its agent's plan is reached. */
   hand_over: z.boolean().optional(),
-  /** Which, in order. Those that a task names come before these, those of its persona after them. */
+  /** Which, in order. A task that names its own has only those; without both, those of its persona count. */
   next_harnesses: HARNESS_NAMES.optional(),
 })
 

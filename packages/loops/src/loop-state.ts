@@ -73,8 +73,9 @@ export interface TaskState {
 export interface HandOver {
   from: string
   to: string
-  /** The session of the agent before. */
+  /** The session of the agent before, and what it has spent. */
   sessionId: string
+  spent: Spent
   at: string
   why: string
 }
@@ -249,7 +250,10 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
       return
     case 'task:handed': {
       const { from, to, sessionId, at, why } = entry
-      task.handed = [...(task.handed ?? []), { from, to, sessionId: task.sessionId, at, why }]
+      const { sessionId: before, spent } = task
+      task.handed = [...(task.handed ?? []), { from, to, sessionId: before, spent, at, why }]
+      // Ended, and by no limit: the agent could not work at all, which is no attempt either.
+      if (task.stage.at === 'ended') task.attempts -= 1
       task.harness = to
       inNewSession(task, sessionId)
       task.stage = { at: 'rest' }

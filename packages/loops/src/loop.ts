@@ -205,7 +205,7 @@ export class Loop {
     const why = `The limit of the plan is reached${until === undefined ? '' : `, until ${until}`}.`
     const isNew = until === undefined || !this.#isAwaited(until)
     if (until === undefined || (isNew && waits >= settings.wait_for_limits))
-      return { reason: 'rate-limit', why: `${why} ${until === undefined ? NO_TIME : NOT_ALLOWED}` }
+      return { reason: 'rate-limit', why: `${why} ${until === undefined ? NO_TIME : notAllowed(this.state)}` }
     if (isNew) this.record({ type: 'loop:wait', until, why })
     this.#waiting += 1
     await this.#waitUntil(until)
@@ -381,8 +381,15 @@ export class Loop {
 const STOP_POLL_MS = 200
 /** Agents state the same reset with a few seconds between. */
 const SAME_WINDOW_MS = 60_000
-const NOT_ALLOWED =
-  'Resume it then. With "wait_for_limits" it waits by itself, with "hand_over" other agents go on.'
 const NO_TIME = 'The agent does not say when it is reset. Resume it later.'
 /** A longer timer would be over at once. */
 const MAX_TIMER_MS = 2_147_483_647
+
+function notAllowed({ waits, settings }: LoopState): string {
+  const isUsedUp = settings.wait_for_limits > 0
+  const waiting = isUsedUp
+    ? `It has waited ${waits}×, as often as it may`
+    : 'With "wait_for_limits" it waits by itself'
+  const handing = settings.hand_over === true ? '' : '; with "hand_over" other agents go on'
+  return `Resume it then. ${waiting}${handing}.`
+}

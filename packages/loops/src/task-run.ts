@@ -20,6 +20,7 @@ import {
   eventsAfter,
   firstLine,
   lastText,
+  NOT_HERE,
   NOT_OURS,
   PARK_CODES,
   PARK_KIND,
@@ -186,7 +187,8 @@ export class TaskRun {
     const { claudeSessionId } = live.stored
     await noteClaudeSession(state.projectRoot, roleOf(task), claudeSessionId)
     const failed = events.findLast(event => event.type === 'session:error' && !event.recovered)
-    const code = reason === 'failed' && failed?.type === 'session:error' ? failed.code : undefined
+    const { code, error: lastError } =
+      reason === 'failed' && failed?.type === 'session:error' ? failed : NO_ERROR
     const harness = await harnessOf(this.#loop, task, live)
     const limit = code === 'rate_limited' ? planLimit(harness, live, fromSeq) : undefined
     const ended: JournalEntry = {
@@ -194,8 +196,10 @@ export class TaskRun {
       pattern: patternsIn(lastText(live, fromSeq)),
       ...(limit === undefined ? {} : { limit }),
     }
-    const mayGoOn = asked === undefined && !signal.aborted
-    const handed = limit && mayGoOn ? await handOver(this.#loop, task, limit) : undefined
+    // One that the list names is the user's to mend; one that it was only handed to is passed over.
+    const broken = task.harness !== undefined && NOT_HERE.has(code ?? '') ? lastError : undefined
+    const mayGoOn = asked === undefined && !signal.aborted && (limit ?? broken) !== undefined
+    const handed = mayGoOn ? await handOver(this.#loop, task, limit ?? { harness }, broken) : undefined
     // Only this process knows what was asked: the end of the turn is not written down without it.
     if (asked !== undefined) record(ended, this.#parked(PARK_KIND[asked.kind], requestWords(asked)))
     else if (handed !== undefined) record(ended, handed)
@@ -212,9 +216,9 @@ export class TaskRun {
     }
     if (reason === 'interrupted' || reason === 'killed')
       return this.#park('interrupted', 'Somebody stopped the agent in its session.')
-    if (limit !== undefined) return handed === undefined ? { rateLimit: limit.until } : 'handed'
-    if (failed?.type === 'session:error' && NOT_OURS.has(code ?? ''))
-      return this.#park('harness', failed.error)
+    if (handed !== undefined) return 'handed'
+    if (limit !== undefined) return { rateLimit: limit.until }
+    if (NOT_OURS.has(code ?? '')) return this.#park('harness', lastError)
     return undefined
   }
 
@@ -390,5 +394,6 @@ export class TaskRun {
 }
 
 const SAME_TWICE = 'Two attempts ended with the same files and the same failure.'
+const NO_ERROR = { code: undefined, error: '' }
 const MINUTE_MS = 60_000
 const MAX_JOURNAL_TEXT = 8_000

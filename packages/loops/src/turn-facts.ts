@@ -1,7 +1,7 @@
 import type { PermissionRequestEvent, UIEvent } from '@chirality/core'
 import type { LiveSession } from '@chirality/sessions'
 import type { ParkKind, Spent } from './journal.ts'
-import type { TaskState } from './loop-state.ts'
+import { addSpent, type TaskState } from './loop-state.ts'
 
 /** What was said and done in a session after an event. */
 export function eventsAfter({ log }: LiveSession, seq: number): UIEvent[] {
@@ -38,9 +38,9 @@ export function spentIn({ status }: LiveSession): Spent {
   return { usd: status.costUsd, isEstimate: status.costIsEstimate, tokens: status.tokens }
 }
 
-/** Of its session. An agent that takes it over has what the one before left. */
-export function budgetOf({ task: { budgetUsd, budgetTokens }, handed, spentBefore }: TaskState) {
-  const before = handed === undefined ? undefined : spentBefore
+/** Of its session. An agent that takes it over has what those before it left; what was before a fresh start is not theirs. */
+export function budgetOf({ task: { budgetUsd, budgetTokens }, handed = [] }: TaskState) {
+  const before = handed.reduce<Spent | undefined>((sum, { spent }) => addSpent(sum, spent), undefined)
   return {
     ...(budgetUsd === undefined ? {} : { budgetUsd: Math.max(budgetUsd - (before?.usd ?? 0), LEAST_USD) }),
     ...(budgetTokens === undefined
@@ -89,5 +89,7 @@ export const PARK_CODES = new Map<string, ParkKind>([
   ['not_found', 'harness'],
   ['budget', 'budget'],
 ])
+/** Errors of an agent that cannot work on this machine at all. */
+export const NOT_HERE = new Set(['auth_failed', 'not_installed'])
 /** Errors that no further attempt mends. */
 export const NOT_OURS = new Set(['auth_failed', 'billing', 'model_not_found', 'not_installed', 'unsupported'])

@@ -21,6 +21,22 @@ function projectWith(tasks: string) {
   return { project, list, home: path.join(folder, 'home') }
 }
 
+function commitAll(project: string): void {
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=me', '-c', 'user.email=me@example', ...args], { cwd: project })
+  git('init', '-q', '-b', 'main')
+  git('add', '.')
+  git('commit', '-qm', 'First')
+}
+
+function hostWith(home: string, ...agents: InstantAgent[]): SessionHost {
+  const harnesses = new HarnessRegistry<SessionHarness>()
+  for (const agent of agents) harnesses.register(agent)
+  const host = new SessionHost({ harnesses, address: 'test', home })
+  onTestFinished(() => host.close())
+  return host
+}
+
 test('a loop that came with the project is not taken for one that can be gone on with', () => {
   const { project, list, home } = projectWith('- [ ] One\n')
   const book = new LoopBook(project)
@@ -49,19 +65,15 @@ test('tasks that meet the same limit at once wait for it once, and no other is s
   const { project, list, home } = projectWith(
     '---\nparallel: 2\nwait_for_limits: 1\n---\n- [ ] One\n- [ ] Two\n- [ ] Three\n',
   )
-  const git = (...args: string[]) =>
-    execFileSync('git', ['-c', 'user.name=me', '-c', 'user.email=me@example', ...args], { cwd: project })
-  git('init', '-q', '-b', 'main')
-  git('add', '.')
-  git('commit', '-qm', 'First')
-  const limitedUntil = new Date(Date.now() + 3_600_000).toISOString()
-  const harnesses = new HarnessRegistry<SessionHarness>()
+  commitAll(project)
+  const limitedUntil = inHours(1)
   let asked = 0
   let bothAsked = () => {}
   const both = new Promise<void>(resolve => {
     bothAsked = resolve
   })
-  harnesses.register(
+  const host = hostWith(
+    home,
     new InstantAgent({
       limitedUntil,
       asked: () => {
@@ -71,8 +83,6 @@ test('tasks that meet the same limit at once wait for it once, and no other is s
       },
     }),
   )
-  const host = new SessionHost({ harnesses, address: 'test', home })
-  onTestFinished(() => host.close())
   const seen: string[] = []
   const loop = await new LoopBook(project).start(host, list, {
     onEntry: ({ type }) => {
@@ -88,3 +98,47 @@ test('tasks that meet the same limit at once wait for it once, and no other is s
   expect([count('loop:wait'), count('task:start'), count('iteration:end')]).toEqual([1, 2, 2])
   expect(loop.state).toMatchObject({ waits: 1, waitUntil: limitedUntil })
 })
+
+test('a task is handed to no agent that is not installed, and goes on to the next if one has no login', {
+  timeout: 120_000,
+}, async () => {
+  const { project, list, home } = projectWith(
+    '---\nhand_over: true\nmax_attempts: 1\nnext_harnesses: absent, loginless, last\n---\n- [ ] Task 1\n  harness: instant\n',
+  )
+  commitAll(project)
+  const absent = new InstantAgent({ id: 'absent', isInstalled: false })
+  const host = hostWith(
+    home,
+    new InstantAgent({ limitedUntil: inHours(1) }),
+    absent,
+    new InstantAgent({ id: 'loginless', hasLogin: false }),
+    new InstantAgent({ id: 'last' }),
+  )
+  const loop = await new LoopBook(project).start(host, list)
+  expect(await loop.run()).toMatchObject({ reason: 'done' })
+  const [task] = loop.state.tasks.values()
+  expect(task).toMatchObject({
+    ...{ status: 'merged', harness: 'last', iterations: 3, attempts: 1 },
+    handed: [
+      { from: 'instant', to: 'loginless', why: expect.stringContaining('The limit of instant') },
+      { from: 'loginless', to: 'last', why: 'loginless cannot work: There is no login.' },
+    ],
+  })
+  expect(absent.turns).toBe(0)
+})
+
+test('a reset time that is over is not waited for', { timeout: 120_000 }, async () => {
+  const { project, list, home } = projectWith('---\nwait_for_limits: 3\n---\n- [ ] One\n')
+  commitAll(project)
+  const host = hostWith(home, new InstantAgent({ limitedUntil: inHours(-1) }))
+  const loop = await new LoopBook(project).start(host, list)
+  expect(await loop.run()).toMatchObject({
+    reason: 'rate-limit',
+    why: expect.stringContaining('does not say when'),
+  })
+  expect(loop.state).toMatchObject({ waits: 0, iterations: 1 })
+})
+
+function inHours(hours: number): string {
+  return new Date(Date.now() + hours * 3_600_000).toISOString()
+}

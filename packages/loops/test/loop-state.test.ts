@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { JournalEntry, Stamped } from '../src/journal.ts'
 import { foldJournal, spentOf } from '../src/loop-state.ts'
 import { parseTaskList } from '../src/task-list.ts'
+import { budgetOf } from '../src/turn-facts.ts'
 
 const { tasks, settings } = parseTaskList('- [ ] One\n- [ ] Two\n', 'TASKS.md')
 const [one] = tasks
@@ -86,6 +87,27 @@ test('a turn that a limit of the plan ended is no attempt, and what another agen
     handed: [{ from: 'a', to: 'b', sessionId: 's' }],
   })
   expect(spentOf(state)).toMatchObject({ usd: 1, tokens: 10 })
+})
+
+test('an agent that takes a task over has what those before it left, without what was spent before a fresh start', () => {
+  if (one === undefined) throw new Error('no task')
+  const fresh = { sessionId: 's2', worktreeId: 't2', base: 'c' }
+  const ended = (usd: number): JournalEntry => ({
+    ...{ type: 'iteration:end', task: 'one', n: 1, reason: 'failed' },
+    spent: { usd, isEstimate: false, tokens: usd * 10 },
+  })
+  const state = after(
+    [0, run],
+    [0, { type: 'task:start', task: { ...one, budgetUsd: 5, budgetTokens: 50 }, ...fresh, sessionId: 's' }],
+    [1, ended(2)],
+    [2, { type: 'task:again', task: 'one', note: '', fresh }],
+    [3, ended(1)],
+    [4, { type: 'task:handed', task: 'one', from: 'a', to: 'b', sessionId: 's3', why: 'The limit.' }],
+  )
+  const task = state.tasks.get('one')
+  if (task === undefined) throw new Error('no state of the task')
+  expect(budgetOf(task)).toEqual({ budgetUsd: 4, budgetTokens: 40 })
+  expect(spentOf(state)).toMatchObject({ usd: 3, tokens: 30 })
 })
 
 test('a turn on another machine: it waits, is placed, and comes back; one that is lost counts as an attempt', () => {

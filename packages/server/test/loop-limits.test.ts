@@ -79,7 +79,7 @@ test('a loop at a limit of the plan waits as often as it may, ends, or hands its
   await loops.resume.mutate({ loopId })
   await expect.poll(async () => (await shown()).end?.reason, SLOW).toBe('rate-limit')
   expect(turns()).toBeGreaterThan(asked)
-  expect((await shown()).end?.why).toContain('"hand_over"')
+  expect((await shown()).end?.why).toContain('It has waited 1×, as often as it may; with "hand_over"')
   expect((await shown()).tasks[0]).toMatchObject({ status: 'working', handed: [] })
 
   const limits = { handOver: true, nextHarnesses: ['nobody', 'messages-api'] }

@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { formatDuration, usdText } from '@chirality/core'
 import {
+  isHarnessName,
   isOver,
   type Loop,
   LoopBook,
@@ -239,8 +240,7 @@ function handOverOf(given: string | undefined): Partial<LoopSettings> {
   if (given === undefined) return {}
   if (given === 'off') return { hand_over: false }
   const next_harnesses = given.split(',').map(name => name.trim())
-  if (next_harnesses.every(name => /^[a-z][a-z0-9-]{0,63}$/.test(name)))
-    return { hand_over: true, next_harnesses }
+  if (next_harnesses.every(isHarnessName)) return { hand_over: true, next_harnesses }
   throw new UsageError(`--hand-over must be names of agents with commas between, or off, not "${given}".`)
 }
 

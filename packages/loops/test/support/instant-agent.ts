@@ -2,21 +2,32 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { HarnessCapabilities, Session, SessionHarness, UIEvent } from '@chirality/core'
 
+export interface InstantAgentOptions {
+  id?: string
+  limitedUntil?: string
+  /** What a turn waits for. */
+  asked?: () => Promise<void>
+  isInstalled?: boolean
+  /** Shows only in a turn. */
+  hasLogin?: boolean
+}
+
 /**
  * An agent that changes a file and is done: what remains is the cost of the engine. With `limitedUntil` it says instead
- * that a limit of its plan is reached.
+ * that a limit of its plan is reached, with `hasLogin: false` that it has no login.
  */
 export class InstantAgent implements SessionHarness {
-  readonly id = 'instant'
-  readonly #limitedUntil: string | undefined
+  readonly id: string
+  readonly #options: InstantAgentOptions
   #turns = 0
 
-  readonly #asked: () => Promise<void>
+  constructor(options: InstantAgentOptions = {}) {
+    this.id = options.id ?? 'instant'
+    this.#options = options
+  }
 
-  /** `asked`: what a turn waits for. */
-  constructor({ limitedUntil, asked }: { limitedUntil?: string; asked?: () => Promise<void> } = {}) {
-    this.#limitedUntil = limitedUntil
-    this.#asked = asked ?? (async () => {})
+  get turns(): number {
+    return this.#turns
   }
 
   meta() {
@@ -32,7 +43,8 @@ export class InstantAgent implements SessionHarness {
   }
 
   async checkInstallStatus() {
-    return { installed: true, authType: 'none' as const, authenticated: true }
+    const { isInstalled = true } = this.#options
+    return { installed: isInstalled, authType: 'none' as const, authenticated: isInstalled }
   }
 
   async discoverSlashCommands() {
@@ -55,9 +67,15 @@ export class InstantAgent implements SessionHarness {
       harness: this.id,
       model: 'none',
     }
-    await this.#asked()
-    if (this.#limitedUntil !== undefined) {
-      const windows = [{ name: '5 hours', usedPercent: 100, resetsAt: this.#limitedUntil }]
+    const { asked, limitedUntil, hasLogin = true } = this.#options
+    await asked?.()
+    if (!hasLogin) {
+      yield { type: 'session:error', sessionId, error: 'There is no login.', code: 'auth_failed' }
+      yield { type: 'turn:end', sessionId, reason: 'failed' }
+      return
+    }
+    if (limitedUntil !== undefined) {
+      const windows = [{ name: '5 hours', usedPercent: 100, resetsAt: limitedUntil }]
       yield { type: 'limits', sessionId, windows }
       yield { type: 'session:error', sessionId, error: 'The limit is reached.', code: 'rate_limited' }
       yield { type: 'turn:end', sessionId, reason: 'failed' }

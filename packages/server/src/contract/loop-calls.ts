@@ -46,7 +46,7 @@ const limits = z.strictObject({
     .min(1)
     .max(16)
     .optional()
-    .describe('Who goes on, in order. Those that a task names come first.'),
+    .describe('Who goes on, in order. A task that names its own has only those.'),
 })
 
 const setLimits = z.strictObject({

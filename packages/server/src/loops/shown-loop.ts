@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { hasCode } from '@chirality/core'
 import {
+  addSpent,
   isOver,
   type LoopBook,
   type LoopSettings,
@@ -142,7 +143,7 @@ function begunTask(task: TaskState, inList: boolean, live: Shown['live']): Shown
       ...(isAtWork && (stage.at === 'turn' || stage.at === 'checks') ? {} : resultOf(done, command)),
     })),
     ...{ diff: task.diff ?? null, endedAt: task.endedAt ?? null, parked: task.parked ?? null },
-    spent: (isAtWork ? live(sessionId) : undefined) ?? task.spent,
+    spent: addSpent(task.spentBefore, (isAtWork ? live(sessionId) : undefined) ?? task.spent),
     ...{ why: task.why ?? null, commit: task.commit ?? null, accepted: task.accepted ?? null, flags },
     ...(task.machine === undefined ? {} : { machine: task.machine }),
     ...(isAtWork && task.waits !== undefined ? { waits: task.waits } : {}),

@@ -127,6 +127,15 @@ export class SessionHost {
     return this.#context.harnesses.getAll().map(({ id }) => id)
   }
 
+  /** Whether an agent could work: it is installed, not too old, and has a login as far as that shows before a turn. */
+  async isReady(id: HarnessId): Promise<boolean> {
+    const status = await this.#context.harnesses
+      .get(id)
+      ?.checkInstallStatus()
+      .catch(() => undefined)
+    return status?.installed === true && status.authenticated && status.support !== 'too-old'
+  }
+
   async createSession(projectRoot: string, options: NewSession = {}): Promise<StoredSession> {
     const { persona = null, mode = 'direct', harness, title, ...chosen } = options
     const { model, thinking, maxTurns, budgetUsd, budgetTokens, budgetMinutes } = chosen
