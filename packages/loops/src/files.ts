@@ -1,6 +1,7 @@
 import {
   closeSync,
   constants,
+  fstatSync,
   fsyncSync,
   openSync,
   readFileSync,
@@ -50,10 +51,15 @@ function write(temporary: string, text: string, mode: number): void {
   }
 }
 
-/** Undefined if there is no such file. */
+/** Undefined if there is no such file, or something that may have no end: a FIFO, a device. */
 export function readIfThere(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8')
+    const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
+    try {
+      return fstatSync(fd).isFile() ? readFileSync(fd, 'utf8') : undefined
+    } finally {
+      closeSync(fd)
+    }
   } catch (error) {
     if (isNodeError(error, 'ENOENT') || isNodeError(error, 'ENOTDIR')) return undefined
     throw error

@@ -1,6 +1,7 @@
 // A task list worked through unattended. Done is what the checks prove.
 
 export { type CheckRecord, type CheckResult, type RunningCommand, runCheck } from './checks.ts'
+export { readIfThere } from './files.ts'
 export {
   type DiffStat,
   type Flag,

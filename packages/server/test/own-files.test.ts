@@ -53,3 +53,25 @@ test.each(INSTEAD)('%s is not read, and holds nobody up', async (_what, put) => 
     ...{ before: place.tree, beforeAt: 1, after: place.tree, afterAt: 2, endSeq: 3 },
   })
 })
+
+test.each(INSTEAD)('%s is no task list, and holds up neither the lists nor a plan', async (_what, put) => {
+  const server = await startTestServer()
+  const { project } = server
+  const repository = initRepository(project)
+  repository.write('TASKS.md', '- [ ] One\n')
+  put(path.join(project, 'todo.md'))
+  // git lists a link, whatever it leads to.
+  symlinkSync('todo.md', path.join(project, 'plan.md'))
+  const { client } = connect(server)
+  expect(await client.loops.files.query({ project })).toEqual([
+    { path: 'TASKS.md', open: 1, done: 0, problem: null },
+  ])
+  for (const list of ['todo.md', 'plan.md']) {
+    const why = await client.loops.plan.query({ project, list }).then(
+      ({ problems }) => problems[0]?.kind,
+      (error: { data?: { reason?: string } }) => error.data?.reason,
+    )
+    expect(why).toMatch(/^(?:list|outside-project)$/)
+  }
+  expect(server.faults).toEqual([])
+})

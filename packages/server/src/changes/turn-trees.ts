@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
-import { readOwnFile } from '../files/read-file.ts'
+import { readRegularFile } from '../files/read-file.ts'
 import { writePrivateFile } from '../system/user-files.ts'
 
 /** The project's files at the beginning and end of a turn, as git trees. */
@@ -85,7 +85,7 @@ function fileOf(root: string, sessionId: string): string {
 /** Other programs can write this file, so everything that is not exactly valid is ignored. */
 async function readTrees(file: string): Promise<Map<string, TreesOfTurn>> {
   try {
-    return new Map(Object.entries(FILE.parse(JSON.parse(await readOwnFile(file)))))
+    return new Map(Object.entries(FILE.parse(JSON.parse(await readRegularFile(file)))))
   } catch {
     return new Map()
   }

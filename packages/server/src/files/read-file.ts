@@ -73,14 +73,15 @@ export function decode(bytes: Buffer, cut: boolean): string | undefined {
 }
 
 /**
- * Reads a small state file in a project. An agent, or the author of the repository, may have replaced it with a link to
- * an endless file, or a FIFO without a writer. Throws if it is not a regular file, or too large.
+ * Reads a small file in a project. An agent, or the author of the repository, may have replaced it with a link to an
+ * endless file, or a FIFO without a writer. Throws if it is not a regular file, or too large.
  */
-export async function readOwnFile(file: string): Promise<string> {
+export async function readRegularFile(file: string, maxBytes = MAX_BYTES): Promise<string> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
   try {
     const stats = await handle.stat()
-    if (!stats.isFile() || stats.size > MAX_BYTES) throw new Error(`${file} is not a file of ours.`)
+    if (!stats.isFile() || stats.size > maxBytes)
+      throw new Error(`${file} is not a regular file of at most ${maxBytes} bytes.`)
     return (await readStart(handle, stats.size)).toString('utf8')
   } finally {
     await handle.close()

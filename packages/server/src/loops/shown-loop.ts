@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { hasCode } from '@chirality/core'
@@ -12,6 +11,7 @@ import {
   parseTaskList,
   type Receipt,
   type RunningCommand,
+  readIfThere,
   readReceipt,
   type Spent,
   spentOf,
@@ -26,7 +26,9 @@ import type {
   ShownTask,
   TaskFile,
 } from '../contract/loop-calls.ts'
+import { confine } from '../files/confine.ts'
 import { listFiles } from '../files/find-files.ts'
+import { readRegularFile } from '../files/read-file.ts'
 
 export interface Shown {
   state: LoopState
@@ -109,12 +111,14 @@ export function shownLoop(shown: Shown, branch: string | null): ShownLoop {
 }
 
 function tasksIn({ list }: LoopState): { tasks: Task[]; problem: string | null } {
+  const gone = { tasks: [], problem: `${list} is gone or cannot be read. Put it back.` }
   try {
-    const { tasks } = parseTaskList(readFileSync(list, 'utf8'), path.basename(list))
-    return { tasks, problem: null }
+    const text = readIfThere(list)
+    if (text === undefined) return gone
+    return { tasks: parseTaskList(text, path.basename(list)).tasks, problem: null }
   } catch (error) {
     const isBad = error instanceof Error && hasCode(error, 'bad-list')
-    return { tasks: [], problem: isBad ? error.message : `${list} is gone or cannot be read. Put it back.` }
+    return isBad ? { tasks: [], problem: error.message } : gone
   }
 }
 
@@ -195,15 +199,18 @@ export async function taskFiles(root: string): Promise<TaskFile[]> {
   const sorted = names.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1)).slice(0, MAX_FILES)
   const found: TaskFile[] = []
   for (const name of sorted) {
-    const text = await readFile(path.join(root, name), 'utf8').catch(() => '')
-    if (text.length > MAX_CHARS || !/^[ \t]*[-*+] +\[[ xX]\] /m.test(text)) continue
+    // git lists links, too: one may name any file of the user, or one without an end.
+    const text = await confine(root, name)
+      .then(file => readRegularFile(file, MAX_BYTES))
+      .catch(() => '')
+    if (!/^[ \t]*[-*+] +\[[ xX]\] /m.test(text)) continue
     found.push({ path: name, ...counted(text, path.basename(name)) })
   }
   return found
 }
 
 const MAX_FILES = 300
-const MAX_CHARS = 1024 * 1024
+const MAX_BYTES = 1024 * 1024
 
 function rank(name: string): number {
   const depth = name.split('/').length

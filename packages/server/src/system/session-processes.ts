@@ -13,7 +13,7 @@ import type { SessionHost, SessionStatus } from '@chirality/sessions'
 import { z } from 'zod'
 import type * as answers from '../contract/answers.ts'
 import { callError } from '../errors/call-error.ts'
-import { readOwnFile } from '../files/read-file.ts'
+import { readRegularFile } from '../files/read-file.ts'
 
 export type SessionProcesses = z.infer<typeof answers.sessionProcesses>
 
@@ -167,7 +167,7 @@ async function readRecord<T>(
 ): Promise<T | undefined> {
   const file = path.join(projectRoot, '.chirality', 'state', kind, `${sessionId}.json`)
   try {
-    return schema.parse(JSON.parse(await readOwnFile(file)))
+    return schema.parse(JSON.parse(await readRegularFile(file)))
   } catch {
     return undefined
   }
