@@ -21,7 +21,7 @@ import { loopError } from './loop-error.ts'
 import type { LoopSettings } from './loop-settings.ts'
 import { applyEntry, foldJournal, type LoopState, type TaskState } from './loop-state.ts'
 import { reportText } from './report.ts'
-import { parseTaskList, slugOf, type Task } from './task-list.ts'
+import { parseTaskList, slugOf, type Task, type TaskList } from './task-list.ts'
 import { TaskTree } from './task-tree.ts'
 
 export interface StartOptions {
@@ -35,10 +35,12 @@ export interface StartOptions {
   away?: AwayTurns
   /** Of the caller's, by which it finds the loop again after a crash. */
   loopId?: string
+  /** Called with the list as the loop starts with it. Nothing is started if it throws. */
+  check?: (list: TaskList) => Promise<void>
   onEntry?: (entry: Stamped) => void
 }
 
-export interface ResumeOptions extends Omit<StartOptions, 'allowDirty' | 'loopId'> {
+export interface ResumeOptions extends Omit<StartOptions, 'allowDirty' | 'loopId' | 'check'> {
   /** A parked or failed task to put back, and words for its agent. */
   again?: { task: string; note: string }
 }
@@ -55,7 +57,9 @@ export class LoopBook {
   /** A loop that is not running yet. Throws what is wrong with the list or the project, and has then changed nothing. */
   async start(host: SessionHost, listFile: string, options: StartOptions = {}): Promise<Loop> {
     const list = realList(listFile)
-    const { settings: written, tasks } = parseTaskList(readIfThere(list) ?? '', path.basename(list))
+    const parsed = parseTaskList(readIfThere(list) ?? '', path.basename(list))
+    const { settings: written, tasks } = parsed
+    await options.check?.(parsed)
     if (options.away === undefined && tasks.some(({ where }) => where !== undefined)) throw noFleet()
     const settings = { ...written, ...options.settings }
     const base = await checkBase(this.#projectRoot)

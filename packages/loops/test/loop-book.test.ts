@@ -59,6 +59,25 @@ test('a loop that came with the project is not taken for one that can be gone on
   expect(book.openOn({ home }, path.join(project, 'OTHER.md'))).toBeUndefined()
 })
 
+test('a start on a list that its caller refuses, or that is a pipe, leaves nothing behind', async () => {
+  const { project, list, home } = projectWith('- [ ] One\n')
+  const host = new SessionHost({ harnesses: new HarnessRegistry<SessionHarness>(), address: 'test', home })
+  onTestFinished(() => host.close())
+  const book = new LoopBook(project)
+  const seen: string[] = []
+  const check = async ({ tasks }: { tasks: { title: string }[] }) => {
+    seen.push(...tasks.map(({ title }) => title))
+    throw new Error('Not these.')
+  }
+  await expect(book.start(host, list, { check })).rejects.toThrow('Not these.')
+  expect(seen).toEqual(['One'])
+  // Nobody writes into it: who reads it waits for ever.
+  const pipe = path.join(project, 'PIPE.md')
+  execFileSync('mkfifo', [pipe])
+  await expect(book.start(host, pipe)).rejects.toMatchObject({ code: 'bad-list' })
+  expect(book.list()).toEqual([])
+})
+
 test('tasks that meet the same limit at once wait for it once, and no other is started', {
   timeout: 120_000,
 }, async () => {

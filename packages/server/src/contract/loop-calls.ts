@@ -205,7 +205,9 @@ const loopPlan = z.strictObject({
   problems: z
     .array(z.strictObject({ kind: z.enum(['list', 'git', 'running', 'dirty']), words: z.string() }))
     .describe('What keeps it from starting; `dirty` unless `allowDirty` is given.'),
-  fingerprint: z.string().describe('Of the commands. Give it to `start`, so that only these are run.'),
+  fingerprint: z
+    .string()
+    .describe('Of the commands. Give it to `start`, which is refused if the list names others by then.'),
   isAllowed: z.boolean().describe('There are none, or these were allowed before.'),
 })
 

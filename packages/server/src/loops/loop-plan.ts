@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { type LoopBook, loopError, parseTaskList, type Task, type TaskList } from '@chirality/loops'
 import { fingerprintOf, type SessionHost, TrustStore } from '@chirality/sessions'
 import { checkBase } from '@chirality/workspaces'
 import type { LoopPlan } from '../contract/loop-calls.ts'
+import { readRegularFile } from '../files/read-file.ts'
 
 interface PlanOptions {
   host: Pick<SessionHost, 'home'>
@@ -56,11 +56,10 @@ export async function planLoop({ host, book, root, list, file }: PlanOptions): P
 
 /** Throws if the list names other commands than those that were shown; otherwise they are not asked about again. */
 export async function allowCommands(
-  { host, root, list, file }: Omit<PlanOptions, 'book'>,
+  { host, root, list }: Omit<PlanOptions, 'book' | 'file'>,
+  parsed: TaskList,
   fingerprint: string,
 ): Promise<void> {
-  const { parsed, problem } = await read(file)
-  if (parsed === undefined) throw loopError('bad-list', problem ?? 'The list cannot be read.')
   if (markOf(list, commandsOf(parsed)) !== fingerprint)
     throw loopError(
       'loop-refused',
@@ -73,7 +72,7 @@ const KIND = 'loop-commands'
 
 async function read(file: string): Promise<{ parsed?: TaskList; problem?: string }> {
   try {
-    return { parsed: parseTaskList(await readFile(file, 'utf8'), path.basename(file)) }
+    return { parsed: parseTaskList(await readRegularFile(file), path.basename(file)) }
   } catch (error) {
     return { problem: messageOf(error) }
   }

@@ -130,7 +130,7 @@ export class ServerLoops {
     const { project, list, limits = {}, allowDirty, commands } = input
     const root = await this.#options.projects.require(project)
     const file = await confine(root, list)
-    if (commands !== undefined) await allowCommands({ host: this.#options.host, root, list, file }, commands)
+    const place = { host: this.#options.host, root, list }
     const loop = await this.#inTurn(root, async () => {
       const book = this.#requireBook(root)
       const opened = await book.start(this.#options.host, file, {
@@ -138,6 +138,7 @@ export class ServerLoops {
         onEntry: entry => this.#changed(opened.state.loopId, entry),
         ...(allowDirty === undefined ? {} : { allowDirty }),
         ...(loopId === undefined ? {} : { loopId }),
+        ...(commands === undefined ? {} : { check: parsed => allowCommands(place, parsed, commands) }),
       })
       this.#run(root, opened)
       return opened

@@ -105,7 +105,8 @@ export function StartDialog({ onClose }: { onClose(): void }) {
               checked={allowed === data.fingerprint}
               onChange={event => setAllowed(event.target.checked ? data.fingerprint : null)}
             />
-            Run these commands on this machine without asking, until the list names others
+            Run these commands on this machine without asking, and those that the list names while the loop
+            runs
           </label>
         )}
         <LimitFields typed={typed} {...(data ? { now: data.limits } : {})} onChange={setTyped} />
