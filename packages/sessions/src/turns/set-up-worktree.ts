@@ -61,12 +61,18 @@ export class WorktreeSetUp {
     const { project, view } = options
     const { id, folder } = view.worktree ?? {}
     if (id === undefined || folder == null) return { variables: {} }
-    const known = (await project.worktrees.find(id))?.setup
+    const worktree = await project.worktrees.find(id)
+    const known = worktree?.setup
     if (known !== undefined && known.state !== 'running' && known.state !== 'skipped')
       return { variables: known.variables }
     const { projectRoot, ownSetups } = project
     const source = ownSetups.get(projectRoot) ?? (await readWorkspaceFile(projectRoot))
-    if (source === undefined) return { variables: {} }
+    if (source === undefined) {
+      // A set-up that comes later is for new worktrees: in this one an agent is at work from now on. The turn does not need it.
+      if (worktree !== undefined)
+        await project.worktrees.noteSetup(id, { hash: '', state: 'done', variables: {} }).catch(() => {})
+      return { variables: {} }
+    }
     // One that was not finished is done again, whatever its text.
     if (known?.state === 'skipped' && known.hash === source.hash) return { variables: {} }
     return { setUp: new WorktreeSetUp(options, { id, folder }, source), variables: {} }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { initRepository } from '@chirality/fixtures'
 import { expect, test } from 'vitest'
@@ -60,4 +60,21 @@ test('a set-up that is stopped while files are copied is done by the next turn, 
     },
   ])
   expect(await session.untold()).toEqual(['Another, meanwhile.'])
+})
+
+test('a set-up that is saved while an agent works in a worktree is for new worktrees', async () => {
+  const repository = initRepository(world.project)
+  repository.run('commit', '-q', '--allow-empty', '-m', 'First')
+  const host = world.host([new ScriptedHarness(['One.', 'Two.', 'Three.'].map(text => answers(text)))])
+  const open = async () => host.session((await host.createSession(world.project, { worktree: {} })).id)
+  const turn = async (session: Awaited<ReturnType<typeof open>>) => {
+    await session.start('Go')
+    await session.settled()
+    return existsSync(join(session.status.worktree?.folder ?? '', 'made.txt'))
+  }
+  const before = await open()
+  expect(await turn(before)).toBe(false)
+  await host.ownSetups.set(world.project, { command: 'touch made.txt' })
+  expect(await turn(before)).toBe(false)
+  expect(await turn(await open())).toBe(true)
 })
