@@ -106,7 +106,7 @@ test('a sparse checkout has no deleted files, and one with a file that cannot be
 })
 
 test('files that did not change since the last snapshot give its tree again, and any change gives another', async () => {
-  const { repository, snapshot, plain, state } = create()
+  const { repository, snapshot, plain, state, otherGit } = create()
   repository.write('a', 'a\n')
   repository.run('add', '.')
   repository.run('commit', '-qm', 'first')
@@ -124,7 +124,12 @@ test('files that did not change since the last snapshot give its tree again, and
   }
   await settled(file)
   const kept = await snapshot()
-  expect(await snapshot()).toBe(kept)
+  // From what is known of it: nothing is read and written again.
+  const noTree = otherGit('case " $* " in *" write-tree "*) exit 1;; esac')
+  expect(await snapshot(repository.root, noTree)).toBe(kept)
+  repository.write('b', 'b\n')
+  await expect(snapshot(repository.root, noTree)).rejects.toMatchObject({ code: 'git-failed' })
+  rmSync(path.join(repository.root, 'b'))
   write('e\n')
   expect(await snapshot()).toBe(plain())
   // Trimmed by another process: the tree that is known is gone.
@@ -141,11 +146,14 @@ test('files that did not change since the last snapshot give its tree again, and
 
 /** Until the next change of the file has another time for sure. */
 async function settled(file: string): Promise<void> {
-  await expect.poll(() => Date.now() - statSync(file).ctimeMs, { timeout: 10_000 }).toBeGreaterThan(150)
+  const { ctimeMs } = statSync(file)
+  // A time in whole seconds may be of a file system that knows no other.
+  const ageMs = ctimeMs % 1000 === 0 ? 2600 : 150
+  await expect.poll(() => Date.now() - ctimeMs, { timeout: 10_000 }).toBeGreaterThan(ageMs)
 }
 
 test('a difference of odd names, kinds and sizes: each file with its counts, and no patch above 4 MiB', async () => {
-  const { repository, snapshot, state } = create()
+  const { repository, snapshot, state, otherGit } = create()
   const numbers = Array.from({ length: 40 }, (_, i) => `${i}\n`).join('')
   for (const name of ['changed "x"\n', 'old name', 'gone', 'mode'])
     repository.write(name, `${name}\n${numbers}`)
@@ -181,6 +189,14 @@ test('a difference of odd names, kinds and sizes: each file with its counts, and
   expect(await diffTrees(found, { from, to: from, stateFolder: state })).toEqual({
     ...{ files: [], patch: '', truncated: false },
   })
+
+  // The patch takes too long: the files are still told.
+  const noPatch = otherGit('case " $* " in *" --patch "*) kill -9 $$;; esac')
+  const cut = await diffTrees(
+    { ...found, env: { ...found.env, ...noPatch } },
+    { from, to: await snapshot(), stateFolder: state },
+  )
+  expect(cut).toEqual({ files: small.files, patch: '', truncated: true })
 
   // More than the patch may have, and more than is read at all.
   for (const megabytes of [5, 20]) {
@@ -261,10 +277,18 @@ function create() {
   mkdirSync(state)
   return {
     ...{ repository, state },
-    snapshot: async (root = repository.root) => {
+    snapshot: async (root = repository.root, env: Record<string, string> = {}) => {
       const found = await findRepository(root)
       if (found === undefined) throw new Error('no repository')
-      return (await takeSnapshot(found, state)).tree
+      return (await takeSnapshot({ ...found, env: { ...found.env, ...env } }, state)).tree
+    },
+    /** The environment of a git that does this first. */
+    otherGit: (lines: string) => {
+      const programs = mkdtempSync(path.join(folder, 'programs-'))
+      const own = process.env.PATH ?? ''
+      writeFileSync(path.join(programs, 'git'), `#!/bin/sh\n${lines}\nPATH='${own}' exec git "$@"\n`)
+      chmodSync(path.join(programs, 'git'), 0o755)
+      return { PATH: `${programs}:${own}` }
     },
     /** The same with an index that knows nothing. */
     plain: () => {

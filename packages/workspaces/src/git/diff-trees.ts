@@ -1,3 +1,4 @@
+import { hasCode } from '@chirality/core'
 import { workspaceError } from '../workspace-error.ts'
 import type { Changes, FileChange } from './changes.ts'
 import { type GitRepository, git } from './git.ts'
@@ -17,11 +18,18 @@ export async function diffTrees(repository: GitRepository, pair: TreePair): Prom
     pair.to,
     ...(repository.prefix === '' ? [] : [`--relative=${repository.prefix}/`]),
   ]
-  // In one run: each format alone would compare all files again.
-  const formats = ['--raw', '--numstat', '--patch', '-z']
   const maxBytes = MAX_LIST_BYTES + MAX_PATCH_BYTES
-  const output = await git(repository, ['diff', ...SAFE_DIFF, ...formats, ...scope], {
-    ...{ env, maxBytes, cuts: true, timeoutMs: DIFF_TIMEOUT_MS },
+  const run = (...formats: string[]) =>
+    git(repository, ['diff', ...SAFE_DIFF, ...formats, '-z', ...scope], {
+      ...{ env, maxBytes, cuts: true, timeoutMs: DIFF_TIMEOUT_MS },
+    })
+  let hasPatch = true
+  // In one run: each format alone would compare all files again.
+  const output = await run('--raw', '--numstat', '--patch').catch((error: unknown) => {
+    if (!hasCode(error, 'git-failed')) throw error
+    // The patch may be what took too long: the files are shown without it.
+    hasPatch = false
+    return run('--raw', '--numstat')
   })
   // Between the lists and the patch there is an empty field; no name is empty.
   const end = output.indexOf('\0\0')
@@ -30,7 +38,7 @@ export async function diffTrees(repository: GitRepository, pair: TreePair): Prom
   const words = output.toString('utf8', 0, end === -1 ? output.length : end + 1).split('\0')
   const { files, rest } = parseFiles(words)
   const patchBytes = end === -1 ? 0 : output.length - end - 2
-  const truncated = patchBytes > MAX_PATCH_BYTES
+  const truncated = !hasPatch || patchBytes > MAX_PATCH_BYTES
   return {
     ...{ files: mergeCounts(files, parseCounts(rest)), truncated },
     patch: truncated || patchBytes === 0 ? '' : output.toString('utf8', end + 2),
