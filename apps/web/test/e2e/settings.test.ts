@@ -274,6 +274,11 @@ test('worktrees are set up by a form, in the place of the file of the project, b
   const form = desk.getByRole('form', { name: 'Your set-up' })
   await theirs.getByRole('button', { name: 'Copy it into yours' }).press('Enter')
   await expect.poll(() => form.getByLabel('Files to copy').inputValue()).toBe('.env*')
+  // What it would run is read before it is saved, and what is typed is not replaced without a word.
+  await theirs.getByText('command: npm run db').waitFor()
+  await form.getByLabel('Command', { exact: true }).fill('typed')
+  await theirs.getByRole('button', { name: 'Replace what you typed with it' }).click()
+  await expect.poll(() => form.getByLabel('Command', { exact: true }).inputValue()).toBe('npm run db')
   await form.getByLabel('Files to copy').fill('.env*\n../secrets')
   await desk.keyboard.press('Control+Enter')
   await form.getByRole('alert').getByText('copy: ../secrets is no path below the project').waitFor()

@@ -19,7 +19,8 @@ export function WorktreeSettings() {
   const known = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() })
   const projects = known.data ?? []
   const [wanted, setWanted] = useState('')
-  const [taken, setTaken] = useState<WorktreeSetup | null>(null)
+  const [taken, setTaken] = useState<{ setup: WorktreeSetup; times: number } | null>(null)
+  const [isTyped, setTyped] = useState(false)
   const project = projects.find(({ root }) => root === wanted)?.root ?? projects[0]?.root ?? ''
   const key = ['worktree-setup', project]
   const { data, error } = useQuery({
@@ -45,6 +46,7 @@ export function WorktreeSettings() {
           value={project}
           onChange={root => {
             setTaken(null)
+            setTyped(false)
             setWanted(root)
           }}
           options={projects.map(({ root, name }) => ({ value: root, label: name, detail: root }))}
@@ -62,13 +64,21 @@ export function WorktreeSettings() {
             </p>
           ) : null}
           {data.file ? (
-            <ProjectFile file={data.file} isUsed={data.own === null} onTake={setup => setTaken(setup)} />
+            <ProjectFile
+              {...{ file: data.file, isUsed: data.own === null, isTaken: taken !== null, isTyped }}
+              onTake={setup => {
+                setTaken(before => ({ setup, times: (before?.times ?? 0) + 1 }))
+                setTyped(false)
+              }}
+            />
           ) : null}
           <SetupForm
             key={JSON.stringify([project, own, taken])}
-            {...{ project, first: taken ?? own ?? NOTHING, hasOwn: data.own !== null }}
+            {...{ project, first: taken?.setup ?? own ?? NOTHING, hasOwn: data.own !== null }}
+            onTyped={() => setTyped(true)}
             onSaved={next => {
               setTaken(null)
+              setTyped(false)
               queries.setQueryData(key, next)
             }}
           />
@@ -83,8 +93,15 @@ const NOTHING: WorktreeSetup = { copy: [], share: [], clone: [], minutes: 10, va
 type SetupFile = NonNullable<ShownSetup['file']>
 
 /** What came with the project, and what becomes of it. */
-function ProjectFile(props: { file: SetupFile; isUsed: boolean; onTake(setup: WorktreeSetup): void }) {
-  const { file, isUsed, onTake } = props
+function ProjectFile(props: {
+  file: SetupFile
+  isUsed: boolean
+  isTaken: boolean
+  /** The form below has text that is not saved. */
+  isTyped: boolean
+  onTake(setup: WorktreeSetup): void
+}) {
+  const { file, isUsed, isTaken, isTyped, onTake } = props
   const { read } = file
   return (
     <section className="settings__card settings__card--padded form" aria-label="Of the project itself">
@@ -93,28 +110,38 @@ function ProjectFile(props: { file: SetupFile; isUsed: boolean; onTake(setup: Wo
           ? 'This project has a set-up of its own. Nothing of it is done until you allowed exactly this text: the first turn in a worktree asks. A set-up that you save below takes its place.'
           : 'This project has a set-up of its own. It is not used, because yours takes its place. Remove yours to use it.'}
       </p>
-      <details>
+      <details open={isTaken}>
         <summary>.chirality/workspace.yaml</summary>
         <pre className="tool-server__words">{visibleText(file.text)}</pre>
       </details>
-      {read.isGood ? (
-        <div className="form__foot">
-          <Button onClick={() => onTake(read.setup)}>Copy it into yours</Button>
-        </div>
-      ) : (
+      {!read.isGood ? (
         <p className="form__bad">{visibleText(read.problem)}</p>
+      ) : hasLineBreaks(read.setup) ? (
+        <p>It cannot be copied into yours: a path or a value of it has a line break.</p>
+      ) : (
+        <div className="form__foot">
+          <Button onClick={() => onTake(read.setup)}>
+            {isTyped ? 'Replace what you typed with it' : 'Copy it into yours'}
+          </Button>
+        </div>
       )}
     </section>
   )
+}
+
+/** In the form, each line would be a path or a variable of its own. */
+function hasLineBreaks({ copy, share, clone, variables }: WorktreeSetup): boolean {
+  return [...copy, ...share, ...clone, ...Object.values(variables)].some(text => /[\r\n]/.test(text))
 }
 
 function SetupForm(props: {
   project: string
   first: WorktreeSetup
   hasOwn: boolean
+  onTyped(): void
   onSaved(next: ShownSetup): void
 }) {
-  const { project, first, hasOwn, onSaved } = props
+  const { project, first, hasOwn, onTyped, onSaved } = props
   const api = useApi()
   const [form, setForm] = useState(() => textsOf(first))
   const [failure, setFailure] = useState<string | null>(null)
@@ -136,8 +163,12 @@ function SetupForm(props: {
   }
   const field = (name: keyof Texts) => ({
     value: form[name],
-    onChange: (value: string) => setForm(now => ({ ...now, [name]: value })),
+    onChange: (value: string) => {
+      onTyped()
+      setForm(now => ({ ...now, [name]: value }))
+    },
   })
+  const lines = (name: keyof Texts) => ({ rows: rowsOf(form[name]), isCode: true, ...field(name) })
   return (
     <Form
       label="Your set-up"
@@ -160,31 +191,37 @@ function SetupForm(props: {
       <TextField
         label="Files to copy"
         hint="One a line, from the project's folder; * in the last part, such as .env*"
-        {...{ rows: 2, isCode: true, ...field('copy') }}
+        {...lines('copy')}
       />
       <TextField
         label="Folders to share"
         hint="The project's own, by a link, such as node_modules. git has to ignore them: what an agent installs there, the project has."
-        {...{ rows: 2, isCode: true, ...field('share') }}
+        {...lines('share')}
       />
       <TextField
         label="Folders to clone"
         hint="Each worktree gets a copy, 4 GiB at most."
-        {...{ rows: 2, isCode: true, ...field('clone') }}
+        {...lines('clone')}
       />
       <TextField
         label="Command"
-        hint="Run once in the new worktree, by /bin/sh. You typed it, so it is not asked about."
-        {...{ rows: 2, isCode: true, ...field('command') }}
+        hint="Run once in the new worktree, by /bin/sh. It is not asked about again."
+        {...lines('command')}
       />
       <TextField label="Time limit of the command, in minutes" {...field('minutes')} />
       <TextField
         label="Variables"
         hint="NAME=value, one a line, for the command and the agent. {port} is a free port, another one for each worktree; {name} is the name of the worktree."
-        {...{ rows: 2, isCode: true, ...field('variables') }}
+        {...lines('variables')}
       />
     </Form>
   )
+}
+
+/** So that all of a text is seen: what was copied, too, is run. */
+function rowsOf(text: string): number {
+  const rows = text.split('\n').reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / 40)), 0)
+  return Math.min(Math.max(rows, 2), 30)
 }
 
 type Texts = Record<keyof WorktreeSetup, string>
