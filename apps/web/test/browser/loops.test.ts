@@ -148,6 +148,7 @@ test.each([{}, PHONE])(
   async size => {
     const working = (id: string, title: string, fields: Partial<Task>) =>
       task(id, title, { status: 'working', iterations: 1, ...fields })
+    const last = working('three', 'Audit log', { sessionId: 's4', stage: 'checks' })
     const { page, api, complaints, close } = await dashboard.open({
       path: '/loops/backlog-1a2b3c',
       scene: canned => {
@@ -160,6 +161,7 @@ test.each([{}, PHONE])(
             tasks: [
               working('one', 'Refuse heavy parcels', { sessionId: 's1', stage: 'turn' }),
               working('two', 'Express surcharge', { sessionId: 's3', stage: 'checks' }),
+              last,
             ],
           },
         ]
@@ -189,6 +191,11 @@ test.each([{}, PHONE])(
     expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBe(0)
     await page.getByRole('button', { name: 'Hide the work on Refuse heavy parcels' }).click()
     await stream.waitFor({ state: 'detached' })
+    // Those before it have ended: it is the one that is shown.
+    await page.getByRole('button', { name: 'Show the work on Audit log' }).waitFor()
+    const left = { ...LOOP, runs: 'here', isOver: false, end: null, version: 13 } as const
+    api.tellOfLoops([{ ...left, tasks: [...LOOP.tasks.slice(0, 2), last] }])
+    await page.getByRole('button', { name: 'Hide the work on Audit log' }).waitFor()
     expect(complaints).toEqual([])
     await close()
   },

@@ -300,8 +300,18 @@ export class CannedApi {
 
   /** As the server tells every page that the list has changed. */
   tellOfSchedules(): void {
+    this.#tell({ type: 'schedules' })
+  }
+
+  /** The same for what has happened in loops. */
+  tellOfLoops(loops: ShownLoop[]): void {
+    this.loops = loops
+    this.#tell({ type: 'loops', loops })
+  }
+
+  #tell(data: { type: string; loops?: ShownLoop[] }): void {
     for (const { socket, id, sessionId } of this.#subscriptions)
-      if (sessionId === null) send(socket, id, { type: 'data', data: { type: 'schedules' } })
+      if (sessionId === null) send(socket, id, { type: 'data', data })
   }
 
   #changeSchedule(id: string | undefined, fields: Partial<ScheduleWithRuns>): ScheduleWithRuns | undefined {

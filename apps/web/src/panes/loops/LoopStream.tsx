@@ -20,7 +20,9 @@ import { statusLine } from '../sidebar/groups.logic.ts'
 
 /** What happens in a task now: its agent at work, as its own page shows it, or the command that runs after it. */
 export function LoopStream({ loopId, task, first }: { loopId: string; task: LoopTask; first: boolean }) {
-  const [isOpen, setOpen] = useState(first)
+  // Until a person chooses, the first task at work is open: the next one when that has ended.
+  const [choice, setChoice] = useState<boolean | null>(null)
+  const isOpen = choice ?? first
   const { sessionId, title, stage } = task
   const status = useStatus(sessionId ?? '')
   const now = useNow()
@@ -36,7 +38,7 @@ export function LoopStream({ loopId, task, first }: { loopId: string; task: Loop
           look="quiet"
           aria-expanded={isOpen}
           aria-label={`${isOpen ? 'Hide' : 'Show'} the work on ${title}`}
-          onClick={() => setOpen(!isOpen)}
+          onClick={() => setChoice(!isOpen)}
         >
           {isOpen ? 'Hide' : 'Show'}
         </Button>

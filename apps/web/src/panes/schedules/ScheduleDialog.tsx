@@ -134,7 +134,9 @@ function PromptFields({ form, set }: FormProps) {
       ...{ queryKey: ['personas', form.project], queryFn: () => api.personas(form.project) },
       enabled: form.project !== '',
     }).data ?? []
-  const { permissionModes } = offers(harnesses.find(({ id }) => id === form.harness) ?? harnesses[0])
+  // Those of the default agent are known only when it runs; one that was set elsewhere stays.
+  const offered = offers(harnesses.find(({ id }) => id === form.harness)).permissionModes
+  const modes = new Set([...offered, ...(form.permissionMode === '' ? [] : [form.permissionMode])])
   return (
     <>
       <Field label="Prompt" hint="Each run begins a new session with it.">
@@ -172,7 +174,7 @@ function PromptFields({ form, set }: FormProps) {
           value={form.permissionMode}
           options={[
             { value: '' as const, label: 'its default' },
-            ...permissionModes.map(mode => ({
+            ...[...modes].map(mode => ({
               ...{ value: mode, label: PERMISSION_WORDS[mode].label },
               detail: PERMISSION_WORDS[mode].consequence,
             })),

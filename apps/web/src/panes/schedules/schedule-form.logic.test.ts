@@ -43,7 +43,8 @@ test.each([
 })
 
 test('a schedule that is changed is sent back as it was, but for what was changed', () => {
-  const at = new Date('2030-01-31T06:30:00.000Z')
+  // Set by a command: a field for a date and a time has no seconds.
+  const at = new Date('2030-01-31T06:30:12.345Z')
   const shown = {
     ...{
       name: 'Once',
@@ -61,8 +62,12 @@ test('a schedule that is changed is sent back as it was, but for what was change
     ...{ id: 'once-1', budgetUsd: 2, maxMinutes: 5 },
   } as const satisfies Partial<ShownSchedule>
   const { id: _id, ...sent } = shown
-  expect(scheduleFrom(formOf(shown as unknown as ShownSchedule, 'UTC'))).toEqual(sent)
-  expect(new Date(localTime(at))).toEqual(at)
+  const fields = formOf(shown as unknown as ShownSchedule, 'UTC')
+  expect(scheduleFrom(fields)).toEqual(sent)
+  const later = new Date('2030-01-31T06:31:00.000Z')
+  expect(scheduleFrom({ ...fields, at: localTime(later) })).toEqual({
+    ...{ ...sent, when: { kind: 'at', time: later.toISOString() } },
+  })
 })
 
 test('a time is shown in the time zone of its schedule', () => {

@@ -22,6 +22,8 @@ export interface ScheduleForm {
   unit: 'minutes' | 'hours' | 'days'
   /** As a field for a date and a time has it: in the time zone of the browser. */
   at: string
+  /** Not a field: the time that `at` shows the minute of. */
+  time: string
   missed: 'skip' | 'once'
   overlap: 'skip' | 'allow'
   budget: string
@@ -34,7 +36,7 @@ export function emptyForm(timeZone: string): ScheduleForm {
   return {
     ...{ name: '', project: '', kind: 'prompt', prompt: '', harness: '', persona: '', model: '' },
     ...{ permissionMode: '', worktree: false, list: '', maxIterations: '', parallel: '' },
-    ...{ times: 'cron', cron: '0 6 * * mon-fri', timeZone, every: '6', unit: 'hours', at: '' },
+    ...{ times: 'cron', cron: '0 6 * * mon-fri', timeZone, every: '6', unit: 'hours', at: '', time: '' },
     ...{ missed: 'skip', overlap: 'skip', budget: '', maxMinutes: '', answerMinutes: '30', keepRuns: '10' },
   }
 }
@@ -55,7 +57,7 @@ export function formOf(schedule: ShownSchedule, timeZone: string): ScheduleForm 
         }),
     ...(when.kind === 'cron' ? { cron: when.cron, timeZone: when.timeZone } : {}),
     ...(when.kind === 'every' ? spanOf(when.minutes) : {}),
-    ...(when.kind === 'at' ? { at: localTime(new Date(when.time)) } : {}),
+    ...(when.kind === 'at' ? { at: localTime(new Date(when.time)), time: when.time } : {}),
     ...{ budget: text(schedule.budgetUsd), maxMinutes: text(schedule.maxMinutes) },
     ...{ answerMinutes: text(schedule.answerMinutes), keepRuns: text(schedule.keepRuns) },
   }
@@ -80,6 +82,8 @@ export function timesFrom(form: ScheduleForm): ScheduleTimes | string {
       ? { kind: 'every', minutes: count * UNITS[form.unit] }
       : '"Every" must be a whole number above 0.'
   }
+  // Not touched: its seconds stay.
+  if (form.time !== '' && form.at === localTime(new Date(form.time))) return { kind: 'at', time: form.time }
   const time = new Date(form.at)
   return Number.isNaN(time.getTime()) ? 'Give a date and a time.' : { kind: 'at', time: time.toISOString() }
 }
