@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProjectLock, SessionLog, StoredSession } from '@chirality/sessions'
 import { BEAT_MS } from './claim/presence.ts'
-import { answerJoins, invite, notSetUp, type RunningBroker, revoke, startBroker } from './engine/broker.ts'
+import { invite, letIn, notSetUp, type RunningBroker, revoke, startBroker } from './engine/broker.ts'
 import { certificateFingerprint } from './engine/certificate.ts'
 import {
   fleetFolder,
@@ -100,6 +100,7 @@ export class FleetMember {
     this.turns = new AwayTurns({
       ...{ home: options.home, own: member.machine, link: () => this.#link, remote: this.#remote },
       ...{ machines: () => this.#machines.list(), has: id => this.#has(id) },
+      isLeaving: id => this.#local?.host.moves.leaving(id) !== undefined,
       move: (id, to) => this.#carrier.move(id, to),
     })
   }
@@ -317,6 +318,10 @@ export class FleetMember {
   /** What only hubs do: they keep the streams, read them, and let machines join. */
   async #lead(link: Link): Promise<void> {
     const { home, onFault, onNews } = this.#options
+    const joined = (machine: string, key: string) =>
+      onNews?.(`The machine ${machine} joined. Its key is ${key}.`)
+    // Nothing has to be stored for that.
+    if (this.#letsIn) this.#cleanups.push(letIn(home, link, joined))
     this.#streams = await HubStreams.open(
       {
         ...{ link, onFault, cursorFile: join(fleetFolder(home), 'mirrors', '.cursor') },
@@ -329,12 +334,6 @@ export class FleetMember {
       this.#stop.signal,
     )
     this.#cleanups.push(() => this.#streams?.close())
-    if (this.#letsIn)
-      this.#cleanups.push(
-        answerJoins(home, link, (machine, key) =>
-          onNews?.(`The machine ${machine} joined. Its key is ${key}.`),
-        ),
-      )
     const owners = this.#carrier.follow(link)
     this.#cleanups.push(() => owners.close())
   }

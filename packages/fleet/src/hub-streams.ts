@@ -31,7 +31,7 @@ export class HubStreams {
     this.#saving = setInterval(() => void this.#save(), SAVE_MS)
   }
 
-  /** Tries until the streams are there. Undefined if it was aborted. */
+  /** If nothing can be stored now, the streams are made as soon as it can. Undefined if it was aborted. */
   static async open(options: HubStreamsOptions, signal: AbortSignal): Promise<HubStreams | undefined> {
     while (!signal.aborted) {
       try {
@@ -39,6 +39,7 @@ export class HubStreams {
         return new HubStreams(options)
       } catch (error) {
         options.onFault?.(error)
+        if (options.link.fault !== undefined) return new HubStreams(options)
         await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})
       }
     }

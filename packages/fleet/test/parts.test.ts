@@ -13,9 +13,18 @@ import { join } from 'node:path'
 import { connect, createServer } from 'node:tls'
 import { afterAll, describe, expect, test } from 'vitest'
 import { stateOf } from '../src/claim/presence.ts'
-import { brokerPid } from '../src/engine/broker.ts'
+import { brokerPid, initFleet, invite, revoke } from '../src/engine/broker.ts'
 import { certificateFingerprint, makeCertificate } from '../src/engine/certificate.ts'
-import { brokerConfig, formatJoinCode, lockMember, newKey, parseJoinCode } from '../src/engine/fleet-files.ts'
+import { initCluster } from '../src/engine/cluster.ts'
+import {
+  brokerConfig,
+  formatJoinCode,
+  lockMember,
+  newKey,
+  parseJoinCode,
+  readBroker,
+  writeBroker,
+} from '../src/engine/fleet-files.ts'
 import { findNatsServer, isOlder, parseVersion } from '../src/engine/nats-binary.ts'
 import { Machines } from '../src/machines.ts'
 import { Mirror, type MirrorOptions } from '../src/mirror/mirror.ts'
@@ -348,4 +357,29 @@ test('what machines said of their sessions is known again after a restart, and a
   expect(again.list()).toHaveLength(1)
   again.take('w', SESSION, '')
   expect(new RemoteSessions(states).list()).toEqual([])
+})
+
+describe('who may connect', () => {
+  test('is changed by one at a time: nothing that is stored meanwhile is overwritten', async () => {
+    const home = join(folder, 'many')
+    await initFleet({ home, machine: 'hub' })
+    await Promise.all(Array.from({ length: 5 }, () => invite(home, 'worker')))
+    expect((await readBroker(home))?.invitations).toHaveLength(5)
+  })
+
+  test('a machine that no broker could be told of is revoked in the file, and shown until one was told', async () => {
+    const home = join(folder, 'cluster')
+    // Nobody listens there.
+    const nodes = [1, 2, 3].map(at => ({ host: `127.0.0.${at}`, port: 1, clusterPort: 2 }))
+    await initCluster({ home, machine: 'hub', nodes })
+    const broker = await readBroker(home)
+    if (broker === undefined) throw new Error('no file')
+    const { key } = newKey()
+    const worker = { machine: 'worker', role: 'worker' as const, key, addedAt: '' }
+    await writeBroker(home, { ...broker, machines: [...broker.machines, worker] })
+    await expect(revoke(home, 'worker')).rejects.toThrow('none was told')
+    const stored = await readBroker(home)
+    expect(Object.keys(stored?.cluster?.revoked ?? {})).toEqual([key])
+    expect(stored?.machines.map(({ machine }) => machine)).toEqual(['hub', 'worker'])
+  })
 })

@@ -10,7 +10,7 @@ import { fleetError } from '../fleet-error.ts'
 import { isMachineName, machineNameOf, type Role, subjects } from '../subjects.ts'
 import { certificateFingerprint, keyFingerprint, makeCertificate } from './certificate.ts'
 import { tellBrokers } from './cluster.ts'
-import { invitationCredential, machineCredential } from './credentials.ts'
+import { type ClusterKeys, invitationCredential, machineCredential } from './credentials.ts'
 import {
   type BrokerFile,
   brokerFolder,
@@ -21,10 +21,11 @@ import {
   newKey,
   parseJoinCode,
   publicKeyOf,
-  readBroker,
   readMember,
+  requireBroker,
   requireName,
   requireNoMember,
+  withBroker,
   write,
   writeBroker,
   writeMember,
@@ -63,16 +64,18 @@ export async function initFleet(options: InitOptions): Promise<Member> {
 
 /** A code with which one machine can join, once, within a day. */
 export async function invite(home: string, role: Role): Promise<{ code: string; fingerprint: string }> {
-  const broker = await requireBroker(home)
+  await requireBroker(home)
   const member = await readMember(home)
   if (member === undefined) throw notSetUp()
   const { seed, key } = newKey()
   const until = new Date(Date.now() + INVITATION_MS)
-  const invitations = [...current(broker), { key, role, expiresAt: until.toISOString() }]
-  await writeBroker(home, { ...broker, invitations })
+  const invited = { key, role, expiresAt: until.toISOString() }
+  const keys = await withBroker(home, async broker => {
+    await writeBroker(home, { ...broker, invitations: [...current(broker), invited] })
+    return broker.cluster?.keys
+  })
   await reloadBroker(home)
   const { url, cert } = member
-  const keys = broker.cluster?.keys
   const jwt = keys === undefined ? {} : { jwt: invitationCredential(keys, key, JOINING, until) }
   return { code: formatJoinCode({ url, cert, seed, ...jwt }), fingerprint: certificateFingerprint(cert) }
 }
@@ -86,16 +89,31 @@ export async function revoke(home: string, machine: string): Promise<void> {
   const member = await readMember(home)
   if (member === undefined || member.machine === machine)
     throw fleetError('fleet-refused', 'This machine lets the others in: it cannot be revoked.')
-  const machines = broker.machines.filter(one => one !== found)
-  const { cluster } = broker
+  const { key } = found
   const seconds = Math.floor(Date.now() / 1000)
-  const without = { ...broker, machines }
-  if (cluster !== undefined)
-    without.cluster = { ...cluster, revoked: { ...cluster.revoked, [found.key]: seconds } }
+  await withBroker(home, async ({ cluster, ...stored }) => {
+    if (cluster === undefined) return
+    const revoked = { ...cluster.revoked, [key]: seconds }
+    await writeBroker(home, { ...stored, cluster: { ...cluster, revoked } })
+  })
   // The brokers of a cluster first: a machine that is still let in is shown as one that has a key.
-  await tellBrokers(without, member)
-  await writeBroker(home, without)
+  await tellRevoked(home, member)
+  await withBroker(home, async ({ machines, ...stored }) =>
+    writeBroker(home, { ...stored, machines: machines.filter(one => one.key !== key) }),
+  )
   await reloadBroker(home)
+}
+
+/** Tells the brokers of a cluster all that are revoked, also those that were meanwhile. */
+async function tellRevoked(home: string, member: Member): Promise<void> {
+  const revoked = async () => {
+    const { cluster } = await requireBroker(home)
+    return { cluster, count: Object.keys(cluster?.revoked ?? {}).length }
+  }
+  for (let told = 0, now = await revoked(); now.count > told; now = await revoked()) {
+    await tellBrokers(now, member)
+    told = now.count
+  }
 }
 
 /** Makes this machine's own key, and gives the public half to the fleet. */
@@ -144,8 +162,10 @@ export interface RunningBroker {
  * server left is used as it is, watched like the others, and ended with this server.
  */
 export async function startBroker(home: string, binary: string): Promise<RunningBroker> {
-  const broker = await requireBroker(home)
-  await writeBroker(home, { ...broker, invitations: current(broker) })
+  const broker = await withBroker(home, async stored => {
+    await writeBroker(home, { ...stored, invitations: current(stored) })
+    return stored
+  })
   const left = await brokerPid(home)
   if (left === undefined && (await isListening(broker)))
     throw fleetError(
@@ -214,6 +234,32 @@ function adoptBroker(pid: number): BrokerProcess {
   return { ended, signal: name => isAlive(pid) && process.kill(pid, name) }
 }
 
+/**
+ * Answers machines that want to join, for as long as the link is open. Whenever it is made the brokers of a cluster hear
+ * who is revoked: those that lost their disks would let them in again.
+ */
+export function letIn(home: string, link: Link, onJoin: (machine: string, key: string) => void): () => void {
+  let isOpen = true
+  const tell = async () => {
+    while (isOpen && link.connected) {
+      try {
+        const member = await readMember(home)
+        return member && (await tellRevoked(home, member))
+      } catch {
+        await sleep(RESTART_MS, undefined, { ref: false })
+      }
+    }
+  }
+  const forget = link.onConnected(connected => void (connected && tell()))
+  void tell()
+  const stopAnswers = answerJoins(home, link, onJoin)
+  return () => {
+    isOpen = false
+    forget()
+    stopAnswers()
+  }
+}
+
 /** Answers machines that want to join, for as long as the link is open. */
 export function answerJoins(
   home: string,
@@ -231,6 +277,8 @@ export function answerJoins(
   })
 }
 
+type Judged = { refused: string } | { role: Role; keys: ClusterKeys | undefined }
+
 async function admit(
   home: string,
   body: Uint8Array,
@@ -243,17 +291,20 @@ async function admit(
       return { refused: 'The name of the machine is not valid.' }
     if (typeof key !== 'string' || !isPublicKey(key))
       return { refused: 'The key of the machine is not valid.' }
-    const broker = await requireBroker(home)
-    const invited = current(broker).find(one => one.key === invitation)
-    if (invited === undefined) return { refused: 'This code was used, or is older than a day.' }
-    if (broker.machines.some(one => one.machine === machine))
-      return { refused: `There is a machine ${machine} already. Give another name with --name.` }
-    const { role } = invited
-    const invitations = current(broker).filter(one => one.key !== invitation)
-    const machines = [...broker.machines, { machine, role, key, addedAt: new Date().toISOString() }]
-    await writeBroker(home, { ...broker, machines, invitations })
+    const answer = await withBroker<Judged>(home, async broker => {
+      const invited = current(broker).find(one => one.key === invitation)
+      if (invited === undefined) return { refused: 'This code was used, or is older than a day.' }
+      if (broker.machines.some(one => one.machine === machine))
+        return { refused: `There is a machine ${machine} already. Give another name with --name.` }
+      const { role } = invited
+      const invitations = current(broker).filter(one => one.key !== invitation)
+      const machines = [...broker.machines, { machine, role, key, addedAt: new Date().toISOString() }]
+      await writeBroker(home, { ...broker, machines, invitations })
+      return { role, keys: broker.cluster?.keys }
+    })
+    if ('refused' in answer) return answer
     onJoin(machine, keyFingerprint(key))
-    const keys = broker.cluster?.keys
+    const { role, keys } = answer
     if (keys !== undefined) return { role, jwt: machineCredential(keys, key, machine, role) }
     // The answer first: the reload cuts the connection of the invitation.
     setTimeout(() => void reloadBroker(home).catch(() => {}), ANSWER_MS)
@@ -323,13 +374,6 @@ async function stop({ signal, ended }: BrokerProcess): Promise<void> {
 function current(broker: BrokerFile): BrokerFile['invitations'] {
   const now = new Date().toISOString()
   return broker.invitations.filter(({ expiresAt }) => expiresAt > now)
-}
-
-async function requireBroker(home: string): Promise<BrokerFile> {
-  const broker = await readBroker(home)
-  if (broker === undefined)
-    throw fleetError('fleet-not-set-up', 'The broker of the fleet is not on this machine.')
-  return broker
 }
 
 export function notSetUp(): Error {

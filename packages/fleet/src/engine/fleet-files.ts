@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { lockProject, type ProjectLock, ProjectLockedError } from '@chirality/sessions'
 import { nkeys } from '@nats-io/transport-node'
 import { z } from 'zod'
@@ -73,6 +74,39 @@ export async function writeBroker(home: string, broker: BrokerFile): Promise<voi
   const folder = brokerFolder(home)
   await write(join(folder, 'broker.json'), JSON.stringify(broker, null, 2))
   if (broker.cluster === undefined) await write(join(folder, 'nats.conf'), brokerConfig(broker, folder))
+}
+
+/** For changes of it, one at a time, also of other processes: the server lets machines in while another revokes one. */
+export async function withBroker<T>(home: string, change: (broker: BrokerFile) => Promise<T>): Promise<T> {
+  await requireBroker(home)
+  const lock = await lockBroker(home)
+  try {
+    return await change(await requireBroker(home))
+  } finally {
+    await lock.release()
+  }
+}
+
+async function lockBroker(home: string): Promise<ProjectLock> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await lockProject(brokerFolder(home), { address: 'the machines of the fleet' })
+    } catch (error) {
+      // It is held for as long as a file is written.
+      if (!(error instanceof ProjectLockedError) || tries === MAX_LOCK_TRIES) throw error
+      await sleep(LOCK_MS)
+    }
+  }
+}
+
+const MAX_LOCK_TRIES = 1_000
+const LOCK_MS = 20
+
+export async function requireBroker(home: string): Promise<BrokerFile> {
+  const broker = await readBroker(home)
+  if (broker === undefined)
+    throw fleetError('fleet-not-set-up', 'The broker of the fleet is not on this machine.')
+  return broker
 }
 
 export function newKey(): { seed: string; key: string } {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isCodedError } from '@chirality/core'
 import {
   DeliverPolicy,
   DiscardPolicy,
@@ -123,7 +124,7 @@ export class Link {
 
   /** Makes the streams that are missing, and tries out what the fleet relies on. */
   prepare(): Promise<void> {
-    this.#preparing ??= this.#prepare().finally(() => {
+    this.#preparing ??= this.#noting(this.#prepare()).finally(() => {
       this.#preparing = undefined
     })
     return this.#preparing
@@ -189,7 +190,18 @@ export class Link {
     } catch (error) {
       if (error instanceof JetStreamApiError && error.code === WRONG_LAST_SEQUENCE)
         return { kind: 'conflict' }
-      this.#fault = error instanceof JetStreamApiError ? error.message : NO_STORE
+      this.#fault = faultOf(error)
+      throw error
+    }
+  }
+
+  /** What cannot be read is not stored either: a hub may start when two of three brokers are gone. */
+  async #noting<T>(asked: Promise<T>): Promise<T> {
+    try {
+      return await asked
+    } catch (error) {
+      // A broker that is too old stores.
+      if (!isCodedError(error)) this.#fault = faultOf(error)
       throw error
     }
   }
@@ -199,10 +211,11 @@ export class Link {
     const { name } = STREAMS[kind]
     const query = { last_by_subj: subject }
     // Claims are read from the leader: a follower may not have heard of the last one.
-    const message =
+    const message = await this.#noting(
       kind === 'claims' || kind === 'owners'
-        ? await this.#manager.streams.getMessage(name, query).catch(noMessage)
-        : await this.#manager.direct.getMessage(name, query)
+        ? this.#manager.streams.getMessage(name, query).catch(noMessage)
+        : this.#manager.direct.getMessage(name, query),
+    )
     if (message === null || message === undefined) return undefined
     const named = (message.header?.keys() ?? []).map(key => [key, message.header.get(key)])
     return { subject, seq: message.seq, headers: Object.fromEntries(named), body: message.data }
@@ -302,6 +315,10 @@ const DEDUPE_NS = 120_000_000_000
 const STREAM_NOT_FOUND = 10_059
 const WRONG_LAST_SEQUENCE = 10_071
 const NO_MESSAGE = 10_037
+
+function faultOf(error: unknown): string {
+  return error instanceof JetStreamApiError ? error.message : NO_STORE
+}
 
 function noMessage(error: unknown): undefined {
   if (error instanceof JetStreamApiError && error.code === NO_MESSAGE) return undefined

@@ -13,6 +13,8 @@ export interface TestCluster {
   kill: (node: number, signal?: 'SIGKILL' | 'SIGTERM') => Promise<void>
   start: (node: number) => void
   loseDisk: (node: number) => void
+  /** Where the brokers dial each other. */
+  clusterPorts: number[]
   /** Those that run. */
   running: () => number[]
 }
@@ -43,7 +45,7 @@ export async function startCluster(): Promise<TestCluster> {
   for (const node of [0, 1, 2]) start(node)
   await whenItWorks(async () => (await Link.open(member)).close())
   return {
-    ...{ home, hub: member, kill, start },
+    ...{ home, hub: member, kill, start, clusterPorts: nodes.map(({ clusterPort }) => clusterPort) },
     loseDisk: node => {
       for (const name of ['store', 'accounts'])
         rmSync(join(folders[node] ?? '', name), { recursive: true, force: true })
