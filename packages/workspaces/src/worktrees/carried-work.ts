@@ -87,11 +87,26 @@ export interface RepositoryMark {
 /** Undefined if a folder is in no repository, or in one without a commit. */
 export async function repositoryMark(folder: string): Promise<RepositoryMark | undefined> {
   const repository = await findRepository(folder)
-  if (repository === undefined || (await resolveCommit(repository, 'HEAD')) === undefined) return undefined
-  const roots = text(await git(repository, ['rev-list', '--max-parents=0', 'HEAD'], { timeoutMs: 60_000 }))
+  const head = repository && (await resolveCommit(repository, 'HEAD'))
+  if (repository === undefined || head === undefined) return undefined
   const refs = ['for-each-ref', '--sort=-committerdate', `--count=${MAX_HAVES}`, '--format=%(objectname)']
   const tips = text(await git(repository, [...refs, 'refs/heads', 'refs/remotes', 'refs/tags']))
-  return { roots: lines(roots).sort(), prefix: repository.prefix, commits: [...new Set(lines(tips))] }
+  const roots = await rootsOf(repository, head)
+  return { roots, prefix: repository.prefix, commits: [...new Set(lines(tips))] }
+}
+
+/** By the folder of a repository: the first commits of its HEAD, for which all commits are read. */
+const knownRoots = new Map<string, { head: string; roots: string[] }>()
+
+async function rootsOf(repository: GitRepository, head: string): Promise<string[]> {
+  const known = knownRoots.get(repository.top)
+  if (known?.head === head) return [...known.roots]
+  const listed = await git(repository, ['rev-list', '--max-parents=0', head], { timeoutMs: 60_000 })
+  const roots = lines(text(listed)).sort()
+  // One that has the last commits only may get the others later.
+  const isShallow = text(await git(repository, ['rev-parse', '--is-shallow-repository'])) === 'true'
+  if (!isShallow) knownRoots.set(repository.top, { head, roots })
+  return [...roots]
 }
 
 /**
