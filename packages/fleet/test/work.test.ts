@@ -1,11 +1,14 @@
 import { readdirSync } from 'node:fs'
 import { CodedError } from '@chirality/core'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type ClaimStore, Claims } from '../src/claim/claims.ts'
+import type { Link } from '../src/engine/link.ts'
 import type { Machine } from '../src/machines.ts'
-import { WorkBoard, type WorkEnd } from '../src/work/work-board.ts'
-import { type Craft, WorkDesk } from '../src/work/work-desk.ts'
+import type { MoveStep } from '../src/move/move-desk.ts'
+import { askMove } from '../src/rpc/calls.ts'
+import { type BoardWork, WorkBoard, type WorkEnd } from '../src/work/work-board.ts'
+import { type Craft, WorkDesk, type WorkState } from '../src/work/work-desk.ts'
 import { folder } from './support/fleet.ts'
 
 /** The broker: one subject for each piece of work, with compare-and-set. */
@@ -26,7 +29,7 @@ class Register implements ClaimStore {
   }
 }
 
-type Fault = 'work' | 'cut' | 'lose-answer' | 'restart' | 'gone'
+type Fault = 'work' | 'cut' | 'lose-answer' | 'restart' | 'gone' | 'refuse'
 
 /** A machine whose work takes a few questions. What it did is on its disk, which outlives it. */
 class TestMachine {
@@ -35,6 +38,7 @@ class TestMachine {
   readonly #register: Register
   readonly #folder = folder()
   state: Machine['state'] = 'here'
+  stop: () => Promise<WorkState> = async () => ({ state: 'ended' })
   desk: WorkDesk
 
   constructor(name: string, register: Register) {
@@ -53,7 +57,7 @@ class TestMachine {
         if (known.asked >= 3) known.ended = true
         return known.ended ? { state: 'ended' } : { state: 'working' }
       },
-      stop: async () => ({ state: 'ended' }),
+      stop: () => this.stop(),
       drop: async order => {
         const known = this.disk.get(String(order))
         if (known !== undefined) known.dropped = true
@@ -97,6 +101,7 @@ function fleetOf(names: string[], fault: (machine: TestMachine) => Fault, goneMs
         machine.state = 'away'
         throw AWAY
       }
+      if (happens === 'refuse') throw new CodedError('work-failed', `${name} has no room`)
       if (happens === 'restart') machine.restart()
       const answer = await machine.desk.answer(step)
       if (happens === 'lose-answer') throw new CodedError('machine-silent', 'silent')
@@ -104,16 +109,28 @@ function fleetOf(names: string[], fault: (machine: TestMachine) => Fault, goneMs
     },
   })
   const carried: string[] = []
-  const run = (id: string, labels = ['build'], signal = new AbortController().signal): Promise<WorkEnd> =>
+  const fetched: string[] = []
+  const waits: string[] = []
+  const run = (
+    id: string,
+    labels = ['build'],
+    signal = new AbortController().signal,
+    own: Partial<BoardWork> = {},
+  ): Promise<WorkEnd> =>
     board.run(
       {
         ...{ id, needs: { agent: 'agent', project: '/shop', labels }, order: id },
         carry: async machine => void carried.push(machine),
-        fetch: async () => {},
+        fetch: async machine => void fetched.push(machine),
+        isHere: async () => false,
+        ...own,
       },
-      { signal, isLeft: () => false },
+      { signal, isLeft: () => false, onWaits: why => waits.push(why) },
     )
-  return { register, machines, board, run, carried }
+  const never = new AbortController().signal
+  const carry = (id: string, own: Partial<BoardWork>) => run(id, ['build'], never, own)
+  const claimOf = (id: string) => new Claims(register, 'hub').read(id)
+  return { register, machines, board, run, carry, carried, fetched, waits, claimOf }
 }
 
 describe('work of a fleet', () => {
@@ -185,6 +202,102 @@ describe('work of a fleet', () => {
     expect(await run('six', [])).toMatchObject({ kind: expect.stringMatching(/here|ended/) })
   })
 
+  test('that a machine refuses comes back, and goes to the next one that fits; refused by all it can be tried again', async () => {
+    const faults: Fault[] = ['refuse']
+    const { run, carried, fetched, claimOf } = fleetOf(['a', 'b'], () => faults.shift() ?? 'work')
+    const end = await run('one')
+    const [first, second] = carried
+    expect([first, second].sort()).toEqual(['a', 'b'])
+    expect(end).toEqual({ kind: 'ended', machine: second })
+    expect(fetched).toEqual(carried)
+    expect(await claimOf('one')).toEqual({ machine: second, epoch: 2, done: true })
+
+    const all = fleetOf(['a', 'b'], () => 'refuse')
+    expect(await all.run('two')).toMatchObject({ kind: 'refused', why: expect.stringContaining('no room') })
+    expect(all.fetched).toEqual(all.carried)
+    expect(all.fetched).toHaveLength(2)
+    expect(await all.claimOf('two')).toEqual({ machine: 'hub', epoch: 3, done: false })
+    // The labels are not the hub's: it does not make the turn in their place.
+    expect(await all.run('two')).toEqual({ kind: 'ended', machine: 'hub' })
+    expect(await all.claimOf('two')).toMatchObject({ done: true })
+  })
+
+  test('that was done is not given up because it cannot be fetched at once, and that is said', async () => {
+    const { carry, waits, claimOf } = fleetOf(['a'], () => 'work')
+    let tries = 0
+    const fetch = async () => {
+      tries += 1
+      if (tries < 4) throw new CodedError('busy', 'A turn of this session runs.')
+    }
+    expect(await carry('one', { fetch })).toEqual({ kind: 'ended', machine: 'a' })
+    expect(waits).toEqual(['waits: it is not back from a. A turn of this session runs.'])
+    expect(await claimOf('one')).toEqual({ machine: 'a', epoch: 1, done: true })
+  })
+
+  test('that a move of a killed process keeps here for a moment is carried then', async () => {
+    const { carry, fetched } = fleetOf(['a'], () => 'work')
+    let tries = 0
+    const moved = async () => {
+      tries += 1
+      if (tries < 3) throw new CodedError('move-failed', 'This session is being moved already.')
+    }
+    expect(await carry('one', { carry: moved })).toEqual({ kind: 'ended', machine: 'a' })
+    expect([tries, fetched]).toEqual([3, ['a']])
+  })
+
+  test('whose machine goes before it has anything of it is not lost', async () => {
+    const { carry, machines, claimOf } = fleetOf(['a', 'b'], () => 'work')
+    const moved: string[] = []
+    const end = await carry('one', {
+      carry: async name => {
+        moved.push(name)
+        const machine = machines.find(one => one.name === name)
+        if (moved.length === 1 && machine !== undefined) machine.state = 'away'
+        if (machine?.state === 'away') throw AWAY
+      },
+      isHere: async () => true,
+    })
+    expect(end).toEqual({ kind: 'ended', machine: moved.at(-1) })
+    expect(new Set(moved).size).toBe(2)
+    expect(await claimOf('one')).toMatchObject({ epoch: 2, done: true })
+  })
+
+  test('goes on where it is when the brokers lost all claims', async () => {
+    let asked = 0
+    let lose = () => {}
+    const fleet = fleetOf(['a', 'b'], () => {
+      asked += 1
+      if (asked !== 2) return 'work'
+      lose()
+      return 'restart'
+    })
+    lose = () => fleet.register.messages.clear()
+    const end = await fleet.run('one')
+    expect(end).toEqual({ kind: 'ended', machine: fleet.carried[0] })
+    expect(fleet.machines.filter(one => one.disk.has('one'))).toHaveLength(1)
+
+    const [a] = fleet.machines
+    await new Claims(fleet.register, 'a').step('two', { kind: 'take' })
+    await a?.desk.answer({ step: 'do', id: 'two', epoch: 1, order: 'two' })
+    fleet.register.messages.clear()
+    await a?.desk.look()
+    expect(a?.disk.get('two')).toMatchObject({ dropped: false })
+  })
+
+  test('a person can stop it although its machine says for ever that it is at work', async () => {
+    const stop = new AbortController()
+    let now = 0
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+    onTestFinished(() => clock.mockRestore())
+    const { run, machines } = fleetOf(['a'], () => {
+      stop.abort()
+      now += 30_000
+      return 'work'
+    })
+    for (const machine of machines) machine.stop = async () => ({ state: 'working' })
+    expect(await run('one', ['build'], stop.signal)).toEqual({ kind: 'left' })
+  })
+
   test('a machine begins nothing that the leader does not say is its own', async () => {
     const { machines, register } = fleetOf(['a', 'b'], () => 'work')
     const [a, b] = machines
@@ -204,4 +317,16 @@ describe('work of a fleet', () => {
     await expect(ask(a, 1)).rejects.toMatchObject({ code: 'work-stale' })
     expect(await ask(b, 2)).toEqual({ state: 'working' })
   })
+})
+
+test('a machine that packs a session cannot name the worktree that it gets elsewhere', async () => {
+  const pack = (move: string) => {
+    const body = Buffer.from(JSON.stringify({ ok: true, data: { move, size: 1, sha256: '' } }))
+    const link = { connected: true, request: async () => ({ kind: 'answer', body }) } as unknown as Link
+    const asked: MoveStep = { step: 'pack', session: 's', move: 'move-1', from: 'a', to: 'hub', haves: [] }
+    return askMove(link, 'a', asked)
+  }
+  await expect(pack('tasks-1-one-ab12cd')).rejects.toMatchObject({ code: 'move-failed' })
+  expect(await pack('move-1')).toMatchObject({ move: 'move-1' })
+  expect(await pack('move-0123456789ab')).toMatchObject({ move: 'move-0123456789ab' })
 })

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import type { PermissionRequestEvent } from '@chirality/core'
 import { readIfThere } from './files.ts'
-import { LEAVE, type LoopContext } from './loop-context.ts'
+import { type AwayEnd, type AwayTurns, LEAVE, type LoopContext } from './loop-context.ts'
 import { loopError } from './loop-error.ts'
 import type { TaskState } from './loop-state.ts'
 import { eventsAfter, permissionsOf } from './turn-facts.ts'
@@ -15,23 +15,62 @@ export type TurnedAway =
 
 /** Lets a machine of the fleet make the turn that the journal says has begun, if the task is for one. */
 export async function turnAway(loop: LoopContext, task: TaskState): Promise<TurnedAway> {
-  const { away, host, state, signal, record, folder } = loop
+  const { away, host, signal } = loop
   const { where } = task.task
   if (where === undefined || task.stage.at !== 'turn') return { kind: 'here' }
   if (away === undefined) throw noFleet()
   const { fromSeq } = task.stage
+  const { sessionId } = task
+  const isHere = async () => (await host.store.get(sessionId)) !== undefined
+  const hasBegun = async () =>
+    eventsAfter(await host.session(sessionId), fromSeq).some(({ type }) => type === 'turn:start')
+  if ((await isHere()) && away.machineOf(sessionId) === undefined && (await hasBegun())) {
+    // A process that was killed brought it back, and had not written down where its files are.
+    await takeWorktree(loop, task)
+    return { kind: 'here' }
+  }
+  for (let name = 1; name <= MAX_NAMES; name += 1) {
+    const { end, asked } = await runAway(loop, task, { away, where, fromSeq, name })
+    if (end.kind === 'left') return { kind: 'stopped' }
+    if (end.kind === 'lost') return lost(loop, task, end.why)
+    // A process that was killed gave it up, and had not written that down.
+    if (!(await isHere())) return lost(loop, task, 'Its session is on a machine that is gone')
+    await takeWorktree(loop, task)
+    if (end.kind === 'refused') throw loopError('loop-refused', `${end.machine}: ${end.why}`)
+    if (end.kind === 'here') return { kind: 'here' }
+    if (await hasBegun()) return { kind: 'here', ...(asked === undefined ? {} : { asked }) }
+    // It was stopped or refused before its agent began, or a machine says that it made a turn and made none.
+    if (signal.aborted) return { kind: 'stopped' }
+  }
+  throw loopError('loop-refused', 'The machines of the fleet say that this turn is over, and none made it.')
+}
+
+function lost({ record, names, state }: LoopContext, { task, iterations: n }: TaskState, why: string) {
+  // What the machine that is gone has of it is refused when it returns.
+  record({ type: 'task:lost', task: task.id, n, why, fresh: { ...names(task.id), base: state.head } })
+  return { kind: 'anew' } as const
+}
+
+/** One piece of work of the fleet. What is over keeps its name, so a turn that was not made gets the next one. */
+async function runAway(
+  loop: LoopContext,
+  task: TaskState,
+  {
+    away,
+    where,
+    fromSeq,
+    name,
+  }: { away: AwayTurns; where: readonly string[]; fromSeq: number; name: number },
+): Promise<{ end: AwayEnd; asked: PermissionRequestEvent | undefined }> {
+  const { host, state, signal, record, folder } = loop
   const { sessionId, iterations: n } = task
   const known = await host.store.get(sessionId)
-  if (known !== undefined && away.machineOf(sessionId) === undefined) {
-    const live = await host.session(sessionId)
-    if (eventsAfter(live, fromSeq).some(({ type }) => type === 'turn:start')) return { kind: 'here' }
-  }
   const { setup, iteration_minutes, check_minutes, answer_minutes } = state.settings
   const { usd, tokens } = loop.rest()
   let asked: PermissionRequestEvent | undefined
   let pending: { id: string; since: number } | undefined
   const end = await away.run({
-    id: `${state.loopId}-${task.task.id}-${n}-${sessionId.slice(0, 8)}`,
+    id: `${state.loopId}-${task.task.id}-${n}-${sessionId.slice(0, 8)}${name === 1 ? '' : `-${name}`}`,
     ...{
       sessionId,
       agent: task.harness ?? task.task.harness ?? known?.harness ?? undefined,
@@ -63,17 +102,7 @@ export async function turnAway(loop: LoopContext, task: TaskState): Promise<Turn
       return true
     },
   })
-  if (end.kind === 'left') return { kind: 'stopped' }
-  if (end.kind === 'lost') {
-    // What the machine that is gone has of it is refused when it returns.
-    const fresh = { ...loop.names(task.task.id), base: state.head }
-    record({ type: 'task:lost', task: task.task.id, n, why: end.why, fresh })
-    return { kind: 'anew' }
-  }
-  if (end.kind === 'refused') throw loopError('loop-refused', `${end.machine}: ${end.why}`)
-  if (end.kind === 'here') return { kind: 'here' }
-  await takeWorktree(loop, task)
-  return { kind: 'here', ...(asked === undefined ? {} : { asked }) }
+  return { end, asked }
 }
 
 /** It came back in a worktree of its own, with everything that the one before had. */
@@ -81,6 +110,13 @@ async function takeWorktree({ host, record }: LoopContext, task: TaskState): Pro
   const { worktree } = await host.store.resume(task.sessionId)
   const { worktreeId: before } = task
   if (worktree === null || worktree === before) return
+  const [now, then] = await Promise.all([worktree, before].map(id => host.worktrees.find(id)))
+  // The machine says which repository it is of, and this one may have two clones of it.
+  if (now === undefined || (then !== undefined && now.repository !== then.repository))
+    throw loopError(
+      'loop-refused',
+      `The session came back into ${now?.folder ?? 'no worktree'}, which is no worktree of the loop's repository. Nothing of it was taken.`,
+    )
   record({ type: 'task:returned', task: task.task.id, worktreeId: worktree })
   if ((await host.worktrees.find(before))?.state === 'ready') await host.worktrees.remove(before)
 }
@@ -93,3 +129,4 @@ export function noFleet() {
 }
 
 const MINUTE_MS = 60_000
+const MAX_NAMES = 10

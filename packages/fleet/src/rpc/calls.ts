@@ -53,13 +53,27 @@ type CallAnswer = { ok: true; data?: unknown } | { ok: false; code: string; mess
 
 /** Asks a machine for a step of a move. */
 export async function askMove(link: Link | undefined, machine: string, step: MoveStep): Promise<unknown> {
-  return answerOf(machine, await ask(link, machine, { kind: 'move', ...step }, MOVE_MS))
+  const said = answerOf(machine, await ask(link, machine, { kind: 'move', ...step }, MOVE_MS))
+  // The move names the worktree on the other machine: the name of any other worktree is not taken.
+  if (step.step === 'pack' && !packed(step.move).safeParse(said).success)
+    throw fleetError('move-failed', `The machine ${machine} answered nonsense. Look there.`)
+  return said
+}
+
+/** A session that was packed before keeps the name of that move. */
+function packed(move: string) {
+  return z.object({ move: z.union([z.literal(move), z.string().regex(/^move-[0-9a-f]{12}$/)]) })
 }
 
 /** Asks a machine to do a piece of work, and how it stands. */
 export async function askWork(link: Link | undefined, machine: string, step: WorkStep): Promise<WorkState> {
-  const said = answerOf(machine, await ask(link, machine, { kind: 'work', ...step }, PING_MS))
-  return workState.parse(said) as WorkState
+  const answer = await ask(link, machine, { kind: 'work', ...step }, PING_MS)
+  try {
+    return workState.parse(answerOf(machine, answer)) as WorkState
+  } catch (error) {
+    if (isCodedError(error)) throw error
+    throw fleetError('work-failed', `The machine ${machine} answered nonsense. Look there.`, error)
+  }
 }
 
 /** A machine may say anything. */
@@ -67,7 +81,13 @@ const workState = z.union([
   z.object({ state: z.literal('ended') }),
   z.object({
     state: z.literal('working'),
-    pending: z.looseObject({ requestId: z.string(), kind: z.string(), input: z.looseObject({}) }).optional(),
+    pending: z
+      .looseObject({
+        requestId: z.string(),
+        kind: z.enum(['tool', 'question', 'plan', 'unknown']),
+        input: z.looseObject({}),
+      })
+      .optional(),
   }),
 ])
 

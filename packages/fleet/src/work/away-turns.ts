@@ -4,6 +4,7 @@ import type { SessionHost } from '@chirality/sessions'
 import { Claims } from '../claim/claims.ts'
 import { fleetFolder } from '../engine/fleet-files.ts'
 import type { Link } from '../engine/link.ts'
+import { fleetError } from '../fleet-error.ts'
 import type { Machine } from '../machines.ts'
 import type { RemoteSessions } from '../remote-sessions.ts'
 import { askWork } from '../rpc/calls.ts'
@@ -38,6 +39,8 @@ export interface AwayTurnsOptions {
   move: (sessionId: string, to: string) => Promise<unknown>
   /** Whether this machine has the session. */
   has: (sessionId: string) => Promise<boolean>
+  /** Whether a move of a session of this machine has begun and not ended. */
+  isLeaving: (sessionId: string) => boolean
   remote: Pick<RemoteSessions, 'get'>
 }
 
@@ -70,19 +73,31 @@ export class AwayTurns {
   }
 
   async run(turn: AwayTurn): Promise<WorkEnd> {
-    const { own, move, has } = this.#options
+    const { own, move, has, isLeaving } = this.#options
     const { id, sessionId: session, agent, project, labels, order, ...watch } = turn
+    const isHere = async () => (await has(session)) && !isLeaving(session)
     return this.#board.run(
       {
         ...{ id, needs: { agent, project, labels }, order: { session, ...order } },
         carry: async machine => {
-          if (await has(session)) await move(session, machine)
+          if (!(await has(session))) return
+          // A killed process began it: the hub finishes that or takes it back, and then it is known where it is.
+          if (isLeaving(session)) throw onItsWay()
+          await move(session, machine)
+          // Only an earlier move was finished by that.
+          if (await has(session)) throw onItsWay()
         },
         fetch: async () => {
           if (!(await has(session))) await move(session, own)
+          if (!(await isHere())) throw onItsWay()
         },
+        isHere,
       },
       watch,
     )
   }
+}
+
+function onItsWay() {
+  return fleetError('machine-silent', 'The session is on its way between two machines. It is tried again.')
 }

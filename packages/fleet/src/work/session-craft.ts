@@ -31,6 +31,9 @@ export class SessionCraft implements Craft {
   readonly #host: SessionHost
   readonly #starting = new Map<string, { stop: AbortController; failed: unknown }>()
 
+  /** Turns whose beginning is in their log, which is long: it is looked for once. */
+  readonly #begun = new Set<string>()
+
   /** Of sessions that are here for a turn. One that a killed process had stays. */
   readonly #worktrees = new Map<string, string>()
 
@@ -42,7 +45,7 @@ export class SessionCraft implements Craft {
     const order = turnOrder.parse(input)
     const live = await this.#host.session(order.session)
     if (live.stored.worktree !== null) this.#worktrees.set(order.session, live.stored.worktree)
-    if (hasBegun(live, order)) {
+    if (this.#hasBegun(live, order)) {
       this.#starting.delete(order.session)
       return stateOf(live)
     }
@@ -60,7 +63,8 @@ export class SessionCraft implements Craft {
     const order = turnOrder.parse(input)
     const live = await this.#host.session(order.session)
     this.#starting.get(order.session)?.stop.abort()
-    if (!hasBegun(live, order)) return { state: this.#starting.has(order.session) ? 'working' : 'ended' }
+    if (!this.#hasBegun(live, order))
+      return { state: this.#starting.has(order.session) ? 'working' : 'ended' }
     live.interrupt()
     return stateOf(live)
   }
@@ -68,7 +72,7 @@ export class SessionCraft implements Craft {
   async drop(input: unknown): Promise<void> {
     const order = turnOrder.parse(input)
     this.#starting.get(order.session)?.stop.abort()
-    if ((await this.#host.store.get(order.session)) === undefined) return
+    if ((await this.#host.store.get(order.session)) === undefined) return this.tidy(input)
     const live = await this.#host.session(order.session)
     if (live.status.phase !== 'idle') await live.kill()
   }
@@ -81,6 +85,15 @@ export class SessionCraft implements Craft {
     if (worktree === undefined || (await this.#host.store.get(session)) !== undefined) return
     if ((await this.#host.worktrees.find(worktree))?.state === 'ready')
       await this.#host.worktrees.remove(worktree)
+  }
+
+  #hasBegun({ log }: LiveSession, { session, fromSeq }: TurnOrder): boolean {
+    const turn = `${session} ${fromSeq}`
+    if (this.#begun.has(turn)) return true
+    const after = log.readAfter(fromSeq, log.lastSeq, { maxBytes: MAX_READ })
+    if (!after.some(({ event }) => event.type === 'turn:start')) return false
+    this.#begun.add(turn)
+    return true
   }
 
   #begin(live: LiveSession, order: TurnOrder): void {
@@ -118,11 +131,6 @@ export class SessionCraft implements Craft {
       )
     }
   }
-}
-
-function hasBegun({ log }: LiveSession, { fromSeq }: TurnOrder): boolean {
-  const after = log.readAfter(fromSeq, log.lastSeq, { maxBytes: MAX_READ })
-  return after.some(({ event }) => event.type === 'turn:start')
 }
 
 function stateOf({ status: { phase, pending } }: LiveSession): WorkState {

@@ -27,8 +27,10 @@ export interface BoardWork {
   order: unknown
   /** Brings what it needs to the machine. Asked again, it finishes what was begun. */
   carry: (machine: string) => Promise<void>
-  /** Brings what became of it back. */
+  /** Brings what became of it back. Rejects until it is back. */
   fetch: (machine: string) => Promise<void>
+  /** Whether no other machine has anything of it, or may have. */
+  isHere: () => Promise<boolean>
 }
 
 export interface WatchOptions {
@@ -68,18 +70,35 @@ export class WorkBoard {
     return this.#options.pollMs ?? POLL_MS
   }
 
-  /** Where it would run now. */
-  choose(needs: BoardWork['needs']): Choice {
+  /** Where it would run now, but not on the machines in `except`. */
+  choose(needs: BoardWork['needs'], except: ReadonlySet<string> = new Set()): Choice {
     const machines = this.#options.machines().map(one => {
       const given = this.#given.get(one.machine) ?? 0
       return { ...one, busy: Math.max(one.busy, given) }
     })
-    return choose(needs, machines)
+    return choose(
+      needs,
+      machines.filter(({ machine }) => !except.has(machine)),
+    )
+  }
+
+  /** Whether one of them would take it if it had room. */
+  #couldFit(needs: BoardWork['needs'], except: ReadonlySet<string>): boolean {
+    const machines = this.#options.machines().filter(({ machine }) => !except.has(machine))
+    const idle = machines.map(one => ({ ...one, busy: 0 }))
+    return choose(needs, idle).machine !== null
+  }
+
+  /** Whether this machine is one of those that it is for. */
+  #isForThis({ labels }: BoardWork['needs']): boolean {
+    const own = this.#options.machines().find(({ machine }) => machine === this.#options.own)
+    return labels.every(label => own?.labels.includes(label))
   }
 
   async run(work: BoardWork, watch: WatchOptions): Promise<WorkEnd> {
     if (!WORK_ID.test(work.id))
       throw fleetError('work-stale', `${JSON.stringify(work.id)} is no name of work.`)
+    const refusedBy = new Set<string>()
     for (;;) {
       const placed = await this.#place(work, watch)
       if (placed === undefined) return { kind: 'left' }
@@ -87,8 +106,14 @@ export class WorkBoard {
       const { machine } = claim
       try {
         if (claim.done) return { kind: 'ended', machine }
-        if (machine === this.#options.own) return { kind: 'here', why }
-        const end = await this.#watch(work, claim, watch)
+        if (machine === this.#options.own) {
+          if (this.#isForThis(work.needs)) return { kind: 'here', why }
+          // Taken back from a machine that refused it or is gone, by a process that was killed, perhaps.
+          const finish = { kind: 'finish', epoch: claim.epoch } as const
+          const isStored = await this.#settle(work.id, machine, finish, watch.isLeft)
+          return isStored ? { kind: 'ended', machine } : { kind: 'left' }
+        }
+        const end = await this.#watch(work, claim, { ...watch, refusedBy })
         if (end !== 'again') return end
       } finally {
         placed.takeBack()
@@ -141,54 +166,115 @@ export class WorkBoard {
     return () => add(-1)
   }
 
-  async #watch(work: BoardWork, claim: Claim, watch: WatchOptions): Promise<WorkEnd | 'again'> {
+  async #watch(
+    work: BoardWork,
+    claim: Claim,
+    watch: WatchOptions & { refusedBy: Set<string> },
+  ): Promise<WorkEnd | 'again'> {
     const { machine, epoch } = claim
     const { id, order } = work
-    const { signal, isLeft, onPending } = watch
+    const { signal, isLeft, onPending, onWaits, refusedBy } = watch
     let isThere = false
     let isStopping = false
+    let notCarried = 0
+    /** Whatever happens then, what the machine has of it comes back first. */
+    let over: { kind: 'ended' } | { kind: 'refused'; why: string } | undefined
     let awaySince: number | undefined
     let silentSince: number | undefined
+    let stoppedSince: number | undefined
+    let told = ''
     for (;;) {
       if (isLeft()) return { kind: 'left' }
       try {
-        if (!isThere) await work.carry(machine)
+        if (over === undefined && !isThere) await work.carry(machine)
         isThere = true
         isStopping ||= signal.aborted
-        const said = await this.#options.ask(machine, { step: isStopping ? 'stop' : 'do', id, epoch, order })
-        awaySince = silentSince = undefined
-        if (said.state === 'ended') {
+        if (over === undefined) {
+          const said = await this.#options.ask(machine, {
+            ...{ step: isStopping ? 'stop' : 'do', id, epoch, order },
+          })
+          awaySince = silentSince = undefined
+          if (said.state === 'ended') over = { kind: 'ended' }
+          else isStopping ||= onPending?.(said.pending) ?? false
+        }
+        if (over !== undefined) {
           await work.fetch(machine)
+          if (over.kind === 'refused') {
+            refusedBy.add(machine)
+            return await this.#passOn(work, claim, watch, over.why)
+          }
           await this.#settle(id, machine, { kind: 'finish', epoch }, isLeft)
           return { kind: 'ended', machine }
         }
-        isStopping ||= onPending?.(said.pending) ?? false
+        // One that says for ever that it is at work does not keep a person from stopping.
+        if (signal.aborted) stoppedSince ??= performance.now()
+        if (stoppedSince !== undefined && performance.now() - stoppedSince > STOP_ANSWERED_MS)
+          return { kind: 'left' }
       } catch (error) {
-        if (isCodedError(error) && error.code === 'work-stale') {
+        if (over !== undefined) {
+          const why = `waits: it is not back from ${machine}. ${error instanceof Error ? error.message : ''}`
+          if (why !== told) onWaits?.(why)
+          told = why
+        } else if (isCodedError(error) && error.code === 'work-stale') {
           const now = await this.#claims(machine)
             .read(id)
-            .catch(() => undefined)
+            .catch(() => null)
+          // The brokers lost what they had stored: it is where it was.
+          if (now === undefined) await this.#settle(id, machine, { kind: 'take' }, isLeft)
           // It may have lost what it knew of the work; only the leader says whether it is another's.
-          if (now !== undefined && (now.epoch !== epoch || now.done)) return 'again'
+          if (now === undefined || (now !== null && (now.epoch !== epoch || now.done))) return 'again'
         } else if (isCodedError(error) && !PASSING.has(error.code)) {
-          await this.#settle(id, this.#options.own, { kind: 'take-over', epoch }, isLeft)
-          return { kind: 'refused', machine, why: error.message }
+          // A move that a killed process began may be in the way for a moment.
+          if (!isThere) notCarried += 1
+          if (isThere || notCarried >= CARRY_TRIES) over = { kind: 'refused', why: error.message }
         }
         silentSince ??= performance.now()
         const state = this.#options.machines().find(one => one.machine === machine)?.state
         awaySince = state === 'away' ? (awaySince ?? performance.now()) : undefined
         if (signal.aborted && performance.now() - silentSince > STOP_MS) return { kind: 'left' }
         if (awaySince !== undefined && performance.now() - awaySince >= (this.#options.goneMs ?? GONE_MS)) {
-          await this.#settle(id, this.#options.own, { kind: 'take-over', epoch }, isLeft)
-          return { kind: 'lost', machine, why: `${machine} is gone, with what its agent did in this turn` }
+          const why = `${machine} is gone`
+          // It never left: nothing of it is lost.
+          if (await work.isHere().catch(() => false)) return this.#passOn(work, claim, watch, why)
+          if (!(await this.#settle(id, this.#options.own, { kind: 'take-over', epoch }, isLeft)))
+            return { kind: 'left' }
+          return { kind: 'lost', machine, why: `${why}, with what its agent did in this turn` }
         }
       }
-      await sleep(this.#pollMs)
+      await sleep(over === undefined ? this.#pollMs : this.#pollMs * FETCH_POLLS)
     }
   }
 
-  /** Until the leader has it. */
-  async #settle(id: string, machine: string, step: ClaimStep, isLeft: () => boolean): Promise<void> {
+  /** It is here, and another machine gets it. If those that refused it are all that fit, it is refused. */
+  async #passOn(
+    { id, needs }: BoardWork,
+    { machine, epoch }: Claim,
+    watch: WatchOptions & { refusedBy: ReadonlySet<string> },
+    why: string,
+  ): Promise<WorkEnd | 'again'> {
+    const { signal, isLeft, onPlaced, onWaits, refusedBy } = watch
+    const isRefused = refusedBy.has(machine)
+    let told = ''
+    while (!isLeft() && !signal.aborted) {
+      const next = this.choose(needs, refusedBy)
+      if (next.machine !== null) {
+        if (!(await this.#settle(id, next.machine, { kind: 'take-over', epoch }, isLeft))) break
+        onPlaced?.(next.machine, `${next.why}, after ${machine}: ${why}`)
+        return 'again'
+      }
+      if (isRefused && (refusedBy.size >= MAX_REFUSALS || !this.#couldFit(needs, refusedBy))) {
+        if (!(await this.#settle(id, this.#options.own, { kind: 'take-over', epoch }, isLeft))) break
+        return { kind: 'refused', machine, why }
+      }
+      if (next.why !== told) onWaits?.(next.why)
+      told = next.why
+      await pause(signal, this.#pollMs)
+    }
+    return { kind: 'left' }
+  }
+
+  /** Until the leader has it. False if it was left before. */
+  async #settle(id: string, machine: string, step: ClaimStep, isLeft: () => boolean): Promise<boolean> {
     while (!isLeft()) {
       const isStored = await this.#claims(machine)
         .step(id, step)
@@ -196,9 +282,10 @@ export class WorkBoard {
           () => true,
           () => false,
         )
-      if (isStored) return
+      if (isStored) return true
       await sleep(this.#pollMs)
     }
+    return false
   }
 
   #claims(machine: string): Claims {
@@ -216,4 +303,10 @@ async function pause(signal: AbortSignal, ms: number): Promise<void> {
 const PASSING: ReadonlySet<string> = new Set(['machine-away', 'machine-silent'])
 const POLL_MS = 500
 const STOP_MS = 20_000
+/** An agent that is interrupted has time to end by itself. */
+const STOP_ANSWERED_MS = 60_000
+const CARRY_TRIES = 3
+const MAX_REFUSALS = 3
+/** Packing a large repository again and again takes its time. */
+const FETCH_POLLS = 10
 const GONE_MS = 120_000

@@ -80,9 +80,10 @@ export class WorkDesk {
       if (known === undefined) continue
       const { id, epoch, order } = known
       const claim = await read(id)
-      if (claim !== undefined && isOwn(claim, machine, epoch) && !claim.done) continue
+      // Brokers that lost their disks know of no claim: that gives the work to nobody else.
+      if (claim === undefined || (isOwn(claim, machine, epoch) && !claim.done)) continue
       await this.#inTurn(id, async () => {
-        if (claim?.done === true && isOwn(claim, machine, epoch)) await craft.tidy(order)
+        if (claim.done && isOwn(claim, machine, epoch)) await craft.tidy(order)
         else await craft.drop(order)
         this.#known.delete(`${id}:${epoch}`)
         rmSync(join(folder, name), { force: true })

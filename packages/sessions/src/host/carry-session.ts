@@ -85,6 +85,9 @@ export async function receiveSession(
   const isHalf = known?.worktree === null && (await worktrees.find(move.id)) !== undefined
   if (known !== undefined && !isHalf)
     throw new StorageError('unsafe', projectRoot, `This machine has a session ${id} already.`)
+  // The machine names the worktree, too.
+  if (await isOfAnother(store, projectRoot, { id, worktree: move.id }))
+    throw new StorageError('unsafe', projectRoot, `The worktree ${move.id} is another session’s.`)
   // What a machine sends is read as a file of a clone is: nothing in it is believed that could do harm.
   const parsed = parseSession(formatSession(sent), { id, projectRoot })
   if (parsed === undefined) throw new StorageError('unsafe', projectRoot, 'The session that came is damaged.')
@@ -112,6 +115,14 @@ export async function receiveSession(
     if (!stored.includes(note)) await noteFile.add(note)
   await store.add(session)
   return session
+}
+
+async function isOfAnother(
+  store: HostContext['store'],
+  projectRoot: string,
+  { id, worktree }: { id: string; worktree: string },
+): Promise<boolean> {
+  return (await store.list(projectRoot)).some(one => one.worktree === worktree && one.id !== id)
 }
 
 /** What an agent has to know of what its conversation lacks. */
