@@ -163,7 +163,7 @@ ${keptElsewhere()}
       --json
   trust [show]             The settings, hooks and MCP servers that a project brings for its agents, and whether they are used
   trust allow [HASH]       Let agents use these files, or those with this fingerprint, until one of them changes; --yes asks nothing
-  trust revoke             Do not use them any more
+  trust revoke             Do not use them any more, and ask again about the tool servers of editors
       --project DIR  --json
   worktrees list           The worktrees of sessions: where, what they take, what is kept of removed ones
       --project DIR  --all  --json

@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { TrustStore, userDataFolder } from '@chirality/sessions'
 import { expect, test } from 'vitest'
+import { EDITOR_SERVERS } from '../src/commands/acp/editor-servers.ts'
 import { createWorld } from './support/world.ts'
 
 /** A project whose hook leaves a file. */
@@ -58,6 +60,12 @@ test('chirality run --trust-project agrees to the files as they are', async () =
 
 test('a project without such files has nothing to allow', async () => {
   const world = await createWorld()
+  // What is always allowed in an editor ends with `revoke`, too.
+  const store = new TrustStore({ home: userDataFolder(world.env) })
+  await store.trust(world.project, EDITOR_SERVERS, 'of a server')
+  expect(store.isTrusted(world.project, EDITOR_SERVERS, 'of a server')).toBe(true)
+  expect((await world.run(['trust', 'revoke'])).stdout).toContain('Editors ask again')
+  expect(store.isTrusted(world.project, EDITOR_SERVERS, 'of a server')).toBe(false)
   expect((await world.run(['trust'])).stdout).toBe('This project brings no agent settings.\n')
   expect(await world.run(['trust', 'allow', '--yes'])).toMatchObject({
     code: 2,

@@ -15,6 +15,7 @@ export type {
   Overlaps,
   TurnDiff,
 } from './contract/file-answers.ts'
+export { toolServerConfig } from './contract/values.ts'
 export type { FleetLocal, FleetService, Machine, RemoteCall, RemoteSession } from './fleet/fleet-service.ts'
 export type { GuardReason, GuardVerdict, RequestFacts, RouteKind, TokenVerdict } from './guard/guard.ts'
 export { LINK_MINUTES } from './guard/keys.ts'

@@ -1,10 +1,11 @@
-import { ProjectTrust, type ProjectTrustState } from '@chirality/sessions'
+import { ProjectTrust, type ProjectTrustState, TrustStore } from '@chirality/sessions'
 import { confirmed } from '../confirm.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { createHarnesses } from '../harnesses.ts'
 import { chooseAction, noArgument, projectFolder, readOptions } from '../options.ts'
 import { type Output, tell } from '../output.ts'
 import { plain, style, wantsColour } from '../render/style.ts'
+import { EDITOR_SERVERS } from './acp/editor-servers.ts'
 
 /** The settings, hooks and servers in a project's files: the list, and whether agents use them. */
 export async function trust(args: string[], output: Output): Promise<number> {
@@ -59,8 +60,12 @@ async function allow({ project, trust, rest, yes, ...printed }: TrustRequest): P
 async function revoke({ project, trust, rest, ...printed }: TrustRequest): Promise<number> {
   noArgument(rest)
   const state = await trust.revoke(project)
+  await new TrustStore().revoke(project, EDITOR_SERVERS)
   if (printed.json) await print(state, printed)
-  else await printed.output.write('Agents do not use the settings of this project any more.\n')
+  else
+    await printed.output.write(
+      'Agents do not use the settings of this project any more. Editors ask again before agents use their tool servers.\n',
+    )
   return EXIT.done
 }
 

@@ -1,10 +1,10 @@
 import path from 'node:path'
-import { PERMISSION_WORDS, type PermissionMode } from '@chirality/core'
-import type { CallOutputs, HarnessInfo, ServerFile } from '@chirality/server'
+import type { CallInputs, CallOutputs, HarnessInfo, ServerFile } from '@chirality/server'
 import { askProcedure, callProcedure, ServerRefusedError } from '../../running-server.ts'
 import { type EditorConnection, EditorError, type JsonObject, RPC } from './editor-connection.ts'
 import { EditorServers } from './editor-servers.ts'
 import { EditorSession } from './editor-session.ts'
+import { configOptions, modeOf, modesOf, settingsOf } from './editor-settings.ts'
 import { chosenOf } from './permission-card.ts'
 import { promptContent } from './prompt-content.ts'
 
@@ -157,6 +157,8 @@ export class EditorAgent {
         `The session ${id} belongs to ${stored.projectRoot}. Open that folder.`,
       )
     this.#open.get(id)?.live.close()
+    // Those that the session was given when it was opened before end here, also for turns of the dashboard.
+    await lent(server, id, {})
     return this.#opened(stored, server, params)
   }
 
@@ -254,12 +256,8 @@ export class EditorAgent {
       await live.send({ sessionUpdate: 'tool_call_update', toolCallId: card.toolCallId, status })
       return chosen
     })
-    await callProcedure(live.server, 'toolServers.lend', { sessionId: live.id, servers: allowed }).catch(
-      (error: unknown) => {
-        if (!(error instanceof ServerRefusedError) || error.code === 'unreachable') throw error
-        this.#say(live, `The tool servers of this editor are not used. ${error.message}`)
-      },
-    )
+    const refusal = await lent(live.server, live.id, allowed)
+    if (refusal !== undefined) this.#say(live, `The tool servers of this editor are not used. ${refusal}`)
   }
 
   /** The answer and a message of the session say which tool servers of the editor are not used. */
@@ -315,75 +313,26 @@ export class EditorAgent {
 
 const LIST_LIMIT = 100
 
+/** Replaces the tool servers that a session has from an editor. Resolves with the reason if the server refuses them. */
+async function lent(
+  server: ServerFile,
+  sessionId: string,
+  servers: CallInputs['toolServers']['lend']['servers'],
+): Promise<string | undefined> {
+  try {
+    await callProcedure(server, 'toolServers.lend', { sessionId, servers })
+    return undefined
+  } catch (error) {
+    if (!(error instanceof ServerRefusedError) || error.code === 'unreachable') throw error
+    return error.message
+  }
+}
+
 function noSession(id: unknown): EditorError {
   return new EditorError(
     RPC.notFound,
     `No session ${JSON.stringify(id)} is open here. Make one with session/new, or open one with session/load.`,
   )
-}
-
-/** Modes in which somebody is asked make no sense with an agent that cannot ask. */
-function modesOf(harness: HarnessInfo | undefined): PermissionMode[] {
-  const { supportsDecisions = true, supportsReadOnly = true } = harness?.capabilities ?? {}
-  return [
-    ...(supportsDecisions ? (['default', 'acceptEdits'] as const) : []),
-    'dontAsk',
-    ...(supportsReadOnly ? (['plan'] as const) : []),
-  ]
-}
-
-function modeOf({ settings }: StoredSession): PermissionMode {
-  return settings.permissionMode ?? 'default'
-}
-
-function settingsOf(session: OpenSession): JsonObject {
-  const { stored, harness } = session
-  const availableModes = modesOf(harness).map(id => ({
-    ...{ id, name: PERMISSION_WORDS[id].label, description: PERMISSION_WORDS[id].consequence },
-  }))
-  return {
-    modes: { currentModeId: modeOf(stored), availableModes },
-    configOptions: configOptions(session),
-  }
-}
-
-interface ConfigOption {
-  id: string
-  name: string
-  category: string
-  type: 'select'
-  currentValue: string
-  options: { value: string; name: string; description?: string }[]
-}
-
-/** Editors that know options show these instead of the modes, so the mode is one of them. */
-function configOptions({ stored, harness }: OpenSession): ConfigOption[] {
-  const modes = modesOf(harness).map(id => ({
-    ...{ value: id, name: PERMISSION_WORDS[id].label, description: PERMISSION_WORDS[id].consequence },
-  }))
-  const models = (harness?.models ?? []).map(({ id, label }) => ({ value: id, name: label }))
-  const model = stored.settings.model ?? harness?.models.find(({ isDefault }) => isDefault)?.id
-  return [
-    select('mode', 'Permissions', { currentValue: modeOf(stored), options: modes }),
-    ...(model === undefined
-      ? []
-      : [
-          select('model', 'Model', {
-            currentValue: model,
-            options: models.some(({ value }) => value === model)
-              ? models
-              : [...models, { value: model, name: model }],
-          }),
-        ]),
-  ]
-}
-
-function select(
-  id: string,
-  name: string,
-  choice: Pick<ConfigOption, 'currentValue' | 'options'>,
-): ConfigOption {
-  return { id, name, category: id, type: 'select', ...choice }
 }
 
 function explained(error: unknown): { code: number; message: string } {

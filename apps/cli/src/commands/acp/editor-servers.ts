@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { CallInputs, HarnessInfo } from '@chirality/server'
+import { type CallInputs, type HarnessInfo, toolServerConfig } from '@chirality/server'
 import { TrustStore } from '@chirality/sessions'
 import { asObject } from './editor-connection.ts'
 
@@ -25,7 +25,7 @@ export class EditorServers {
   readonly unused: { name: string; reason: string }[] = []
   readonly #usable: EditorServer[] = []
   readonly #project: string
-  readonly #trust = new TrustStore()
+  readonly #trust = new TrustStore({ keep: MAX_ALWAYS })
   /** What the user said in this session, by fingerprint. */
   readonly #said = new Map<string, boolean>()
 
@@ -61,6 +61,8 @@ export class EditorServers {
       return void refuse(`${harness.name} takes no tool servers`)
     const config = configOf(value)
     if (name === '' || config === undefined) return void refuse('it has no command and no HTTP address')
+    const problem = problemOf(config)
+    if (problem !== undefined) return void refuse(problem)
     if (this.#usable.some(server => server.name === name)) return void refuse('another one has the same name')
     const fingerprint = createHash('sha256')
       .update(JSON.stringify([name, config]))
@@ -69,10 +71,9 @@ export class EditorServers {
   }
 
   async #isAllowed({ name, shown, fingerprint }: EditorServer, ask: Ask): Promise<boolean> {
-    const kind = `editor-server:${name}`
     const said = this.#said.get(fingerprint)
     if (said !== undefined) return said
-    if (this.#trust.isTrusted(this.#project, kind, fingerprint)) return true
+    if (this.#trust.isTrusted(this.#project, EDITOR_SERVERS, fingerprint)) return true
     const title = `Use the tool server ${name} of this editor: ${shown}`
     const text = `The agent may use the tool server ${name}, which the editor names. This is started or connected to, with your rights:\n\n${shown}`
     const chosen = await ask({
@@ -85,12 +86,16 @@ export class EditorServers {
     })
     const isAllowed = chosen === 'once' || chosen === 'always'
     this.#said.set(fingerprint, isAllowed)
-    if (chosen === 'always') await this.#trust.trust(this.#project, kind, fingerprint)
+    if (chosen === 'always') await this.#trust.trust(this.#project, EDITOR_SERVERS, fingerprint)
     return isAllowed
   }
 }
 
+/** The kind of what the user always allows in a project, of all names, so that it can be taken back at once. */
+export const EDITOR_SERVERS = 'editor-servers'
+
 const MAX_SERVERS = 20
+const MAX_ALWAYS = 200
 const MAX_TITLE = 200
 
 function configOf(value: unknown): ServerConfig | undefined {
@@ -103,6 +108,14 @@ function configOf(value: unknown): ServerConfig | undefined {
   return type === 'http' && typeof url === 'string' && URL.canParse(url)
     ? { type: 'http', url, headers: pairsOf(headers) }
     : undefined
+}
+
+/** The server takes all of them or none, so one that it would refuse is left out here. */
+function problemOf(config: ServerConfig): string | undefined {
+  const [issue] = toolServerConfig.safeParse(config).error?.issues ?? []
+  if (issue === undefined) return undefined
+  const { message } = (issue.code === 'invalid_key' && issue.issues[0]) || issue
+  return visible(`${issue.path.join(' ')}: ${message}`).slice(0, MAX_TITLE)
 }
 
 /** The protocol has lists of names and values. */

@@ -22,8 +22,8 @@ import type { PromptContent } from './prompt-content.ts'
 type StoredSession = CallOutputs['sessions']['get']
 
 interface OwnTurn {
-  /** Null if the server refused it. */
-  started: Promise<string | null>
+  /** Null while it is prepared; with null if the server refused it. */
+  started: Promise<string | null> | null
   end(outcome: { stopReason: string } | EditorError): void
   error: (UIEvent & { type: 'session:error' }) | null
 }
@@ -100,13 +100,6 @@ export class EditorSession {
     const preparing = new AbortController()
     this.#preparing = preparing
     const options = images.length > 0 ? { options: { images } } : {}
-    const started = prepare(preparing.signal).then(
-      () => (preparing.signal.aborted ? null : this.#start({ sessionId: this.id, message, ...options })),
-      (error: unknown) => {
-        if (preparing.signal.aborted) return null
-        throw error
-      },
-    )
     return new Promise((resolve, reject) => {
       const end: OwnTurn['end'] = outcome => {
         if (this.#turn !== turn) return
@@ -114,23 +107,25 @@ export class EditorSession {
         if (outcome instanceof EditorError) reject(outcome)
         else resolve(outcome)
       }
-      const turn: OwnTurn = {
-        end,
-        error: null,
-        started: started.then(
-          start => {
-            if (start === null) end({ stopReason: 'cancelled' })
-            return start?.turnId ?? null
-          },
-          (error: unknown) => {
-            this.#turn = null
-            reject(error)
-            return null
-          },
-        ),
+      const fail = (error: unknown): null => {
+        this.#turn = null
+        reject(error)
+        return null
       }
+      const turn: OwnTurn = { end, error: null, started: null }
       this.#turn = turn
       this.follow()
+      prepare(preparing.signal).then(
+        () => {
+          if (preparing.signal.aborted) return end({ stopReason: 'cancelled' })
+          const start = this.#start({ sessionId: this.id, message, ...options })
+          turn.started = start.then(({ turnId }) => turnId, fail)
+        },
+        (error: unknown) => {
+          if (preparing.signal.aborted) end({ stopReason: 'cancelled' })
+          else fail(error)
+        },
+      )
     })
   }
 
@@ -152,8 +147,10 @@ export class EditorSession {
   async cancel(): Promise<void> {
     this.#isCancelled = true
     this.#preparing?.abort()
-    if ((await this.#turn?.started) === null) return
-    await callProcedure(this.server, 'turns.interrupt', { sessionId: this.id })
+    const turn = this.#turn
+    // While a prompt is prepared, the turn that runs is one that began elsewhere.
+    const isBegun = turn?.started ? (await turn.started) !== null : turn === null || this.#runs
+    if (isBegun) await callProcedure(this.server, 'turns.interrupt', { sessionId: this.id })
   }
 
   /** The session stays, and so does its work, unless the editor is told otherwise. */
