@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { MoveDesk } from '../src/move/move-desk.ts'
 import { readParcel } from '../src/move/parcel-file.ts'
 import { folder } from './support/fleet.ts'
 import { twoMachines } from './support/machines.ts'
@@ -115,4 +116,18 @@ test('the id of a move that another machine chose is no part of a ref or a path'
     writeFileSync(file, `${JSON.stringify({ ...header, work, queue, notes: [] })}\n`)
     await expect(readParcel(file, folder())).rejects.toThrow(/damaged/)
   }
+})
+
+test('a cancelled move removes no worktree in which another session works', async () => {
+  const { one, two, hub } = await twoMachines()
+  const { id } = await one.host.createSession(one.project, { title: 'moved' })
+  await hub().move(id, 'one', 'two')
+  const { worktree } = await two.host.store.resume(id)
+  const desk = new MoveDesk({
+    ...{ host: two.host, machine: 'two', folder: folder() },
+    ...{ tell: async () => {}, onLeft: () => {}, owner: async () => undefined },
+  })
+  const cancel = { step: 'cancel' as const, move: worktree ?? '', session: 'another-session' }
+  await expect(desk.answer(cancel)).rejects.toThrow(/Another session works/)
+  expect(await two.host.worktrees.find(worktree ?? '')).toBeDefined()
 })

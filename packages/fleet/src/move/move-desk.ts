@@ -251,6 +251,9 @@ export class MoveDesk {
       return { isHere: true, has }
     }
     if (worktree !== undefined) {
+      // The machine that names the move may be wrong, or lie.
+      if ((await host.store.list()).some(one => one.worktree === move && one.id !== session))
+        throw fleetError('move-failed', 'Another session works in the worktree of that move.')
       await host.worktrees.remove(move)
       if ((await host.worktrees.find(move)) !== undefined) await host.worktrees.forget(move)
     }
