@@ -6,6 +6,7 @@ import type { ShownSchedule } from '../../state/server/loops-api.ts'
 import { useApi, useHarnesses } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Field } from '../../ui/controls/Field.tsx'
+import { TextField } from '../../ui/controls/Form.tsx'
 import { Segmented } from '../../ui/controls/Segmented.tsx'
 import { SelectField } from '../../ui/controls/SelectField.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
@@ -257,7 +258,7 @@ function TimeFields({ form, set }: FormProps) {
         <div className="schedules__pair">
           <TextField
             label="Cron fields"
-            code
+            isCode
             value={form.cron}
             hint="Minute, hour, day, month, weekday."
             onChange={cron => set({ cron })}
@@ -271,7 +272,7 @@ function TimeFields({ form, set }: FormProps) {
         </div>
       ) : form.times === 'every' ? (
         <div className="schedules__pair">
-          <TextField label="Every" number value={form.every} onChange={every => set({ every })} />
+          <TextField label="Every" isNumber value={form.every} onChange={every => set({ every })} />
           <SelectField
             label="Unit"
             value={form.unit}
@@ -327,28 +328,28 @@ function RuleFields({ form, set }: FormProps) {
     <div className="schedules__pair">
       <TextField
         label="Budget in dollars"
-        number
+        isNumber
         value={form.budget}
         hint="Of each run. Empty: no limit."
         onChange={budget => set({ budget })}
       />
       <TextField
         label="Minutes"
-        number
+        isNumber
         value={form.maxMinutes}
         hint={form.kind === 'prompt' ? 'Of each run. Empty: 60.' : 'Of each run. Empty: no limit.'}
         onChange={maxMinutes => set({ maxMinutes })}
       />
       <TextField
         label="Wait for an answer"
-        number
+        isNumber
         value={form.answerMinutes}
         hint="Minutes. Then the run ends, and needs you."
         onChange={answerMinutes => set({ answerMinutes })}
       />
       <TextField
         label="Keep worktrees"
-        number
+        isNumber
         value={form.keepRuns}
         hint="Of so many runs. Of earlier ones only what has no work of its own is removed."
         onChange={keepRuns => set({ keepRuns })}
@@ -372,29 +373,5 @@ function RuleFields({ form, set }: FormProps) {
         onChange={overlap => set({ overlap })}
       />
     </div>
-  )
-}
-
-function TextField(props: {
-  label: string
-  value: string
-  onChange(value: string): void
-  hint?: string
-  number?: boolean
-  code?: boolean
-}) {
-  const { label, value, onChange, hint, number = false, code = false } = props
-  return (
-    <Field label={label} hint={hint}>
-      {id => (
-        <input
-          id={id}
-          className={code ? 'input input--code' : 'input'}
-          {...(number ? { inputMode: 'decimal' as const } : {})}
-          value={value}
-          onChange={event => onChange(event.target.value)}
-        />
-      )}
-    </Field>
   )
 }

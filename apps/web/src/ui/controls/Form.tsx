@@ -50,6 +50,8 @@ export interface TextFieldProps {
   rows?: number
   /** In the font of code, and not looked up in a dictionary. */
   isCode?: boolean
+  /** A phone shows digits. */
+  isNumber?: boolean
   maxLength?: number
   /** A dialog begins here. */
   isFirst?: boolean
@@ -57,10 +59,21 @@ export interface TextFieldProps {
 
 /** A text under its label. */
 export function TextField(props: TextFieldProps) {
-  const { label, hint, value, onChange, rows = 1, isCode = false, maxLength, isFirst } = props
+  const {
+    label,
+    hint,
+    value,
+    onChange,
+    rows = 1,
+    isCode = false,
+    isNumber = false,
+    maxLength,
+    isFirst,
+  } = props
   const shared = {
     ...{ value, maxLength, className: isCode ? 'input input--code' : 'input' },
     ...(isCode ? { spellCheck: false, autoComplete: 'off' } : {}),
+    ...(isNumber ? { inputMode: 'decimal' as const } : {}),
     'data-first': isFirst || undefined,
   }
   return (
