@@ -3,6 +3,10 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { initRepository, type Repository } from '@chirality/fixtures'
 import { onTestFinished } from 'vitest'
+import { checkAnswers } from '../../src/contract/checked.ts'
+import type { ServerOptions } from '../../src/index.ts'
+import { startTestServer } from './test-server.ts'
+import { connect } from './trpc-client.ts'
 
 /** A repository of its own. Gone when the test is. */
 export function createRepository(): Repository {
@@ -20,4 +24,16 @@ export function createCommitted(): Repository {
   repository.run('add', '.')
   repository.run('commit', '-qm', 'first')
   return repository
+}
+
+/** A server whose project is a repository with one commit on main. */
+export async function withRepository(options: Partial<ServerOptions> = {}) {
+  checkAnswers()
+  const server = await startTestServer(options)
+  const repository = initRepository(server.project)
+  repository.write('a.txt', 'a\n')
+  repository.run('add', 'a.txt')
+  repository.run('commit', '-qm', 'first')
+  repository.run('branch', '-M', 'main')
+  return { server, repository, project: server.project, ...connect(server) }
 }
