@@ -248,7 +248,7 @@ const NATIVE_FIELD =
   /\b(?:old_string|new_string|replace_all|file_path|notebook_path|tool_use_id|aggregated_?[oO]utput|move_path)\b/
 
 function fileLength(pkg) {
-  const long = pkg.files.filter(file => file.inSrc && file.lines > MAX_FILE_LINES)
+  const long = pkg.files.filter(file => file.lines > MAX_FILE_LINES)
   return long.map(file => ({
     file,
     line: MAX_FILE_LINES + 1,
