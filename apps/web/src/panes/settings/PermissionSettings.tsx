@@ -3,21 +3,18 @@ import { useState } from 'react'
 import type { RuleFile, RuleFileKind } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
-import { SelectField } from '../../ui/controls/SelectField.tsx'
-import { Empty, Skeleton, Words } from '../../ui/marks/Empty.tsx'
+import { Words } from '../../ui/marks/Empty.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
+import { useProjectChoice } from './ProjectChoice.tsx'
 import { matchesRule, ruleWords } from './rule-words.ts'
 import { SettingsHead } from './SettingsHead.tsx'
 
 /** What agents may do unasked in a project, what they never may, where each rule stands, and the way to take it back. */
 export function PermissionSettings() {
   const api = useApi()
-  const known = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() })
-  const projects = known.data ?? []
-  const [chosen, setChosen] = useState('')
   const [text, setText] = useState('')
-  const project = projects.find(({ root }) => root === chosen)?.root ?? projects[0]?.root ?? ''
+  const { project, field, placeholder } = useProjectChoice()
   const { data, error } = useQuery({
     queryKey: ['rules', project],
     queryFn: () => api.rules(project),
@@ -31,17 +28,11 @@ export function PermissionSettings() {
         title="Permissions"
         about="Rules that answer for you. The first that fits a call decides; without one, the agent asks."
       />
-      {known.isError ? <p role="alert">{messageOf(known.error)}</p> : null}
-      {projects.length === 0 ? (
-        known.isSuccess && <Empty title="No project yet">Add a folder on the start page.</Empty>
+      {project === '' ? (
+        field
       ) : (
         <div className="settings__filter">
-          <SelectField
-            label="Project"
-            value={project}
-            onChange={setChosen}
-            options={projects.map(({ root, name }) => ({ value: root, label: name, detail: root }))}
-          />
+          {field}
           <input
             className="input"
             type="search"
@@ -52,10 +43,7 @@ export function PermissionSettings() {
           />
         </div>
       )}
-      {error ? <p role="alert">{messageOf(error)}</p> : null}
-      {(known.isPending || project !== '') && !data && !error ? (
-        <Skeleton lines={6} label="Reading the rules" />
-      ) : null}
+      {placeholder({ isRead: data !== undefined, error, lines: 6, label: 'Reading the rules' })}
       {data?.map(file => (
         <RuleFileCard key={file.kind} project={project} file={file} text={text} />
       ))}

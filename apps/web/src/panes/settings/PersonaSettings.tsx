@@ -3,10 +3,9 @@ import { useState } from 'react'
 import type { PersonaInfo } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
-import { SelectField } from '../../ui/controls/SelectField.tsx'
-import { Empty, Skeleton } from '../../ui/marks/Empty.tsx'
-import { messageOf } from '../../ui/text/error-message.ts'
+import { Empty } from '../../ui/marks/Empty.tsx'
 import { PersonaEditor } from './PersonaEditor.tsx'
+import { useProjectChoice } from './ProjectChoice.tsx'
 import { SettingsHead } from './SettingsHead.tsx'
 import './personas.css'
 
@@ -14,11 +13,8 @@ import './personas.css'
 export function PersonaSettings() {
   const api = useApi()
   const queries = useQueryClient()
-  const known = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() })
-  const projects = known.data ?? []
-  const [wanted, setWanted] = useState('')
   const [chosen, setChosen] = useState<string | null>(null)
-  const project = projects.find(({ root }) => root === wanted)?.root ?? projects[0]?.root ?? ''
+  const { project, hasNone, field, placeholder } = useProjectChoice(() => setChosen(null))
   const { data, error } = useQuery({
     queryKey: ['personas', project],
     queryFn: () => api.personas(project),
@@ -41,28 +37,13 @@ export function PersonaSettings() {
         title="Personas"
         about="What an agent is told, and what it may do. Kept as files in the project, so they travel with it."
       >
-        <Button disabled={known.isFetched && project === ''} onClick={() => setChosen(NEW)}>
+        <Button disabled={hasNone} onClick={() => setChosen(NEW)}>
           New persona
         </Button>
       </SettingsHead>
-      {known.isError ? <p role="alert">{messageOf(known.error)}</p> : null}
-      {projects.length === 0 ? (
-        known.isSuccess && <Empty title="No project yet">Add a folder on the start page.</Empty>
-      ) : (
-        <SelectField
-          label="Project"
-          value={project}
-          onChange={root => {
-            setWanted(root)
-            setChosen(null)
-          }}
-          options={projects.map(({ root, name }) => ({ value: root, label: name, detail: root }))}
-        />
-      )}
-      {error || unreadable ? <p role="alert">{error ? messageOf(error) : unreadable}</p> : null}
-      {(known.isPending || project !== '') && !data && !error ? (
-        <Skeleton lines={6} label="Reading the personas" />
-      ) : null}
+      {field}
+      {unreadable && !error ? <p role="alert">{unreadable}</p> : null}
+      {placeholder({ isRead: data !== undefined, error, lines: 6, label: 'Reading the personas' })}
       {data && shown === null && !unreadable ? (
         <Empty title="No personas in this project">Write one with New persona.</Empty>
       ) : null}

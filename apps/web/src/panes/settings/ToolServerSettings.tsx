@@ -6,11 +6,12 @@ import { Button } from '../../ui/controls/Button.tsx'
 import { Form, TextField } from '../../ui/controls/Form.tsx'
 import { Segmented } from '../../ui/controls/Segmented.tsx'
 import { SelectField } from '../../ui/controls/SelectField.tsx'
-import { Empty, Skeleton } from '../../ui/marks/Empty.tsx'
+import { Empty } from '../../ui/marks/Empty.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { plural } from '../../ui/text/format.ts'
 import { visibleText } from '../trust/ProjectSettings.tsx'
+import { useProjectChoice } from './ProjectChoice.tsx'
 import { SettingsHead } from './SettingsHead.tsx'
 import { TryOut } from './TryOut.tsx'
 import { commandOf, configOf, formOf, NEW_FORM, originOf, type ServerForm } from './tool-server-text.ts'
@@ -25,11 +26,8 @@ interface Editing {
 export function ToolServerSettings() {
   const api = useApi()
   const queries = useQueryClient()
-  const known = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() })
-  const projects = known.data ?? []
-  const [wanted, setWanted] = useState('')
   const [editing, setEditing] = useState<Editing | null>(null)
-  const project = projects.find(({ root }) => root === wanted)?.root ?? projects[0]?.root ?? ''
+  const { project, hasNone, field, placeholder } = useProjectChoice()
   const { data, error } = useQuery({
     queryKey: ['tool-servers', project],
     queryFn: () => api.toolServers(project),
@@ -45,27 +43,14 @@ export function ToolServerSettings() {
         about="More tools for your agents, over MCP: a tracker, a database, a browser. Each call is asked about like a command."
       >
         <Button
-          disabled={known.isFetched && project === ''}
+          disabled={hasNone}
           onClick={() => setEditing({ place: { kind: 'user-project' }, form: NEW_FORM, isNew: true })}
         >
           Add a server
         </Button>
       </SettingsHead>
-      {known.isError ? <p role="alert">{messageOf(known.error)}</p> : null}
-      {projects.length === 0 ? (
-        known.isSuccess && <Empty title="No project yet">Add a folder on the start page.</Empty>
-      ) : (
-        <SelectField
-          label="Project"
-          value={project}
-          onChange={setWanted}
-          options={projects.map(({ root, name }) => ({ value: root, label: name, detail: root }))}
-        />
-      )}
-      {error ? <p role="alert">{messageOf(error)}</p> : null}
-      {(known.isPending || project !== '') && !data && !error ? (
-        <Skeleton lines={4} label="Reading the tool servers" />
-      ) : null}
+      {field}
+      {placeholder({ isRead: data !== undefined, error, lines: 4, label: 'Reading the tool servers' })}
       {editing && data ? (
         <ServerEditor
           key={JSON.stringify(editing)}

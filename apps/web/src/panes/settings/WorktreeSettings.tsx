@@ -4,11 +4,10 @@ import type { ShownSetup, WorktreeSetup } from '../../state/server/settings-api.
 import { useApi } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Form, TextField } from '../../ui/controls/Form.tsx'
-import { SelectField } from '../../ui/controls/SelectField.tsx'
-import { Empty, Skeleton } from '../../ui/marks/Empty.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { visibleText } from '../trust/ProjectSettings.tsx'
+import { useProjectChoice } from './ProjectChoice.tsx'
 import { SettingsHead } from './SettingsHead.tsx'
 import { linesOf, namedValues } from './tool-server-text.ts'
 
@@ -16,12 +15,12 @@ import { linesOf, namedValues } from './tool-server-text.ts'
 export function WorktreeSettings() {
   const api = useApi()
   const queries = useQueryClient()
-  const known = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() })
-  const projects = known.data ?? []
-  const [wanted, setWanted] = useState('')
   const [taken, setTaken] = useState<{ setup: WorktreeSetup; times: number } | null>(null)
   const [isTyped, setTyped] = useState(false)
-  const project = projects.find(({ root }) => root === wanted)?.root ?? projects[0]?.root ?? ''
+  const { project, field, placeholder } = useProjectChoice(() => {
+    setTaken(null)
+    setTyped(false)
+  })
   const key = ['worktree-setup', project]
   const { data, error } = useQuery({
     queryKey: key,
@@ -37,25 +36,8 @@ export function WorktreeSettings() {
         title="Worktrees"
         about="git checks out only what is committed. This is what else a new worktree gets, before its first turn."
       />
-      {known.isError ? <p role="alert">{messageOf(known.error)}</p> : null}
-      {projects.length === 0 ? (
-        known.isSuccess && <Empty title="No project yet">Add a folder on the start page.</Empty>
-      ) : (
-        <SelectField
-          label="Project"
-          value={project}
-          onChange={root => {
-            setTaken(null)
-            setTyped(false)
-            setWanted(root)
-          }}
-          options={projects.map(({ root, name }) => ({ value: root, label: name, detail: root }))}
-        />
-      )}
-      {error ? <p role="alert">{messageOf(error)}</p> : null}
-      {(known.isPending || project !== '') && !data && !error ? (
-        <Skeleton lines={6} label="Reading the set-up" />
-      ) : null}
+      {field}
+      {placeholder({ isRead: data !== undefined, error, lines: 6, label: 'Reading the set-up' })}
       {data ? (
         <>
           {data.own && !data.own.isGood ? (
