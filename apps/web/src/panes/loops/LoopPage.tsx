@@ -27,6 +27,7 @@ import {
   type TypedLimits,
   Used,
 } from './loop-parts.tsx'
+import '../page.css'
 import './loops.css'
 
 /** One loop: its tasks as they fill in, what is used of its limits, and what a person can do. */
@@ -40,8 +41,8 @@ export default function LoopPage() {
     placeholderData: keepPreviousData,
   })
   return (
-    <ScrollRegion className="loops" label="Loop">
-      <div className="loops__page">
+    <ScrollRegion className="page" label="Loop">
+      <div className="page__column">
         {loop ? (
           <Loop loop={loop} />
         ) : error ? (
@@ -65,7 +66,7 @@ function Loop({ loop }: { loop: ShownLoop }) {
   const atWork = tasks.find(({ status }) => status === 'working')
   return (
     <>
-      <header className="loops__head">
+      <header className="page__head">
         <Dot tone={loopTone(loop)} />
         <h1 className="truncate">{listName(loop)}</h1>
         <span className="loops__chip">{projectName(loop.project)}</span>
@@ -89,7 +90,7 @@ function Loop({ loop }: { loop: ShownLoop }) {
       {loop.listProblem === null ? null : <p className="loops__problem">{loop.listProblem}</p>}
       <Used loop={loop} />
       {loop.end === null || runs !== 'no' ? null : <MorningCard loop={loop} />}
-      <ol className="loops__tasks">
+      <ol className="page__list">
         {tasks.map(task => (
           <TaskRow key={task.id} loop={loop} task={task} first={task === atWork} />
         ))}
@@ -117,9 +118,9 @@ function MorningCard({ loop }: { loop: ShownLoop }) {
     accepted => `Merged into ${accepted.into}.`,
   )
   return (
-    <section className="loops__card" aria-label="What became of it">
+    <section className="page__card" aria-label="What became of it">
       <h2>What became of it</h2>
-      <ul className="loops__flags">
+      <ul className="page__list">
         {flagged.flatMap(({ id, title, flags }) =>
           flags.map(({ kind, words, files }) => (
             <li key={`${id} ${kind}`}>
@@ -178,7 +179,7 @@ function TaskRow({ loop, task, first }: { loop: ShownLoop; task: LoopTask; first
     <li className="loops__task">
       <button
         type="button"
-        className="loops__task-line"
+        className="page__line loops__task-line"
         aria-expanded={isOpen}
         disabled={!hasBegun}
         onClick={() => setOpen(!isOpen)}
@@ -213,7 +214,7 @@ function PutBack({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
   const isQuestion = task.parked === 'question' || task.parked === 'plan' || task.parked === 'permission'
   return (
     <form
-      className={`loops__parked loops__parked--${task.status}`}
+      className={`page__card loops__parked loops__parked--${task.status}`}
       onSubmit={event => {
         event.preventDefault()
         again.run()
@@ -231,7 +232,7 @@ function PutBack({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
           />
         )}
       </Field>
-      <div className="loops__buttons">
+      <div className="page__buttons">
         <Button type="submit" size="small" disabled={again.isBusy || (isQuestion && note.trim() === '')}>
           {isQuestion ? 'Answer' : 'Run again'}
         </Button>
@@ -258,8 +259,8 @@ function TaskDetails({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
   if (!data) return null
   const canTake = task.status === 'merged' && task.accepted === null && runs === 'no'
   return (
-    <div className="loops__details">
-      <ul className="loops__checks">
+    <div className="page__card loops__details">
+      <ul className="page__list">
         {data.checks.map(({ command, exitCode, stopped, ms, tail }) => (
           <li key={command}>
             <p>
@@ -270,7 +271,7 @@ function TaskDetails({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
               <span className="number">{stopped ?? `exit code ${exitCode}, ${formatDuration(ms)}`}</span>
             </p>
             {tail.trim() === '' ? null : (
-              <ScrollRegion className="loops__output" label={`Output of ${command}`}>
+              <ScrollRegion className="page__text" label={`Output of ${command}`}>
                 <pre>{tail}</pre>
               </ScrollRegion>
             )}
@@ -284,7 +285,7 @@ function TaskDetails({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
       {data.prompt === null ? null : (
         <details>
           <summary>What the agent was told</summary>
-          <ScrollRegion className="loops__output" label="What the agent was told">
+          <ScrollRegion className="page__text" label="What the agent was told">
             <pre>{data.prompt}</pre>
           </ScrollRegion>
         </details>
@@ -292,12 +293,12 @@ function TaskDetails({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
       {data.receiptText === null ? null : (
         <details>
           <summary>Receipt</summary>
-          <ScrollRegion className="loops__output" label="Receipt">
+          <ScrollRegion className="page__text" label="Receipt">
             <pre>{data.receiptText}</pre>
           </ScrollRegion>
         </details>
       )}
-      <div className="loops__buttons">
+      <div className="page__buttons">
         {task.sessionId ? (
           <Link
             className="button button--plain button--small"
@@ -341,7 +342,7 @@ function LimitsDialog({ loop, onClose }: { loop: ShownLoop; onClose(): void }) {
   return (
     <Dialog title="Limits of this loop" onClose={onClose}>
       <form
-        className="loops__form"
+        className="page__form"
         onSubmit={event => {
           event.preventDefault()
           void save()
@@ -353,7 +354,7 @@ function LimitsDialog({ loop, onClose }: { loop: ShownLoop; onClose(): void }) {
             {problem}
           </p>
         )}
-        <div className="loops__buttons">
+        <div className="page__buttons">
           <Button onClick={onClose}>Cancel</Button>
           <Button look="primary" type="submit">
             {loop.runs === 'no' ? 'Save and resume' : 'Save'}

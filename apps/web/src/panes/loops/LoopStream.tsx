@@ -94,7 +94,7 @@ function RunningCommand({ loopId, task }: { loopId: string; task: LoopTask }) {
         <span className="number">{formatDuration(Math.max(0, now - Date.parse(running.since)))}</span>
       </p>
       {running.output.trim() === '' ? null : (
-        <ScrollRegion className="loops__output" label={`Output of ${running.command}`}>
+        <ScrollRegion className="page__text" label={`Output of ${running.command}`}>
           <pre>{running.output.trimEnd().split('\n').slice(-SHOWN_LINES).join('\n')}</pre>
         </ScrollRegion>
       )}

@@ -10,6 +10,7 @@ import { formatCost } from '../../ui/text/format.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
 import { countsText, listName, loopTone, stateWords } from './loop-parts.tsx'
 import { StartDialog } from './StartDialog.tsx'
+import '../page.css'
 import './loops.css'
 
 /** All loops, newest first, and the way to start one. */
@@ -17,9 +18,9 @@ export default function LoopsPage() {
   const loops = useLoops()
   const [isStarting, setStarting] = useState(false)
   return (
-    <ScrollRegion className="loops" label="Loops">
-      <div className="loops__page">
-        <header className="loops__head">
+    <ScrollRegion className="page" label="Loops">
+      <div className="page__column">
+        <header className="page__head">
           <h1>Loops</h1>
           <span className="spacer" />
           <Button look="primary" onClick={() => setStarting(true)}>
@@ -31,7 +32,7 @@ export default function LoopsPage() {
             A loop works through a Markdown list of tasks while you are away. Your checks decide what is done.
           </Empty>
         ) : (
-          <ul className="loops__list">
+          <ul className="page__list">
             {loops.map(loop => (
               <LoopRow key={loop.loopId} loop={loop} />
             ))}
@@ -47,9 +48,9 @@ function LoopRow({ loop }: { loop: LoopSummary }) {
   const { spent } = loop
   return (
     <li>
-      <Link className="loops__row" to="/loops/$loopId" params={{ loopId: loop.loopId }}>
+      <Link className="page__line" to="/loops/$loopId" params={{ loopId: loop.loopId }}>
         <Dot tone={loopTone(loop)} />
-        <span className="loops__name">
+        <span className="page__name">
           <b className="truncate">{listName(loop)}</b>
           <span className="truncate">{`${projectName(loop.project)} · ${stateWords(loop)}`}</span>
         </span>

@@ -60,7 +60,7 @@ export function StartDialog({ onClose }: { onClose(): void }) {
   return (
     <Dialog title="Start a loop" onClose={onClose}>
       <form
-        className="loops__form"
+        className="page__form"
         onSubmit={event => {
           event.preventDefault()
           void start()
@@ -99,7 +99,7 @@ export function StartDialog({ onClose }: { onClose(): void }) {
         {plan.error ? <p className="loops__problem">{messageOf(plan.error)}</p> : null}
         {data === undefined ? null : <Plan plan={data} />}
         {data === undefined || data.isAllowed ? null : (
-          <label className="loops__check">
+          <label className="page__check">
             <input
               type="checkbox"
               checked={allowed === data.fingerprint}
@@ -111,7 +111,7 @@ export function StartDialog({ onClose }: { onClose(): void }) {
         )}
         <LimitFields typed={typed} {...(data ? { now: data.limits } : {})} onChange={setTyped} />
         {data?.problems.some(({ kind }) => kind === 'dirty') ? (
-          <label className="loops__check">
+          <label className="page__check">
             <input
               type="checkbox"
               checked={allowDirty}
@@ -125,7 +125,7 @@ export function StartDialog({ onClose }: { onClose(): void }) {
             {problem}
           </p>
         )}
-        <div className="loops__buttons">
+        <div className="page__buttons">
           <Button onClick={onClose}>Cancel</Button>
           <Button look="primary" type="submit" disabled={isBusy || !mayRun || inTheWay.length > 0}>
             Start
@@ -156,7 +156,7 @@ function Plan({ plan }: { plan: LoopPlan }) {
       {tasks.length === 0 ? null : (
         <section aria-label="Tasks">
           <h3>{`${plural(tasks.length, 'task')}${done > 0 ? `, ${done} ticked already` : ''}`}</h3>
-          <ScrollRegion className="loops__planned" label="Tasks to do">
+          <ScrollRegion className="page__text page__text--short loops__planned" label="Tasks to do">
             <ol>
               {tasks.map(task => (
                 <li key={task.id}>
@@ -190,7 +190,7 @@ function Commands({ title, commands }: { title: string; commands: readonly strin
   return (
     <section aria-label={title}>
       <h3>{title}</h3>
-      <ScrollRegion className="loops__planned" label={`Commands: ${title}`}>
+      <ScrollRegion className="page__text page__text--short loops__planned" label={`Commands: ${title}`}>
         {commands.map((command, index) => (
           <pre key={index}>{visibleText(command)}</pre>
         ))}

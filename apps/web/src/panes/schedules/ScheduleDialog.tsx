@@ -67,7 +67,7 @@ export function ScheduleDialog({
   return (
     <Dialog title={schedule === undefined ? 'Add a schedule' : `Edit ${schedule.name}`} onClose={onClose}>
       <form
-        className="schedules__form"
+        className="page__form schedules__form"
         onSubmit={event => {
           event.preventDefault()
           void save()
@@ -116,7 +116,7 @@ export function ScheduleDialog({
             {problem}
           </p>
         )}
-        <div className="schedules__buttons">
+        <div className="page__buttons">
           <Button onClick={onClose}>Cancel</Button>
           <Button look="primary" type="submit" disabled={isBusy}>
             {schedule === undefined ? 'Add' : 'Save'}
@@ -183,7 +183,7 @@ function PromptFields({ form, set }: FormProps) {
           onChange={permissionMode => set({ permissionMode })}
         />
       </div>
-      <label className="schedules__check">
+      <label className="page__check">
         <input
           type="checkbox"
           checked={form.worktree}

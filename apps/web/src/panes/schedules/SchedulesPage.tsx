@@ -15,6 +15,7 @@ import { formatCost, formatUsd, plural } from '../../ui/text/format.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
 import { ScheduleDialog } from './ScheduleDialog.tsx'
 import { timeIn } from './schedule-form.logic.ts'
+import '../page.css'
 import './schedules.css'
 
 /** A command in a terminal changes them, too, and no server tells of that. */
@@ -30,9 +31,9 @@ export default function SchedulesPage() {
   })
   const [edited, setEdited] = useState<ShownSchedule | 'new' | null>(null)
   return (
-    <ScrollRegion className="schedules" label="Schedules">
-      <div className="schedules__page">
-        <header className="schedules__head">
+    <ScrollRegion className="page" label="Schedules">
+      <div className="page__column">
+        <header className="page__head">
           <h1>Schedules</h1>
           <span className="spacer" />
           <Button look="primary" onClick={() => setEdited('new')}>
@@ -47,7 +48,7 @@ export default function SchedulesPage() {
             receipt.
           </Empty>
         ) : null}
-        <ul className="schedules__list">
+        <ul className="page__list">
           {data?.map(schedule => (
             <ScheduleItem key={schedule.id} schedule={schedule} onEdit={() => setEdited(schedule)} />
           ))}
@@ -67,14 +68,9 @@ function ScheduleItem({ schedule, onEdit }: { schedule: ShownSchedule; onEdit():
   const plan = isPaused ? 'paused' : next === undefined ? 'no time is left' : `next ${timeIn(next, when)}`
   return (
     <li className="schedules__item">
-      <button
-        type="button"
-        className="schedules__line"
-        aria-expanded={isOpen}
-        onClick={() => setOpen(!isOpen)}
-      >
+      <button type="button" className="page__line" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         <Dot tone={toneOf(schedule)} />
-        <span className="schedules__name">
+        <span className="page__name">
           <b className="truncate">{name}</b>
           <span className="truncate">{`${projectName(project)} · ${words}`}</span>
         </span>
@@ -97,13 +93,13 @@ function Details({ schedule, onEdit }: { schedule: ShownSchedule; onEdit(): void
     ...{ queryFn: () => api.schedule(id), placeholderData: keepPreviousData },
   })
   return (
-    <div className="schedules__details">
+    <div className="page__card schedules__details">
       {what.kind === 'loop' ? (
         <p>
           Works through <code>{what.list}</code>, as it is at the time.
         </p>
       ) : (
-        <ScrollRegion className="schedules__prompt" label="Prompt">
+        <ScrollRegion className="page__text page__text--short" label="Prompt">
           <pre>{what.prompt}</pre>
         </ScrollRegion>
       )}
@@ -126,7 +122,7 @@ function Details({ schedule, onEdit }: { schedule: ShownSchedule; onEdit(): void
       {data === undefined ? null : (
         <section aria-label={`Runs of ${schedule.name}`}>
           <h2>{data.runs.length === 0 ? 'No runs yet' : 'Last runs'}</h2>
-          <ul className="schedules__runs">
+          <ul className="page__list">
             {data.runs.slice(0, SHOWN_RUNS).map(run => (
               <Run key={run.run} run={run} schedule={schedule} />
             ))}
@@ -160,7 +156,7 @@ function Actions({ schedule, onEdit }: { schedule: ShownSchedule; onEdit(): void
   }
   if (isAsking)
     return (
-      <p className="schedules__buttons">
+      <p className="page__buttons">
         <span>{`Remove "${name}"? A run that has begun goes on, and its sessions stay.`}</span>
         <Button size="small" look="quiet" onClick={() => setAsking(false)}>
           Cancel
@@ -177,7 +173,7 @@ function Actions({ schedule, onEdit }: { schedule: ShownSchedule; onEdit(): void
     )
   const toggle = () => (isPaused ? api.resumeSchedule(id) : api.pauseSchedule(id))
   return (
-    <p className="schedules__buttons">
+    <p className="page__buttons">
       <Button size="small" look="quiet" onClick={() => setAsking(true)}>
         Remove…
       </Button>

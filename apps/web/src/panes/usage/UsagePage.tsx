@@ -19,6 +19,7 @@ import {
   totalOf,
   type UsageBy,
 } from './usage.logic.ts'
+import '../page.css'
 import './usage.css'
 
 type Range = '1' | '7' | '30' | '90'
@@ -45,9 +46,9 @@ export default function UsagePage() {
   const [range, setRange] = useState<Range>('30')
   const { report, error } = useUsage(Number(range))
   return (
-    <ScrollRegion className="usage" label="Usage">
-      <div className="usage__page">
-        <header className="usage__head">
+    <ScrollRegion className="page" label="Usage">
+      <div className="page__column usage__page">
+        <header className="page__head">
           <h1>Usage</h1>
           <span className="spacer" />
           <Segmented<Range> label="Time" value={range} segments={RANGES} onChange={setRange} />
