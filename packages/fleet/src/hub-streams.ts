@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readCursor, write } from './engine/fleet-files.ts'
+import { readCursor } from './engine/fleet-files.ts'
 import type { Follower, Handler } from './engine/follower.ts'
 import type { Link } from './engine/link.ts'
+import { SavedText } from './engine/saved-text.ts'
 
 export interface HubStreamsOptions {
   link: Link
@@ -20,14 +21,16 @@ export class HubStreams {
   readonly #options: HubStreamsOptions
   readonly #events: Follower
   readonly #state: Follower
+  readonly #cursor: SavedText
   readonly #saving: NodeJS.Timeout
   #nextRepair = 0
 
   private constructor(options: HubStreamsOptions) {
-    const { link, cursorFile, onEvents, onState } = options
+    const { link, cursorFile, onEvents, onState, safeCursor } = options
     this.#options = options
     this.#events = link.follow('events', readCursor(cursorFile) + 1, onEvents)
     this.#state = link.follow('state', 'last-of-each', onState)
+    this.#cursor = new SavedText(cursorFile, () => String(safeCursor(this.#events.cursor)))
     this.#saving = setInterval(() => void this.#save(), SAVE_MS)
   }
 
@@ -62,8 +65,7 @@ export class HubStreams {
   }
 
   #save(): Promise<void> {
-    const { cursorFile, safeCursor, onFault } = this.#options
-    return write(cursorFile, String(safeCursor(this.#events.cursor))).catch(error => onFault?.(error))
+    return this.#cursor.save().catch(error => this.#options.onFault?.(error))
   }
 }
 

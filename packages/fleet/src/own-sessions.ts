@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { write } from './engine/fleet-files.ts'
 import type { Link } from './engine/link.ts'
+import { SavedText } from './engine/saved-text.ts'
+import { inWindow } from './in-window.ts'
 import type { LocalMachine } from './machines.ts'
 import { subjects } from './subjects.ts'
 
@@ -33,35 +34,40 @@ export class OwnSessions {
   }
 
   async tell(link: Link, { host }: LocalMachine): Promise<void> {
-    for (const sessionId of [...this.#dirty]) {
-      this.#dirty.delete(sessionId)
-      try {
-        const session = await host.store.get(sessionId)
-        const status = host.statuses().find(one => one.sessionId === sessionId) ?? null
-        // Before it is said: a server that is killed in between has nothing to take back.
-        if (status !== null) await this.#told.add(sessionId)
-        const body = session === undefined ? '' : JSON.stringify({ session, status })
-        await link.publish(subjects.session(this.#machine, sessionId), Buffer.from(body))
-        if (status === null) await this.#told.delete(sessionId)
-      } catch (error) {
-        this.mark(sessionId)
-        throw error
-      }
+    await inWindow([...this.#dirty], WINDOW, sessionId => this.#tell(link, host, sessionId))
+  }
+
+  async #tell(link: Link, host: LocalMachine['host'], sessionId: string): Promise<void> {
+    this.#dirty.delete(sessionId)
+    try {
+      const session = await host.store.get(sessionId)
+      const status = host.statuses().find(one => one.sessionId === sessionId) ?? null
+      // Before it is said: a server that is killed in between has nothing to take back.
+      if (status !== null) await this.#told.add(sessionId)
+      const body = session === undefined ? '' : JSON.stringify({ session, status })
+      await link.publish(subjects.session(this.#machine, sessionId), Buffer.from(body))
+      if (status === null) await this.#told.delete(sessionId)
+    } catch (error) {
+      this.mark(sessionId)
+      throw error
     }
   }
 }
+
+/** Sessions at once: with each other's answers awaited, the beats of a machine with many sessions came late. */
+const WINDOW = 32
 
 /**
  * The sessions whose status the hubs have from this machine. It is in a file, so that a server that was killed is taken at
  * its word only until the next one starts, whichever projects that one opens.
  */
 export class ToldSessions {
-  readonly #file: string
   readonly #ids: Set<string>
+  readonly #saved: SavedText
 
   constructor(file: string) {
-    this.#file = file
     this.#ids = new Set(readIds(file))
+    this.#saved = new SavedText(file, () => JSON.stringify([...this.#ids]))
   }
 
   list(): string[] {
@@ -72,15 +78,11 @@ export class ToldSessions {
   async add(sessionId: string): Promise<void> {
     if (this.#ids.has(sessionId)) return
     this.#ids.add(sessionId)
-    await this.#save()
+    await this.#saved.save()
   }
 
   async delete(sessionId: string): Promise<void> {
-    if (this.#ids.delete(sessionId)) await this.#save()
-  }
-
-  #save(): Promise<void> {
-    return write(this.#file, JSON.stringify([...this.#ids]))
+    if (this.#ids.delete(sessionId)) await this.#saved.save()
   }
 }
 

@@ -8,7 +8,8 @@ import { brokerPid, startBroker } from '../src/engine/broker.ts'
 import { brokerFolder, newKey } from '../src/engine/fleet-files.ts'
 import { Link } from '../src/engine/link.ts'
 import { STREAMS, subjects } from '../src/subjects.ts'
-import { connect, freePort, joined, later, natsBinary, startFleet, whenItWorks } from './support/fleet.ts'
+import { connect, joined, later, startFleet } from './support/fleet.ts'
+import { freePort, natsBinary, whenItWorks } from './support/nats.ts'
 
 const BEAT = Buffer.from('{}')
 

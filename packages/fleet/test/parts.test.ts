@@ -30,7 +30,6 @@ import { Machines } from '../src/machines.ts'
 import { Mirror, type MirrorOptions } from '../src/mirror/mirror.ts'
 import { ToldSessions } from '../src/own-sessions.ts'
 import { RemoteSessions } from '../src/remote-sessions.ts'
-import { LogBytes } from '../src/ship/log-bytes.ts'
 import { logPath } from '../src/ship/shipper.ts'
 import { isMachineName, machineNameOf, parseSubject, rightsOf } from '../src/subjects.ts'
 
@@ -173,23 +172,6 @@ test('a beat that was stored before this machine listened, or is malformed, make
   expect(machines.list()).toMatchObject([{ machine: 'w1', state: 'unknown' }])
   machines.answered('w1')
   expect(machines.list()).toMatchObject([{ machine: 'w1', state: 'here' }])
-})
-
-test('the bytes of a log end with a whole line, and a longer line comes in parts', () => {
-  const file = join(folder, 'log.ndjson')
-  const log = new LogBytes(file)
-  expect(log.next(0)).toBeUndefined()
-  writeFileSync(file, '{"a":1}\n{"b":2}\n{"half')
-  expect(log.next(0)?.bytes.toString()).toBe('{"a":1}\n{"b":2}\n')
-  expect(log.next(16)).toBeUndefined()
-  appendFileSync(file, `${'x'.repeat(600_000)}"}\nend\n`)
-  const parts: Buffer[] = []
-  for (let part = log.next(16); part !== undefined; part = log.next(part.from + part.bytes.length)) {
-    expect(part.bytes.length).toBeLessThanOrEqual(256 * 1024)
-    parts.push(part.bytes)
-  }
-  expect(Buffer.concat(parts).toString()).toBe(readFileSync(file, 'utf8').slice(16))
-  expect(log.checksumBefore(statSync(file).size + 1)).toBeUndefined()
 })
 
 test('a living process whose command cannot be read, or is another one, is not taken for the broker', async () => {

@@ -5,6 +5,10 @@ import { crc32 } from 'node:zlib'
 export interface LogPart {
   from: number
   bytes: Buffer
+  /** Of the end of the log up to and with these bytes. */
+  checksum: number
+  /** Whether the file had more whole lines, or more of this one, when it was read. */
+  hasMore: boolean
 }
 
 /** How much of the end of what was shipped is remembered, to notice a file that was replaced. */
@@ -19,41 +23,51 @@ export class LogBytes {
     this.#path = path
   }
 
-  /** The next bytes after `from`, at most 256 KB, up to the end of a line where there is one. Undefined if there are none. */
-  next(from: number): LogPart | undefined {
-    return this.#open((fd, size) => {
-      const end = endOfLines(fd, from, size)
-      if (end <= from) return undefined
-      const bytes = readAt(fd, from, Math.min(MAX_PART_BYTES, end - from))
-      const lastLine = bytes.lastIndexOf(NEWLINE)
-      return { from, bytes: lastLine === -1 ? bytes : bytes.subarray(0, lastLine + 1) }
+  /**
+   * The next bytes after `from`, at most 256 KB, up to the end of a line where there is one. Undefined if there are none;
+   * `replaced` if what is before them has another checksum. The file is opened and read once: a worker with many sessions
+   * does this many times a second.
+   */
+  next(from: number, checksum: number): LogPart | 'replaced' | undefined {
+    const missing = from === 0 ? undefined : 'replaced'
+    return this.#open<LogPart | 'replaced' | undefined>(missing, (fd, size) => {
+      const before = Math.min(CHECKED_BYTES, from)
+      if (size < from) return 'replaced'
+      const length = Math.min(MAX_PART_BYTES, size - from)
+      const read = readAt(fd, from - before, before + length)
+      if (crc32(read.subarray(0, before)) !== checksum) return 'replaced'
+      const lastLine = read.lastIndexOf(NEWLINE)
+      let end = lastLine + 1
+      if (end <= before) {
+        // A line that is longer than a part travels as soon as its end is there.
+        if (from + length >= size || endOfLines(fd, from + length, size) <= from + length) return undefined
+        end = read.length
+      }
+      return {
+        ...{ from, bytes: read.subarray(before, end), hasMore: from + length < size },
+        checksum: crc32(read.subarray(Math.max(0, end - CHECKED_BYTES), end)),
+      }
     })
+  }
+
+  get exists(): boolean {
+    return this.#open(false, () => true)
   }
 
   /** Any bytes of whole lines, for a reader that lacks them. */
   read(from: number, length: number): Buffer {
-    const part = this.#open((fd, size) => {
+    return this.#open(Buffer.alloc(0), (fd, size) => {
       const end = endOfLines(fd, from, size)
       return readAt(fd, from, Math.max(0, Math.min(length, MAX_PART_BYTES, end - from)))
     })
-    return part ?? Buffer.alloc(0)
   }
 
-  /** The checksum of the bytes before a place; undefined if the file is shorter. */
-  checksumBefore(offset: number): number | undefined {
-    return this.#open((fd, size) => {
-      if (size < offset) return undefined
-      const length = Math.min(CHECKED_BYTES, offset)
-      return crc32(readAt(fd, offset - length, length))
-    })
-  }
-
-  #open<T>(read: (fd: number, size: number) => T): T | undefined {
+  #open<T>(missing: T, read: (fd: number, size: number) => T): T {
     let fd: number
     try {
       fd = openSync(this.#path, 'r')
     } catch {
-      return undefined
+      return missing
     }
     try {
       return read(fd, fstatSync(fd).size)

@@ -3,6 +3,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Link } from '../engine/link.ts'
+import { inWindow } from '../in-window.ts'
 import { subjects } from '../subjects.ts'
 import { LogBytes } from './log-bytes.ts'
 
@@ -25,6 +26,13 @@ interface Place {
   checksum: number
   /** The number of the last message. The next one is taken only after it. */
   seq: number
+}
+
+interface GrownLog {
+  sessionId: string
+  path: string
+  /** When it was looked at. */
+  size: number
 }
 
 /**
@@ -55,40 +63,46 @@ export class Shipper {
 
   /** Ships everything that is in the files now. */
   async flush(): Promise<void> {
-    for (const [sessionId, path] of this.#all()) await this.#ship(sessionId, path)
+    await inWindow(this.#all(), WINDOW, ([sessionId, path]) => this.#ship(sessionId, path))
   }
 
   async #run(): Promise<void> {
     const { signal } = this.#stop
     while (!signal.aborted) {
-      if (this.#options.link.connected) {
-        for (const [sessionId, path] of this.#grown()) {
-          if (signal.aborted) break
-          try {
-            await this.#ship(sessionId, path)
-          } catch (error) {
-            // Not known to be stored: the stream is asked how far it came.
-            this.#places.delete(sessionId)
-            this.#sizes.delete(path)
-            if (this.#options.link.connected) this.#options.onFault?.(error)
-            await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})
-            break
-          }
-        }
+      const begun = performance.now()
+      try {
+        // A log waits for the answer to its last part; the others do not wait for it.
+        if (this.#options.link.connected)
+          await inWindow(this.#grown(), WINDOW, log => (signal.aborted ? DONE : this.#shipGrown(log)))
+      } catch (error) {
+        if (this.#options.link.connected) this.#options.onFault?.(error)
+        await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})
       }
-      await sleep(PACE_MS, undefined, { signal }).catch(() => {})
+      const rest = PACE_MS - (performance.now() - begun)
+      await sleep(Math.max(MIN_REST_MS, rest), undefined, { signal }).catch(() => {})
     }
   }
 
-  /** Those whose file has another size than when it was last looked at. */
-  *#grown(): Generator<[sessionId: string, path: string]> {
+  async #shipGrown({ sessionId, path, size }: GrownLog): Promise<void> {
+    try {
+      await this.#ship(sessionId, path)
+      this.#sizes.set(path, size)
+    } catch (error) {
+      // Not known to be stored: the stream is asked how far it came.
+      this.#places.delete(sessionId)
+      this.#sizes.delete(path)
+      throw error
+    }
+  }
+
+  /** Those whose file has another size than when it was last shipped. */
+  *#grown(): Generator<GrownLog> {
     const isSweep = performance.now() - this.#lastSweep > SWEEP_MS
     if (isSweep) this.#lastSweep = performance.now()
     for (const [sessionId, path] of isSweep ? this.#all() : this.#open()) {
       const size = statSync(path, { throwIfNoEntry: false })?.size
       if (size === undefined || (size === this.#sizes.get(path) && this.#places.has(sessionId))) continue
-      yield [sessionId, path]
-      this.#sizes.set(path, size)
+      yield { sessionId, path, size }
     }
   }
 
@@ -110,27 +124,34 @@ export class Shipper {
     const subject = subjects.events(machine, sessionId)
     const file = new LogBytes(path)
     let place = this.#places.get(sessionId) ?? (await this.#ask(subject, path))
-    if (file.checksumBefore(place.offset) !== place.checksum)
-      place = { ...place, generation: randomUUID(), offset: 0, checksum: 0 }
-    this.#places.set(sessionId, place)
-    for (let part = file.next(place.offset); part !== undefined; part = file.next(place.offset)) {
-      const to = part.from + part.bytes.length
-      const checksum = file.checksumBefore(to)
-      if (checksum === undefined) return
-      const published = await link.publish(subject, part.bytes, {
+    for (let hasMore = true; hasMore; ) {
+      let part = file.next(place.offset, place.checksum)
+      if (part === 'replaced') {
+        place = { ...place, generation: randomUUID(), offset: 0, checksum: 0 }
+        part = file.next(0, 0)
+      }
+      this.#places.set(sessionId, place)
+      // It was removed meanwhile, or its next line is not whole.
+      if (part === undefined || part === 'replaced') return
+      const { from, bytes, checksum } = part
+      const to = from + bytes.length
+      const published = await link.publish(subject, bytes, {
         after: place.seq,
-        id: `${sessionId}:${place.generation}:${part.from}:${to}`,
+        id: `${sessionId}:${place.generation}:${from}:${to}`,
         headers: {
-          'Chi-From': String(part.from),
+          'Chi-From': String(from),
           'Chi-To': String(to),
           'Chi-Generation': place.generation,
           'Chi-Checksum': String(checksum),
         },
       })
       // An earlier publication was stored though its acknowledgement was lost.
-      if (published.kind === 'conflict') place = await this.#ask(subject, path)
-      else place = { ...place, offset: to, checksum, seq: published.seq }
+      const isStored = published.kind === 'stored'
+      place = isStored
+        ? { ...place, offset: to, checksum, seq: published.seq }
+        : await this.#ask(subject, path)
       this.#places.set(sessionId, place)
+      hasMore = part.hasMore || !isStored
     }
   }
 
@@ -162,7 +183,13 @@ export function sessionsIn(folder: string): string[] {
   }
 }
 
+/** No log is looked at more often. */
 const PACE_MS = 100
+/** A broker that is slow leaves the machine to its agents. */
+const MIN_REST_MS = 20
+/** Logs that are shipped at once. */
+const WINDOW = 64
+const DONE = Promise.resolve()
 const SWEEP_MS = 5_000
 const AGAIN_MS = 500
 
@@ -173,10 +200,7 @@ export function bytesOf(roots: readonly string[], session: string, from: number)
 }
 
 function existsLog(root: string, session: string): boolean {
-  return (
-    /^[A-Za-z0-9_-]{1,64}$/.test(session) &&
-    new LogBytes(logPath(root, session)).checksumBefore(0) !== undefined
-  )
+  return /^[A-Za-z0-9_-]{1,64}$/.test(session) && new LogBytes(logPath(root, session)).exists
 }
 
 const MAX_FETCH = 256 * 1024

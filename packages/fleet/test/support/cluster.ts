@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { type ClusterNode, initCluster } from '../../src/engine/cluster.ts'
 import type { Member } from '../../src/engine/fleet-files.ts'
 import { Link } from '../../src/engine/link.ts'
-import { folder, later, natsBinary, whenItWorks } from './fleet.ts'
+import { folder, later } from './fleet.ts'
+import { natsBinary, whenItWorks } from './nats.ts'
 
 export interface TestCluster {
   home: string

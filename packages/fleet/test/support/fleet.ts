@@ -1,8 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { processEnv } from '@chirality/runner'
 import { openSessionLog, type SessionLog } from '@chirality/sessions'
 import { afterEach } from 'vitest'
 import {
@@ -15,7 +13,7 @@ import {
 } from '../../src/engine/broker.ts'
 import type { Member } from '../../src/engine/fleet-files.ts'
 import { Link } from '../../src/engine/link.ts'
-import { findNatsServer } from '../../src/engine/nats-binary.ts'
+import { freePort, natsBinary, whenItWorks } from './nats.ts'
 
 const cleanups: (() => unknown)[] = []
 afterEach(async () => {
@@ -30,22 +28,6 @@ export function folder(): string {
   const made = mkdtempSync(join(tmpdir(), 'chirality-fleet-'))
   later(() => rmSync(made, { recursive: true, force: true }))
   return made
-}
-
-/** Kept between runs, like the agents' binaries: a fetched broker is the same for every test. */
-const CACHE = join(import.meta.dirname, '..', '..', 'node_modules', '.cache')
-
-export async function natsBinary(): Promise<string> {
-  return (await findNatsServer({ home: CACHE, fetch: true, env: processEnv() })).path
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise(resolve => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }
 
 export interface TestFleet {
@@ -89,18 +71,6 @@ export async function joined(
   stop()
   await whenItWorks(async () => (await Link.open(member)).close())
   return { home, member }
-}
-
-/** A changed configuration takes a moment to hold. */
-export async function whenItWorks<T>(action: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await action()
-    } catch (error) {
-      if (attempt === 100) throw error
-      await new Promise(resolve => setTimeout(resolve, 100))
-    }
-  }
 }
 
 export async function sessionLog(projectRoot: string, id: string): Promise<SessionLog> {

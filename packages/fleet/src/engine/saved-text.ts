@@ -1,0 +1,25 @@
+import { write } from './fleet-files.ts'
+
+/** A file that is written again and again, one time after the other: two at once would take each other's new file away. */
+export class SavedText {
+  readonly #file: string
+  readonly #text: () => string
+  #last: Promise<void> = Promise.resolve()
+  #next: Promise<void> | undefined
+
+  constructor(file: string, text: () => string) {
+    this.#file = file
+    this.#text = text
+  }
+
+  /** Resolves when what is so now is on the disk. Who comes while it is written shares the next time. */
+  save(): Promise<void> {
+    this.#next ??= this.#last.then(() => {
+      this.#next = undefined
+      const written = write(this.#file, this.#text())
+      this.#last = written.catch(() => {})
+      return written
+    })
+    return this.#next
+  }
+}
