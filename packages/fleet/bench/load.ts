@@ -1,0 +1,99 @@
+import { loadavg } from 'node:os'
+import { type BenchRow, benchRow } from '../../core/bench/report.ts'
+import { BenchFleet, type BenchMachine } from './machine.ts'
+import { median, percentile, range } from './statistics.ts'
+
+const SESSIONS = 200
+const SPEECH = { perSecond: 100, seconds: 8 }
+const ROUNDS = 3
+
+interface Round {
+  /** CPU time for each event, in µs: on a busy machine fewer of them are said. */
+  alone: number
+  inFleet: number
+  broker: number
+  perSecond: number
+  lags: number[]
+  missing: number
+}
+
+/** What shipping the logs costs a worker, and how late they are on the hub. */
+export async function loadRows(): Promise<BenchRow[]> {
+  const fleet = await BenchFleet.start()
+  try {
+    const rounds: Round[] = []
+    for (let round = 0; round < ROUNDS; round += 1) rounds.push(await measure(fleet, round))
+    const ratios = rounds.map(({ inFleet, alone }) => inFleet / alone)
+    const lags = rounds.map(one => percentile(one.lags, 0.5))
+    const late = rounds.map(one => percentile(one.lags, 0.99))
+    const each = (name: 'alone' | 'inFleet' | 'broker') => median(rounds.map(one => one[name])).toFixed(1)
+    const rate = range(
+      rounds.map(one => one.perSecond),
+      0,
+    )
+    const load = `load ${loadavg()[0]?.toFixed(0)}`
+    return [
+      benchRow({
+        name: `${SESSIONS} sessions × ${SPEECH.perSecond} events/s: CPU of a worker, of one without a fleet`,
+        ratio: median(ratios),
+        bar: 1.5,
+        better: 'lower',
+        detail: `${ROUNDS} rounds ${range(ratios)}; ${each('inFleet')} against ${each('alone')} µs an event, broker ${each('broker')}; ${rate} events/s reached, ${load}`,
+      }),
+      benchRow({
+        name: 'the same: events that are not on the hub',
+        ratio: rounds.reduce((sum, one) => sum + one.missing, 0),
+        bar: 0,
+        better: 'lower',
+        detail: `of ${rounds.reduce((sum, one) => sum + one.lags.length, 0)}`,
+      }),
+      benchRow({
+        name: 'the same: from the worker’s log to a reader on the hub, p50 in ms',
+        ratio: median(lags),
+        bar: 250,
+        better: 'lower',
+        detail: `${ROUNDS} rounds ${range(lags, 0)}; p99 ${range(late, 0)}; ${load}`,
+      }),
+    ]
+  } finally {
+    await fleet.close()
+  }
+}
+
+async function measure(fleet: BenchFleet, round: number): Promise<Round> {
+  // In turn, so that whatever else the machine does hits both alike.
+  const measureAlone = async () => {
+    const machine = await fleet.alone(`alone-${round}`)
+    const { cpuMs = Number.NaN, events = Number.NaN } = await speak(machine)
+    await machine.kill()
+    return (cpuMs * 1000) / events
+  }
+  const before = round % 2 === 0 ? await measureAlone() : undefined
+  const worker = await fleet.machine(`worker-${round}`)
+  const { hub } = fleet
+  const known = async (sessionIds: string[]) => {
+    await hub.until({ do: 'knows' }, reply => sessionIds.every(id => reply.sessionIds?.includes(id)))
+    await hub.send({ do: 'follow', sessionIds })
+  }
+  const { received: had = 0, lags: earlier = [] } = await hub.send({ do: 'received' })
+  const brokerBefore = await fleet.brokerCpuMs()
+  const { cpuMs = Number.NaN, events = Number.NaN, ms = Number.NaN, sizes = {} } = await speak(worker, known)
+  const said = Object.values(sizes).reduce((sum, { seq }) => sum + seq, 0)
+  const { received = 0, lags = [] } = await hub
+    .until({ do: 'received' }, reply => (reply.received ?? 0) - had >= said)
+    .catch(() => hub.send({ do: 'received' }))
+  const broker = (await fleet.brokerCpuMs()) - brokerBefore
+  await worker.kill()
+  const perEvent = (cpu: number) => (cpu * 1000) / events
+  return {
+    alone: before ?? (await measureAlone()),
+    ...{ inFleet: perEvent(cpuMs), broker: perEvent(broker), perSecond: (events / ms) * 1000 },
+    ...{ lags: lags.slice(earlier.length), missing: said - (received - had) },
+  }
+}
+
+async function speak(machine: BenchMachine, made?: (sessionIds: string[]) => Promise<void>) {
+  const { sessionIds = [] } = await machine.send({ do: 'create', sessions: SESSIONS })
+  await made?.(sessionIds)
+  return machine.send({ do: 'speak', ...SPEECH })
+}

@@ -1,0 +1,36 @@
+import type { MachineState } from '../src/claim/presence.ts'
+import type { Member } from '../src/engine/fleet-files.ts'
+import type { Speech } from './speaking-agent.ts'
+
+/** What a machine of the benchmark is asked. */
+export type Command =
+  | { do: 'create'; sessions: number }
+  /** A turn in every session. Ends when all of them have. */
+  | ({ do: 'speak' } & Speech)
+  | { do: 'turn'; sessionId: string; message: string }
+  /** Answers when the next turn begins. */
+  | { do: 'asked' }
+  /** Which sessions of other machines it knows. */
+  | { do: 'knows' }
+  /** Reads the mirrored logs of these sessions from now on. */
+  | { do: 'follow'; sessionIds: string[] }
+  | { do: 'received' }
+  | { do: 'machines' }
+  | { do: 'takeover'; sessionId: string; to: string }
+  /** Answers as another machine that sends back what it gets. */
+  | { do: 'echo'; member: Member }
+  | { do: 'usage' }
+
+export interface Reply {
+  error?: string
+  sessionIds?: string[]
+  cpuMs?: number
+  ms?: number
+  events?: number
+  sizes?: Record<string, { seq: number; bytes: number }>
+  received?: number
+  lags?: number[]
+  states?: Record<string, MachineState>
+  message?: string
+  at?: number
+}
