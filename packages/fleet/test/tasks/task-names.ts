@@ -1,0 +1,12 @@
+/** What the tasks need and the workers have. */
+export const AGENT = 'process'
+export const LABEL = 'build'
+export const PROJECT = '/shop'
+
+/** `cut`: the task was ended with its machine, which is back. `lost`: its machine did not come back in time. */
+export type End = 'done' | 'cut' | 'lost'
+
+export interface TaskList {
+  tasks: { id: string; ms: number }[]
+  goneMs: number
+}
