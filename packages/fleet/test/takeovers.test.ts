@@ -4,30 +4,11 @@ import type { UIEvent } from '@chirality/core'
 import { openSessionLog, type SessionHost } from '@chirality/sessions'
 import { expect, test } from 'vitest'
 import type { RemoteSession } from '../src/remote-sessions.ts'
-import { git, twoMachines } from './support/machines.ts'
+import { append, git, twoMachines, work } from './support/machines.ts'
 
 const isLong = process.env.CHIRALITY_TEST_ALL !== undefined
 
 type World = Awaited<ReturnType<typeof twoMachines>>
-
-/** A session with a turn that ended, and one that is at work. */
-async function work(host: SessionHost, project: string): Promise<string> {
-  const { id } = await host.createSession(project, { title: 'birds', budgetUsd: 3 })
-  await append(host, id, 't1', [
-    { type: 'turn:start', sessionId: id, message: 'Note the heron.' },
-    { type: 'turn:end', sessionId: id, reason: 'completed' },
-  ])
-  return id
-}
-
-async function append(host: SessionHost, id: string, turnId: string, events: UIEvent[]): Promise<void> {
-  const { projectRoot } = await host.store.resume(id)
-  const log = await openSessionLog(projectRoot, id)
-  for (const event of events) log.append(event, { turnId })
-  await log.flush()
-  await host.store.update(id, { lastSeq: log.lastSeq })
-  await log.close()
-}
 
 const call = (sessionId: string, command: string): UIEvent => ({
   ...{ type: 'tool:start', sessionId, toolUseId: command, name: 'Bash', input: { command } },
@@ -151,7 +132,7 @@ test('a session without a copy, and one whose machine answers after all, are not
   const proto = Object.getPrototypeOf(stored) as { give: typeof give }
   proto.give = async function (this: typeof stored, ...args) {
     const given = await give.apply(this, args)
-    if (args[2] === 'two') await returns('one')
+    if (args[1] === 'two') await returns('one')
     return given
   }
   try {
@@ -171,7 +152,7 @@ test('a move whose target does not come back is given up, and the target is refu
   const id = await work(one.host, one.project)
   await expect(hub().keep(id, 'one')).rejects.toThrow(/not being moved/)
   // Cut after the target opened it.
-  cut(count => (count >= 7 ? 'before' : undefined))
+  cut(count => (count >= 8 ? 'before' : undefined))
   await expect(hub().move(id, 'one', 'two')).rejects.toThrow()
   cut(() => undefined)
   expect(await owners(world, id)).toEqual([true, true])
@@ -193,7 +174,7 @@ test('a move whose target does not come back is given up, and the target is refu
 
   // A target that is there answers, and nothing is given up.
   const next = await work(one.host, one.project)
-  cut(count => (count >= 7 ? 'before' : undefined))
+  cut(count => (count >= 8 ? 'before' : undefined))
   await expect(hub().move(next, 'one', 'two')).rejects.toThrow()
   cut(() => undefined)
   expect(await hub().keep(next, 'one')).toEqual({ session: next, machine: 'two', gaveUp: null })
@@ -215,7 +196,7 @@ test('a takeover that was cut short gives nothing back that a later one took', a
     writeFileSync(join(folder, `${move}.json`), text)
   }
   // It was given, and neither opened nor taken back.
-  await stored.give(id, 'one', 'two', { move: 'takeover-first' })
+  await stored.give(id, 'two', { move: 'takeover-first', seen: undefined })
   noted('takeover-first')
   await takeovers().takeover(id, 'two')
   expect(readdirSync(folder).filter(name => name === 'takeover-first.json')).toEqual([])
@@ -238,7 +219,8 @@ test('a machine that was given a session and is gone before it has it does not k
   ]
   await copied(taken, 'one')
   goes('one')
-  for (const id of [taken, refused]) await stored.give(id, 'one', 'ghost', { move: 'takeover-ghost' })
+  for (const id of [taken, refused])
+    await stored.give(id, 'ghost', { move: 'takeover-ghost', seen: undefined })
   expect(await takeovers().takeover(taken, 'two')).toMatchObject({ to: 'two' })
   expect(await stored.read(taken)).toMatchObject({ machine: 'two' })
 

@@ -28,14 +28,14 @@ export class Owners {
   }
 
   /**
-   * Rejects if another machine than `from` has it, or the broker cannot be asked: then nothing was given. `stray` is an
-   * owner that may be replaced, because its machine never got the session or is gone: exactly that one.
+   * Gives it to a machine if its owner is still the one that the caller saw: of two hubs that give it away at once one is
+   * refused. Rejects also if the broker cannot be asked: then nothing was given. `move` names who gives it, so that a lost
+   * answer is found again.
    */
   async give(
     session: string,
-    from: string,
     to: string,
-    { move, stray }: { move: string; stray?: Owner | undefined },
+    { move, seen }: { move: string; seen: Owner | undefined },
   ): Promise<Owner> {
     for (;;) {
       const subject = subjects.owner(session)
@@ -43,10 +43,8 @@ export class Owners {
       const stored = last && parseOwner(last.body)
       if (last !== undefined && stored === undefined)
         throw fleetError('move-failed', 'What the broker has of this session cannot be read.')
-      // An answer of the broker was lost.
       if (stored?.machine === to && stored.move === move) return stored
-      const isStray = stored?.machine === stray?.machine && stored?.epoch === stray?.epoch
-      if (stored !== undefined && stored.machine !== from && !isStray) throw hasIt(stored)
+      if (stored?.machine !== seen?.machine || stored?.epoch !== seen?.epoch) throw hasIt(stored ?? seen)
       const given: Owner = { machine: to, epoch: (stored?.epoch ?? 1) + 1, move }
       const body = Buffer.from(JSON.stringify(given))
       const published = await this.#link.publish(subject, body, { after: last?.seq ?? 0 })
@@ -55,8 +53,13 @@ export class Owners {
   }
 }
 
-export function hasIt({ machine }: Pick<Owner, 'machine'>): Error {
-  return fleetError('move-failed', `The machine ${machine} has this session by now.`)
+export function hasIt(owner: Pick<Owner, 'machine'> | undefined): Error {
+  return fleetError(
+    'move-failed',
+    owner === undefined
+      ? 'The broker does not know the owner of this session any more. Try again.'
+      : `The machine ${owner.machine} has this session by now.`,
+  )
 }
 
 export function parseOwner(body: Uint8Array): Owner | undefined {

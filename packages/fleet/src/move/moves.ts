@@ -1,15 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
 import { isRefusal } from '@chirality/sessions'
 import { z } from 'zod'
 import { hasIt, type Owner, Owners } from '../claim/owners.ts'
-import { write } from '../engine/fleet-files.ts'
 import type { Link } from '../engine/link.ts'
 import { fleetError } from '../fleet-error.ts'
 import type { Machine } from '../machines.ts'
 import { askMove, fetchParcel, isAbsent } from '../rpc/calls.ts'
-import type { AboutSession, MoveStep } from './move-desk.ts'
+import type { AboutSession, CloneHere, MoveStep } from './move-desk.ts'
+import { Notes } from './notes.ts'
 
 export interface MovesOptions {
   /** Where the moves are noted that this hub has begun. */
@@ -20,7 +18,11 @@ export interface MovesOptions {
   running: Set<string>
 }
 
-const note = z.object({ move: z.string(), session: z.string(), from: z.string(), to: z.string() })
+const note = z.object({
+  ...{ move: z.string(), session: z.string(), from: z.string(), to: z.string() },
+  /** Of the owner when the move began, if the broker knew one. */
+  epoch: z.number().optional(),
+})
 type Note = z.infer<typeof note>
 
 const leavingMove = z.object({ id: z.string(), from: z.string(), to: z.string() })
@@ -51,11 +53,14 @@ export interface Moved {
 export class Moves {
   readonly #options: MovesOptions
   readonly #running: Set<string>
-  #nextTry = 0
+  readonly #notes: Notes<Note>
 
   constructor(options: MovesOptions) {
+    const { folder, running } = options
     this.#options = options
-    this.#running = options.running
+    this.#running = running
+    const nameOf = ({ session }: Note) => session
+    this.#notes = new Notes({ folder, running, schema: note, nameOf, aboutOf: nameOf, againMs: AGAIN_MS })
   }
 
   async move(session: string, from: string, to: string): Promise<Moved> {
@@ -64,7 +69,7 @@ export class Moves {
     this.#running.add(session)
     try {
       // A move that was cut short comes first: its note says which machine may have the session.
-      const begun = this.#notes().find(one => one.session === session)
+      const [begun] = this.#notes.of(session)
       if (begun !== undefined && (await this.#settle(begun)))
         return { session, from: begun.from, to: begun.to }
       return await this.#move(session, from, to)
@@ -90,47 +95,34 @@ export class Moves {
       const machine = machines().find(one => one.machine === to)
       if (!isTaken && machine !== undefined && machine.state !== 'away') {
         // It answers: it knows whether it has the session.
-        const isThere = await this.#settle({ move, session, from, to })
+        const epoch = (await ownersOf(link).read(session))?.epoch
+        const isThere = await this.#settle({ move, session, from, to, epoch })
         return { session, machine: isThere ? to : from, gaveUp: null }
       }
       if (!isTaken) await requireAbsent(link, to)
-      const stray = await strayOwner({ link, machines: machines() }, session, from)
+      const { seen, gone } = await replaceableOwner({ link, machines: machines() }, session, from)
       // It may have got everything before it was gone: when it returns, it is refused.
-      await ownersOf(link).give(session, from, from, { move: newId('kept'), stray: stray?.owner })
+      await ownersOf(link).give(session, from, { move: newId('kept'), seen })
       await this.#ask(from, { step: 'keep', session, move })
-      rmSync(this.#file(session), { force: true })
-      const gone = stray?.isGone ? stray.owner.machine : undefined
+      this.#notes.remove({ move, session, from, to })
       return { session, machine: from, gaveUp: gone ?? (isTaken ? null : to) }
     } finally {
       this.#running.delete(session)
     }
   }
 
-  /** Now and then, beside everything else: a machine that does not answer takes its time. */
   finishSoon(): void {
-    if (performance.now() < this.#nextTry) return
-    this.#nextTry = performance.now() + AGAIN_MS
-    void this.finish()
+    this.#notes.finishSoon(begun => this.#settle(begun))
   }
 
   /** What a hub that was killed began. A machine that is away now is asked again with the next call. */
   async finish(): Promise<void> {
-    for (const begun of this.#notes()) {
-      if (this.#running.has(begun.session)) continue
-      this.#running.add(begun.session)
-      try {
-        await this.#settle(begun)
-      } catch {
-        // A machine is away, or answers nonsense: the note stays.
-      } finally {
-        this.#running.delete(begun.session)
-      }
-    }
+    await this.#notes.finishAll(begun => this.#settle(begun))
   }
 
   /** The move that a session waits for, of the machine that says so: hubs may show the session at its target. */
   async #leaving(session: string, at: string): Promise<LeavingMove> {
-    const begun = this.#notes().find(one => one.session === session)
+    const [begun] = this.#notes.of(session)
     const here = this.#options.machines().flatMap(({ machine, state }) => (state === 'here' ? [machine] : []))
     let problem: unknown
     for (const machine of new Set([...(begun === undefined ? [] : [begun.from]), at, ...here])) {
@@ -149,13 +141,12 @@ export class Moves {
     const about = (await this.#ask(from, { step: 'about', session })) as AboutSession
     requireReady(this.#options.machines(), to, about.harness)
     const { roots, prefix, projectRoot: path } = about
-    const place = (await this.#ask(to, { step: 'place', session, roots, prefix, path })) as {
-      project: string
-      commits: string[]
-    }
+    const place = (await this.#ask(to, { step: 'place', session, roots, prefix, path })) as CloneHere
+    // Before it is packed: whoever gives it to another machine from now on makes this move stale.
+    const before = await ownersOf(this.#options.link()).read(session)
     const wanted = newId('move')
-    const begun: Note = { move: wanted, session, from, to }
-    await this.#remember(begun)
+    const begun: Note = { move: wanted, session, from, to, epoch: before?.epoch }
+    await this.#notes.write(begun)
     try {
       const haves = place.commits
       const packed = (await this.#ask(from, { step: 'pack', session, move: wanted, from, to, haves })) as {
@@ -164,9 +155,10 @@ export class Moves {
         sha256: string
       }
       begun.move = packed.move
-      await this.#remember(begun)
+      await this.#notes.write(begun)
       await this.#carry(begun, packed.size)
       const { move, sha256 } = packed
+      await this.#give(begun, before)
       await this.#ask(to, { step: 'open', session, move, sha256, project: place.project })
       await this.#handOver(begun)
       return { session, from, to }
@@ -176,6 +168,21 @@ export class Moves {
       if (isThere) return { session, from, to }
       throw error
     }
+  }
+
+  /**
+   * Before the target opens it: two hubs that move or take over one session at once cannot both open it somewhere. From
+   * then on the old machine is refused, also one that returns without having heard of it.
+   */
+  async #give({ session, from, to, move }: Note, before: Owner | undefined): Promise<void> {
+    const link = this.#options.link()
+    const now = await ownersOf(link).read(session)
+    const isGiven = now?.machine === to && now.move === move
+    const { seen } = isGiven
+      ? { seen: now }
+      : await replaceableOwner({ link, machines: this.#options.machines() }, session, from)
+    if (!isGiven && seen?.epoch !== before?.epoch) throw hasIt(seen ?? before)
+    await ownersOf(link).give(session, to, { move, seen })
   }
 
   /** Once: each step says what is so if it is asked again. */
@@ -195,51 +202,33 @@ export class Moves {
 
   async #handOver(begun: Note): Promise<void> {
     const { session, from, to, move } = begun
-    const owners = ownersOf(this.#options.link())
-    const stored = await owners.read(session)
-    // From now on the old machine is refused, also one that returns without having heard of it.
-    await owners.give(session, from, to, { move, stray: stored?.machine === to ? stored : undefined })
     await this.#ask(from, { step: 'leave', session, move })
     // After the other machine said that it has it no more: hubs show the first that names it.
     await this.#ask(to, { step: 'tell', session })
-    rmSync(this.#file(session), { force: true })
+    this.#notes.remove(begun)
   }
 
   /** Brings a move that was cut short to an end. True if the session is on the new machine. */
   async #settle(begun: Note): Promise<boolean> {
     const { session, from, to, move } = begun
     const { isHere } = cancelled.parse(await this.#ask(to, { step: 'cancel', move, session }))
-    if (isHere) {
+    const owners = ownersOf(this.#options.link())
+    const owner = await owners.read(session)
+    // Another hub gave the move up meanwhile: the target is refused, and the old machine goes on.
+    const isKept = isHere && owner?.machine === from
+    if (isHere && !isKept) {
+      // Brokers that lost their disks know nothing of it.
+      if (owner === undefined) await owners.give(session, to, { move, seen: undefined })
       await this.#handOver(begun)
       return true
     }
-    await this.#ask(from, { step: 'keep', session, move })
-    rmSync(this.#file(session), { force: true })
+    if (owner?.machine === to && owner.move === move) await owners.give(session, from, { move, seen: owner })
+    // If another machine was given it since, it is not this hub's to go on with it where it was.
+    const isOwn = owner?.machine === from || (owner?.machine === to && owner.move === move)
+    const isOthers = owner !== undefined && !isOwn && owner.epoch !== begun.epoch
+    if (!isKept && !isOthers) await this.#ask(from, { step: 'keep', session, move })
+    this.#notes.remove(begun)
     return false
-  }
-
-  async #remember(begun: Note): Promise<void> {
-    mkdirSync(this.#options.folder, { recursive: true, mode: 0o700 })
-    await write(this.#file(begun.session), JSON.stringify(begun))
-  }
-
-  #notes(): Note[] {
-    try {
-      const names = readdirSync(this.#options.folder).filter(name => name.endsWith('.json'))
-      return names.flatMap(name => {
-        try {
-          return [note.parse(JSON.parse(readFileSync(join(this.#options.folder, name), 'utf8')))]
-        } catch {
-          return []
-        }
-      })
-    } catch {
-      return []
-    }
-  }
-
-  #file(session: string): string {
-    return join(this.#options.folder, `${session}.json`)
   }
 }
 
@@ -248,29 +237,26 @@ export function ownersOf(link: Link | undefined): Owners {
   throw fleetError('machine-away', 'This machine is not connected to the fleet now. Nothing was done.')
 }
 
-interface Stray {
-  owner: Owner
-  /** Its machine is gone. Else it answered that it has nothing, and will get nothing. */
-  isGone: boolean
-}
-
-/** Whom a session was given to that `from` has, if that machine never got it or is gone. Rejects if it has the session. */
-export async function strayOwner(
+/**
+ * The owner of a session that `from` has, which a hub may replace: it is that machine, or one that never got the session
+ * and will not, or `gone`. Rejects if another machine has the session.
+ */
+export async function replaceableOwner(
   { link, machines }: { link: Link | undefined; machines: readonly Machine[] },
   session: string,
   from: string,
-): Promise<Stray | undefined> {
-  const owner = await ownersOf(link).read(session)
-  if (owner === undefined || owner.machine === from) return undefined
-  const { machine, move } = owner
+): Promise<{ seen: Owner | undefined; gone?: string }> {
+  const seen = await ownersOf(link).read(session)
+  if (seen === undefined || seen.machine === from) return { seen }
+  const { machine, move } = seen
   if ((machines.find(one => one.machine === machine)?.state ?? 'away') === 'away') {
     await requireAbsent(link, machine)
-    return { owner, isGone: true }
+    return { seen, gone: machine }
   }
-  if (move === undefined) throw hasIt(owner)
+  if (move === undefined) throw hasIt(seen)
   const { isHere, has } = cancelled.parse(await askMove(link, machine, { step: 'cancel', move, session }))
-  if (isHere || has) throw hasIt(owner)
-  return { owner, isGone: false }
+  if (isHere || has) throw hasIt(seen)
+  return { seen }
 }
 
 async function requireAbsent(link: Link | undefined, machine: string): Promise<void> {

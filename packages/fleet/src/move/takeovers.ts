@@ -1,9 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SessionLog } from '@chirality/sessions'
 import { z } from 'zod'
-import { write } from '../engine/fleet-files.ts'
+import { hasIt } from '../claim/owners.ts'
 import type { Link } from '../engine/link.ts'
 import { fleetError } from '../fleet-error.ts'
 import type { Machine } from '../machines.ts'
@@ -11,7 +10,8 @@ import type { RemoteSession } from '../remote-sessions.ts'
 import { askMove, callMachine, isAbsent } from '../rpc/calls.ts'
 import type { Copies, Copy } from './copies.ts'
 import type { CloneHere, MoveStep, Taken } from './move-desk.ts'
-import { cancelled, type Moved, newId, ownersOf, requireReady, strayOwner } from './moves.ts'
+import { cancelled, type Moved, newId, ownersOf, replaceableOwner, requireReady } from './moves.ts'
+import { Notes } from './notes.ts'
 import { readAt, readParcel, writeParcel } from './parcel-file.ts'
 
 export interface TakeoversOptions {
@@ -60,11 +60,17 @@ export class Takeovers {
   readonly #running: Set<string>
   /** How many events this hub had when it refused a takeover because some were missing. */
   readonly #short = new Map<string, { seq: number; at: number }>()
-  #nextTry = 0
+  readonly #notes: Notes<Note>
 
   constructor(options: TakeoversOptions) {
+    const { folder, running } = options
     this.#options = options
-    this.#running = options.running
+    this.#running = running
+    this.#notes = new Notes({
+      ...{ folder, running, schema: note, againMs: AGAIN_MS },
+      nameOf: ({ move }) => move,
+      aboutOf: ({ session }) => session,
+    })
   }
 
   /** `goOn`: whether the agent is asked to go on. Default: if a turn of it was at work. */
@@ -95,37 +101,28 @@ export class Takeovers {
 
   /** A target of a move that did not come back is refused when it does. */
   async expect(session: string, { from, to, taken }: Pick<Note, 'from' | 'to' | 'taken'>): Promise<void> {
-    await this.#remember({ move: newId('kept'), session, from, to, taken, isDone: true })
+    await this.#notes.write({ move: newId('kept'), session, from, to, taken, isDone: true })
   }
 
-  /** Now and then, beside everything else. */
   finishSoon(): void {
-    if (performance.now() < this.#nextTry) return
-    this.#nextTry = performance.now() + AGAIN_MS
-    void this.finish()
+    this.#notes.finishSoon(begun => this.#finish(begun))
   }
 
   /** What a hub that was killed began, and what machines that are back have of sessions that others took over. */
   async finish(): Promise<void> {
-    for (const begun of this.#notes()) {
-      if (this.#running.has(begun.session)) continue
-      this.#running.add(begun.session)
-      try {
-        if (begun.isDone) await this.#collect(begun)
-        else if ((await this.#settle(begun)) && begun.goOn)
-          await this.#ask(begun.to, { step: 'say', session: begun.session, words: NOT_ASKED })
-      } catch {
-        // A machine is away, or answers nonsense: the note stays.
-      } finally {
-        this.#running.delete(begun.session)
-      }
-    }
+    await this.#notes.finishAll(begun => this.#finish(begun))
+  }
+
+  async #finish(begun: Note): Promise<void> {
+    if (begun.isDone) await this.#collect(begun)
+    else if ((await this.#settle(begun)) && begun.goOn)
+      await this.#ask(begun.to, { step: 'say', session: begun.session, words: NOT_ASKED })
   }
 
   /** Takeovers of the session that were cut short come first: what they began may have got it somewhere. */
   async #settled(session: string): Promise<Moved | undefined> {
-    for (const begun of this.#notes()) {
-      if (begun.session !== session || begun.isDone) continue
+    for (const begun of this.#notes.of(session)) {
+      if (begun.isDone) continue
       // One whose machine does not answer stays noted.
       const isThere = await this.#settle(begun).catch(() => false)
       if (isThere) return { session, from: begun.from, to: begun.to }
@@ -137,6 +134,8 @@ export class Takeovers {
     const { machine: from, session } = remote
     const link = this.#options.link()
     await this.#requireGone(from)
+    // Before its log is read: whoever gives it to another machine from now on makes this takeover stale.
+    const before = await ownersOf(link).read(session.id)
     if (from === to) throw fleetError('move-failed', `The machine ${to} is gone: name another one.`)
     requireReady(this.#options.machines(), to, session.harness)
     const copy = await this.#options.copies.get(from, session.id)
@@ -164,10 +163,15 @@ export class Takeovers {
         await this.#ask(to, { step: 'put', move, from: at, content: piece.toString('base64') })
         at += piece.length
       }
-      const stray = await strayOwner({ link, machines: this.#options.machines() }, session.id, from)
-      await this.#remember(begun)
+      const { seen, gone } = await replaceableOwner(
+        { link, machines: this.#options.machines() },
+        session.id,
+        from,
+      )
+      if (seen?.epoch !== before?.epoch) throw hasIt(seen ?? before)
+      await this.#notes.write(begun)
       try {
-        await ownersOf(link).give(session.id, from, to, { move, stray: stray?.owner })
+        await ownersOf(link).give(session.id, to, { move, seen })
         // It looks who has its sessions after it answers calls, so one of the two notices the other.
         if (!(await isAbsent(link, from)))
           throw fleetError('move-failed', `The machine ${from} is back. Move the session instead.`)
@@ -178,7 +182,7 @@ export class Takeovers {
         if (!isThere) throw error
       }
       // It may have got everything before it was gone.
-      if (stray?.isGone) await this.expect(session.id, { from: stray.owner.machine, to, taken })
+      if (gone !== undefined) await this.expect(session.id, { from: gone, to, taken })
       if (taken.seq < copy.seq) {
         const words = `The events ${taken.seq + 1} to ${copy.seq} of this conversation never arrived at the hub and are missing above.`
         await this.#ask(to, { step: 'say', session: session.id, words }).catch(() => {})
@@ -257,19 +261,18 @@ export class Takeovers {
     if (isHere && owner !== undefined) {
       // Another machine got it since: these two give up what they have of it.
       await this.expect(session, { from: to, to: owner.machine, taken })
-      await this.#remember({ ...begun, isDone: true })
+      await this.#notes.write({ ...begun, isDone: true })
       return false
     }
     // Only what this takeover wrote is taken back: a later one may have given it to the same machine.
-    if (owner?.machine === to && owner.move === move)
-      await owners.give(session, from, from, { move, stray: owner })
-    rmSync(this.#file(begun), { force: true })
+    if (owner?.machine === to && owner.move === move) await owners.give(session, from, { move, seen: owner })
+    this.#notes.remove(begun)
     return false
   }
 
   async #done(begun: Note): Promise<void> {
     const { session, to } = begun
-    await this.#remember({ ...begun, isDone: true })
+    await this.#notes.write({ ...begun, isDone: true })
     await this.#ask(to, { step: 'tell', session })
   }
 
@@ -283,47 +286,23 @@ export class Takeovers {
       const owner = await ownersOf(this.#options.link()).read(session)
       if (owner?.machine === from) {
         // It was moved there since.
-        rmSync(this.#file(done), { force: true })
+        this.#notes.remove(done)
         return
       }
       const step = { step: 'orphan', session, move: { id: move, from, to }, taken } as const
       words = wordsOf(from, orphaned.parse(await this.#ask(from, step)))
-      await this.#remember({ ...done, words })
+      await this.#notes.write({ ...done, words })
     }
     if (words !== '') {
       // It may have been moved on.
       const owner = await ownersOf(this.#options.link()).read(session)
       await this.#ask(owner?.machine ?? to, { step: 'say', session, words })
     }
-    rmSync(this.#file(done), { force: true })
+    this.#notes.remove(done)
   }
 
   #ask(machine: string, step: MoveStep): Promise<unknown> {
     return askMove(this.#options.link(), machine, step)
-  }
-
-  async #remember(begun: Note): Promise<void> {
-    mkdirSync(this.#options.folder, { recursive: true, mode: 0o700 })
-    await write(this.#file(begun), JSON.stringify(begun))
-  }
-
-  #notes(): Note[] {
-    try {
-      const names = readdirSync(this.#options.folder).filter(name => name.endsWith('.json'))
-      return names.flatMap(name => {
-        try {
-          return [note.parse(JSON.parse(readFileSync(join(this.#options.folder, name), 'utf8')))]
-        } catch {
-          return []
-        }
-      })
-    } catch {
-      return []
-    }
-  }
-
-  #file({ move }: Pick<Note, 'move'>): string {
-    return join(this.#options.folder, `${move}.json`)
   }
 }
 

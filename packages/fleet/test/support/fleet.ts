@@ -58,15 +58,16 @@ export async function connect(member: Member): Promise<Link> {
   return link
 }
 
-/** A second machine, which joined by a code. */
+/** Another machine, which joined by a code. */
 export async function joined(
   fleet: Pick<TestFleet, 'home'>,
   hubLink: Link,
   machine = 'worker',
+  role: Member['role'] = 'worker',
 ): Promise<{ home: string; member: Member }> {
   const home = folder()
   const stop = answerJoins(fleet.home, hubLink, () => {})
-  const { code } = await invite(fleet.home, 'worker')
+  const { code } = await invite(fleet.home, role)
   const { member } = await whenItWorks(() => joinFleet({ home, code, machine }))
   stop()
   await whenItWorks(async () => (await Link.open(member)).close())

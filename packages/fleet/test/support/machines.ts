@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { SessionHarness } from '@chirality/core'
+import type { SessionHarness, UIEvent } from '@chirality/core'
 import { HarnessRegistry } from '@chirality/runner'
 import { openSessionLog, SessionHost } from '@chirality/sessions'
 import { Owners, Refusals } from '../../src/claim/owners.ts'
@@ -21,20 +21,78 @@ export const git = (cwd: string, ...args: string[]) =>
 type Fault = 'before' | 'after' | undefined
 type Name = 'one' | 'two'
 
+/** A repository, and clones of it in folders with these names. */
+export function clonesOf(root: string, source: string, names: readonly string[]): string[] {
+  const made = join(root, source, 'shop')
+  mkdirSync(made, { recursive: true })
+  git(made, 'init', '-q', '-b', 'main')
+  writeFileSync(join(made, '.gitignore'), '.chirality\n')
+  git(made, 'add', '.')
+  git(made, 'commit', '-qm', 'first')
+  const clones = names.map(name => join(root, name, 'shop'))
+  for (const clone of clones) git(root, 'clone', '-q', made, clone)
+  return [made, ...clones]
+}
+
+/** A machine with an open project. `answer`: it answers the steps of hubs, until the returned function is called. */
+export async function machineOn(
+  link: Link,
+  { name, home, project }: Record<'name' | 'home' | 'project', string>,
+) {
+  const harnesses = new HarnessRegistry<SessionHarness>()
+  const host = new SessionHost({ harnesses, address: '', home })
+  later(() => host.close())
+  await host.openProject(project)
+  const desk = new MoveDesk({
+    ...{ host, machine: name, folder: join(home, 'parcels') },
+    ...{ tell: async () => {}, onLeft: () => {}, owner: id => new Owners(link).read(id) },
+  })
+  const answer = () =>
+    answerCalls(link, name, {
+      ...{ call: async () => undefined, bytes: () => Buffer.alloc(0), moves: desk, work: NO_WORK },
+    })
+  return { host, project, refusals: new Refusals(name), answer }
+}
+
+/** A session with a turn that ended. */
+export async function work(host: SessionHost, project: string): Promise<string> {
+  const { id } = await host.createSession(project, { title: 'birds', budgetUsd: 3 })
+  await append(host, id, 't1', [
+    { type: 'turn:start', sessionId: id, message: 'Note the heron.' },
+    { type: 'turn:end', sessionId: id, reason: 'completed' },
+  ])
+  return id
+}
+
+export async function append(
+  host: SessionHost,
+  id: string,
+  turnId: string,
+  events: UIEvent[],
+): Promise<void> {
+  const { projectRoot } = await host.store.resume(id)
+  const log = await openSessionLog(projectRoot, id)
+  for (const event of events) log.append(event, { turnId })
+  await log.flush()
+  await host.store.update(id, { lastSeq: log.lastSeq })
+  await log.close()
+}
+
+/** A copy of a session's log, as the mirror of a hub has it. */
+export function mirrorLog(mirror: string, { id, projectRoot }: { id: string; projectRoot: string }): void {
+  cpSync(join(projectRoot, '.chirality', 'events'), join(mirror, '.chirality', 'events'), {
+    recursive: true,
+    filter: file => !file.endsWith('.ndjson') || file.includes(id),
+  })
+}
+
 /**
  * Two machines with clones of one repository, a hub, and a wire between them that can be cut at a chosen message. Only
  * the broker is made up.
  */
 export async function twoMachines() {
   const root = folder()
-  const source = join(root, 'one', 'shop')
-  mkdirSync(source, { recursive: true })
-  git(source, 'init', '-q', '-b', 'main')
-  writeFileSync(join(source, '.gitignore'), '.chirality\n')
-  git(source, 'add', '.')
-  git(source, 'commit', '-qm', 'first')
-  const clone = join(root, 'two', 'shop')
-  git(root, 'clone', '-q', source, clone)
+  const [source = '', clone = ''] = clonesOf(root, 'one', ['two'])
   const handlers = new Map<string, (body: Uint8Array) => Promise<Uint8Array>>()
   const stored = new Map<string, { seq: number; body: Uint8Array }>()
   const states = new Map<string, Machine['state']>([
@@ -72,22 +130,9 @@ export async function twoMachines() {
       }),
   } as unknown as Link
   const machine = async (name: Name, project: string) => {
-    const home = join(root, `${name}-home`)
-    const harnesses = new HarnessRegistry<SessionHarness>()
-    const host = new SessionHost({ harnesses, address: '', home })
-    later(() => host.close())
-    await host.openProject(project)
-    const desk = new MoveDesk({
-      ...{ host, machine: name, folder: join(home, 'parcels') },
-      ...{ tell: async () => {}, onLeft: () => {}, owner: id => new Owners(wire).read(id) },
-    })
-    answerCalls(wire, name, {
-      call: async () => undefined,
-      bytes: () => Buffer.alloc(0),
-      moves: desk,
-      work: NO_WORK,
-    })
-    return { host, project, refusals: new Refusals(name) }
+    const made = await machineOn(wire, { name, project, home: join(root, `${name}-home`) })
+    made.answer()
+    return made
   }
   const one = await machine('one', source)
   const two = await machine('two', clone)
@@ -107,10 +152,7 @@ export async function twoMachines() {
   const mirrored = async (id: string, name: Name) => {
     const session = await own[name].host.store.resume(id)
     remotes.set(id, { machine: name, session, status: null })
-    cpSync(join(session.projectRoot, '.chirality', 'events'), join(mirror, '.chirality', 'events'), {
-      recursive: true,
-      filter: file => !file.endsWith('.ndjson') || file.includes(id),
-    })
+    mirrorLog(mirror, session)
   }
   const takeovers = (other: Partial<TakeoversOptions> = {}) =>
     new Takeovers({

@@ -48,13 +48,14 @@ export class SessionMoves {
     const { leaving, store } = this.#context
     const busy = () =>
       startError('busy', 'A turn of this session runs. Stop it or wait for its end, then move it.')
+    const session = await this.#parts.session(id)
+    if (session.status.phase !== 'idle') throw busy()
+    // Not before the session is open: another hub may ask for another move at the same time.
     const before = leaving.get(id)
     if (before !== undefined && isRefusal(before))
       throw startError('busy', `The machine ${before.to} took this session over. Move it from there.`)
     if (before !== undefined && before.to !== options.move.to)
       throw startError('busy', `This session is being moved to the machine ${before.to} already.`)
-    const session = await this.#parts.session(id)
-    if (session.status.phase !== 'idle') throw busy()
     const move = before ?? options.move
     leaving.set(id, move)
     try {
