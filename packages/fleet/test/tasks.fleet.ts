@@ -39,7 +39,14 @@ test('tasks of machines that do not come back in time are begun anew elsewhere, 
   timeout: 900_000,
 }, async () => {
   const fleet = await threeAndThree()
-  const report = await runTasks({ ...fleet, tasks: 60, seed: SEED, marksBetweenKills: 20, gone: 2 })
+  const report = await runTasks({
+    ...fleet,
+    tasks: 60,
+    seed: SEED,
+    marksBetweenKills: 20,
+    gone: 2,
+    goneMs: 20_000,
+  })
   console.log(`seed ${SEED}: ${JSON.stringify(report)}`)
   expect({ seed: SEED, ...report }).toMatchObject({ seed: SEED, lost: [], twice: [], doubled: [], left: 0 })
   expect(report.kills.gone).toBe(2)

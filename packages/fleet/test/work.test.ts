@@ -38,6 +38,8 @@ class TestMachine {
   readonly #register: Register
   readonly #folder = folder()
   state: Machine['state'] = 'here'
+  /** How many reads of the leader fail. */
+  failingReads = 0
   stop: () => Promise<WorkState> = async () => ({ state: 'ended' })
   desk: WorkDesk
 
@@ -64,7 +66,11 @@ class TestMachine {
       },
       tidy: async () => {},
     }
-    const claim = (id: string) => new Claims(this.#register, this.name).read(id)
+    const claim = async (id: string) => {
+      this.failingReads -= 1
+      if (this.failingReads >= 0) throw new Error('no leader')
+      return new Claims(this.#register, this.name).read(id)
+    }
     this.desk = new WorkDesk({ machine: this.name, folder: this.#folder, claim, craft })
     return this.desk
   }
@@ -296,6 +302,14 @@ describe('work of a fleet', () => {
     })
     for (const machine of machines) machine.stop = async () => ({ state: 'working' })
     expect(await run('one', ['build'], stop.signal)).toEqual({ kind: 'left' })
+  })
+
+  test('a machine that cannot ask the leader whose the work is refuses nothing, and begins it when it can', async () => {
+    const { run, machines, claimOf } = fleetOf(['a', 'b'], () => 'work')
+    for (const machine of machines) machine.failingReads = 3
+    const end = await run('one')
+    expect(end).toMatchObject({ kind: 'ended' })
+    expect(await claimOf('one')).toMatchObject({ epoch: 1, done: true })
   })
 
   test('a machine begins nothing that the leader does not say is its own', async () => {

@@ -94,7 +94,10 @@ export class WorkDesk {
   async #requireOwn(id: string, epoch: number, order: unknown): Promise<void> {
     if (this.#known.has(`${id}:${epoch}`)) return
     const { machine, folder, claim: read } = this.#options
-    const claim = await read(id)
+    const claim = await read(id).catch((error: unknown) => {
+      // Not a refusal: a hub that took it for one would give the work to the next machine.
+      throw fleetError('machine-silent', 'No broker can be asked now whose this work is.', error)
+    })
     if (claim === undefined || !isOwn(claim, machine, epoch) || claim.done) throw stale()
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     // Before it begins: what a killed process began is found by it.

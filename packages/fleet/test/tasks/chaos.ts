@@ -21,10 +21,14 @@ export interface ChaosOptions {
   marksBetweenKills: number
   /** How often a machine stays away until its work is given up. */
   gone: number
+  /** How long a machine may be away. Default: as for users. */
+  goneMs?: number
 }
 
 export interface ChaosReport {
   seconds: number
+  /** Until a worker that was started answered, in seconds. */
+  slowestStart: number
   kills: { servers: number; machines: number; gone: number; brokers: number; hubs: number }
   begun: number
   /** Tasks that no process ran to its end, or that the hub does not have as done. */
@@ -44,23 +48,31 @@ export interface ChaosReport {
  * random moments and started again. What was run is read from the marks, which none of them writes.
  */
 export async function runTasks(options: ChaosOptions): Promise<ChaosReport> {
-  const { tasks: count, seed, hub, workers, marksBetweenKills } = options
+  const { tasks: count, seed, hub, workers, marksBetweenKills, goneMs } = options
   const random = seeded(seed)
   const place = folder()
   const file = join(place, 'marks')
   const list = join(place, 'list.json')
   const tasks = Array.from({ length: count }, (_, i) => ({ id: `task-${i}`, ms: 100 + random() * 1_500 }))
-  writeFileSync(list, JSON.stringify({ tasks, goneMs: GONE_MS } satisfies TaskList))
+  writeFileSync(
+    list,
+    JSON.stringify({ tasks, ...(goneMs === undefined ? {} : { goneMs }) } satisfies TaskList),
+  )
   const marks = new Marks(file)
   const journal = () => readJournal(join(hub, 'journal.ndjson'))
   const kills = { servers: 0, machines: 0, gone: 0, brokers: 0, hubs: 0 }
   const running = new Map<string, ChildProcess>()
   let isOver = false
+  let slowestStart = 0
   const start = (name: string): ChildProcess => {
     const home = workers[name]
     const child =
       home === undefined ? program('task-hub.ts', [hub, list]) : program('task-worker.ts', [home, file])
     running.set(name, child)
+    const began = performance.now()
+    child.once('message', () => {
+      slowestStart = Math.max(slowestStart, (performance.now() - began) / 1000)
+    })
     return child
   }
   const kill = async (name: string) => {
@@ -144,6 +156,7 @@ export async function runTasks(options: ChaosOptions): Promise<ChaosReport> {
   return {
     ...report({ tasks, marks, ends: journal() }),
     seconds: (performance.now() - from) / 1000,
+    slowestStart,
     kills,
     left: await left(marks),
   }
@@ -190,7 +203,7 @@ async function left(marks: Marks): Promise<number> {
 function program(name: string, args: string[]): ChildProcess {
   const path = join(import.meta.dirname, name)
   return spawn(process.execPath, ['--import', 'tsx', '--conditions=@chirality/source', path, ...args], {
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
 }
 
@@ -213,6 +226,4 @@ function seeded(seed: number): () => number {
   }
 }
 
-/** A worker that is started again is back long before; one that stays away is given up after this and the 15 s of presence. */
-const GONE_MS = 30_000
 const LOOK_MS = 20

@@ -32,7 +32,8 @@ link.follow('state', 'last-of-each', async (message, isLive) => {
 setInterval(() => machines.stored(link), 250)
 
 const board = new WorkBoard({
-  ...{ own: member.machine, machines: () => machines.list(), store: () => link, goneMs, pollMs: 150 },
+  ...{ own: member.machine, machines: () => machines.list(), store: () => link, pollMs: 150 },
+  ...(goneMs === undefined ? {} : { goneMs }),
   ask: (machine, step) => askWork(link, machine, step),
 })
 

@@ -8,5 +8,5 @@ export type End = 'done' | 'cut' | 'lost'
 
 export interface TaskList {
   tasks: { id: string; ms: number }[]
-  goneMs: number
+  goneMs?: number
 }
