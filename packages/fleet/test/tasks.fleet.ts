@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { startCluster } from './support/cluster.ts'
-import { connect, joined, later, whenItWorks } from './support/fleet.ts'
+import { connect, joined, later } from './support/fleet.ts'
+import { whenItWorks } from './support/nats.ts'
 import { runTasks } from './tasks/chaos.ts'
 
 const TASKS = Number(process.env.CHIRALITY_TASKS ?? 200)
