@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
+import { bundleProgram } from '@chirality/fixtures/bundle-program'
 
 const HERE = path.join(import.meta.dirname, '../..')
 
@@ -21,15 +22,14 @@ export async function startServerProcess(
   args: readonly string[],
   env: Record<string, string>,
 ): Promise<ServerProcess> {
-  const main = path.join(HERE, '../cli/src/main.ts')
   const all = ['serve', '--json', '--no-open', ...args]
-  const program = `import(${JSON.stringify(main)}).then(async ({ main }) => process.exit(await main(${JSON.stringify(all)})))`
-  const child = spawn(
-    process.execPath,
-    ['--import', 'tsx', '--conditions=@chirality/source', '--input-type=module', '--eval', program],
-    { cwd: HERE, env: { ...env, TSX_DISABLE_CACHE: '1' }, stdio: ['ignore', 'pipe', 'inherit'] },
-  )
+  const bundle = await bundleProgram(path.join(HERE, '../cli/src/main.ts'))
+  const program = `import(${JSON.stringify(bundle.file)}).then(async ({ main }) => process.exit(await main(${JSON.stringify(all)})))`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+    ...{ cwd: HERE, env, stdio: ['ignore', 'pipe', 'inherit'] },
+  })
   const exited = once(child, 'exit')
+  void exited.then(() => bundle.remove())
   const stop = async () => {
     child.kill('SIGTERM')
     await exited

@@ -38,8 +38,8 @@ export async function readWorkspaceFile(projectRoot: string): Promise<WorkspaceF
   try {
     if (Buffer.byteLength(text) > MAX_BYTES) throw new Error(`It has more than ${MAX_BYTES} bytes.`)
     // Loaded only here: most projects have no such file.
-    const { parse } = await import('yaml')
-    return { text, hash, setup: parseSetup(parse(text, { maxAliasCount: 0 })) }
+    const { parseYaml } = await import('./parse-yaml.ts')
+    return { text, hash, setup: parseSetup(parseYaml(text)) }
   } catch (error) {
     const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
     return { text, hash, setup: { problem: `${WORKSPACE_FILE}: ${why}` } }
