@@ -7,7 +7,7 @@ import { BudgetBook } from './budget-book.ts'
 import { readPrices } from './user-prices.ts'
 
 const project = useProject()
-const home = () => `${project.root}-data`
+const home = () => `${project.root}/data`
 const open = () => new BudgetBook({ home: home() })
 const file = () => project.file('state', 'budget.json')
 const json = () => JSON.parse(readFileSync(file(), 'utf8'))
