@@ -15,7 +15,8 @@ process.on('exit', () => process.stdout.write(`${totals.passed} passed, ${totals
 await setup()
 if (process.env.CHIRALITY_TEST_ALL) await installPublished()
 
-const results = testedFolders().map(folder => path.join(folder, '.test-results.json'))
+const folders = testedFolders()
+const results = folders.map(folder => path.join(folder, '.test-results.json'))
 for (const file of results) rmSync(file, { force: true })
 
 const TESTS = 'Running the tests'
@@ -84,16 +85,25 @@ async function check(title, step) {
 }
 
 /**
- * Runs two packages at a time, because tests wait for agents and disks as much as they compute. The runner's tests take
- * as long as all others together: they start immediately, and the others run in sequence beside them. `--only`:
- * everything is built, and neither lane may rebuild files that the other reads.
+ * Runs two packages at a time, because tests wait for agents and disks as much as they compute. Whoever is free takes
+ * the largest package that is left, so that no lane works alone at the end. `--only`: everything is built, and
+ * neither lane may rebuild files that the other reads.
  */
 async function runTests() {
-  const lanes =
-    filters.length > 0 ? [filters] : [['--filter=@chirality/runner'], ['--filter=!@chirality/runner']]
-  const test = ['test', '--only', '--concurrency=1', '--continue']
-  const codes = await Promise.all(lanes.map(lane => turbo([...test, ...lane], { logs: 'full' })))
-  return codes.find(code => code !== 0) ?? 0
+  const left = folders.toSorted((a, b) => wholeTests(b) - wholeTests(a))
+  let code = 0
+  const lane = async () => {
+    for (let folder = left.shift(); folder; folder = left.shift())
+      code = (await turbo(['test', '--only', `--filter=${nameOf(folder)}`], { logs: 'full' })) || code
+  }
+  await Promise.all([lane(), lane()])
+  return code
+}
+
+/** How many files of a package start whole programs. The other tests take no time in comparison. */
+function wholeTests(folder) {
+  return readdirSync(path.join(folder, 'test'), { recursive: true }).filter(file => file.endsWith('.test.ts'))
+    .length
 }
 
 /**
@@ -144,7 +154,7 @@ function testedFolders() {
     say(`No package matches ${filters.join(' ')}`)
     process.exit(1)
   }
-  return packageFolders().filter(folder => named.includes(readJson(path.join(folder, 'package.json')).name))
+  return packageFolders().filter(folder => named.includes(nameOf(folder)))
 }
 
 function packageFolders() {
@@ -154,6 +164,10 @@ function packageFolders() {
   return [...groups, path.join(root, 'fixtures')].filter(folder =>
     existsSync(path.join(folder, 'package.json')),
   )
+}
+
+function nameOf(folder) {
+  return readJson(path.join(folder, 'package.json')).name
 }
 
 function readJson(file) {

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { useMemoryFolder } from './memory-folder.ts'
 
 export interface PackageTests {
   /**
@@ -35,6 +36,7 @@ const conditions = ['@chirality/source', 'node', 'import', 'default']
  * test never runs against a stale build of another package.
  */
 export function packageTests({ longest = [], alone = [] }: PackageTests = {}) {
+  useMemoryFolder()
   return defineConfig({
     resolve: { conditions },
     ssr: { resolve: { conditions, externalConditions: conditions } },
