@@ -1,15 +1,8 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { call, change, startHub, startWorker } from './support/fleet.ts'
+import { call, change, cloneProject, git, started, startHub, startWorker } from './support/fleet.ts'
 import { createWorld } from './support/world.ts'
-
-const git = (folder: string, ...args: string[]) =>
-  execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@x', ...args], {
-    cwd: folder,
-    encoding: 'utf8',
-  })
 
 interface ShownLoop {
   loopId: string
@@ -33,12 +26,7 @@ test('a loop of a hub lets a worker do a task with a real agent, and proves and 
     otherwise: 'ok',
   })
   const { project } = world
-  git(project, 'init', '-q', '-b', 'main')
-  writeFileSync(path.join(project, '.gitignore'), '.chirality\nset-up.txt\n')
-  git(project, 'add', '.')
-  git(project, 'commit', '-qm', 'first')
-  const clone = path.join(world.home, 'clones', 'project')
-  git(world.home, 'clone', '-q', project, clone)
+  const [clone = ''] = cloneProject(world, { ignored: ['set-up.txt'] })
   // What the worker does not have yet goes along.
   writeFileSync(path.join(project, 'newer.txt'), 'newer\n')
   git(project, 'add', '.')
@@ -92,3 +80,59 @@ checks: test -f set-up.txt
     expect((await command.result()).code).toBe(0)
   }
 }, 400_000)
+
+test('a task whose worker is killed in the middle is begun anew on another one by itself, once; the worker that returns runs nothing of it', async () => {
+  const world = await createWorld({
+    answers: [
+      { tool: 'Bash', input: { command: 'echo begun > begun.txt' } },
+      { text: 'This takes its time.', stallAfter: 1 },
+      { tool: 'Bash', input: { command: 'echo hello > hello.txt' } },
+      'It is done.',
+    ],
+    otherwise: 'ok',
+  })
+  const { project, model } = world
+  const [first = '', second = ''] = cloneProject(world, { clones: ['first', 'second'] })
+  const list = '- [ ] Say hello\n  where: build\n  checks: grep -q hello hello.txt && test ! -f begun.txt\n'
+  writeFileSync(path.join(project, 'TASKS.md'), list)
+  const hub = await startHub(world, [project])
+  const labels = ['build']
+  const gone = await startWorker(world, hub, { name: 'gone', projects: [first], labels })
+  const { loopId } = await change<ShownLoop>(hub, 'loops.start', { project, list: 'TASKS.md' })
+  const shown = () => call<ShownLoop>(hub, 'loops.get', { loopId })
+  await model.waitForRequest(request => request.state === 'stalled')
+  const [{ machine, sessionId: lost = '' } = {}] = (await shown()).tasks
+  expect(machine).toBe('gone')
+  await startWorker(world, hub, { name: 'other', projects: [second], labels })
+  const asked = model.requests.length
+  gone.command.signal('SIGKILL')
+  await gone.command.result()
+
+  const tasks = async () => (await shown()).tasks.map(task => [task.status, task.machine])
+  await expect.poll(tasks, { timeout: 400_000 }).toEqual([['merged', 'other']])
+  expect(git(project, 'show', 'chirality/loop-tasks:hello.txt')).toBe('hello\n')
+  await expect.poll(async () => (await shown()).end?.reason).toBe('done')
+  const journal = readFileSync(path.join(project, '.chirality', 'loops', loopId, 'journal.ndjson'), 'utf8')
+  const entries = journal
+    .split('\n')
+    .slice(0, -1)
+    .map(line => JSON.parse(line) as { type: string })
+  expect(entries.filter(({ type }) => type === 'task:lost')).toMatchObject([
+    { n: 1, why: expect.stringContaining('gone is gone'), spent: { tokens: expect.any(Number) } },
+  ])
+  expect(entries.filter(({ type }) => type === 'task:placed')).toMatchObject([
+    { n: 1, machine: 'gone' },
+    { n: 2, machine: 'other' },
+  ])
+
+  // It is back, with its agent at work: that is ended, and nothing is asked of the model again.
+  const back = await started(gone.start())
+  await expect
+    .poll(() => readdirSync(path.join(gone.home, 'fleet', 'work')), { timeout: 120_000 })
+    .toEqual([])
+  const { status } = await call<{ status: string }>(back, 'sessions.get', { sessionId: lost })
+  expect(status).toBe('idle')
+  const again = model.requests.slice(asked).filter(({ body }) => JSON.stringify(body).includes('begun.txt'))
+  expect(again).toEqual([])
+  expect(await tasks()).toEqual([['merged', 'other']])
+}, 900_000)

@@ -1,16 +1,9 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Envelope } from '@chirality/core'
 import { expect, test } from 'vitest'
-import { call, change, type Server, startHub, startWorker } from './support/fleet.ts'
+import { call, change, cloneProject, type Server, startHub, startWorker } from './support/fleet.ts'
 import { createWorld } from './support/world.ts'
-
-const git = (folder: string, ...args: string[]) =>
-  execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@x', ...args], {
-    cwd: folder,
-    encoding: 'utf8',
-  })
 
 async function idle(server: Server, sessionId: string): Promise<void> {
   await expect
@@ -23,12 +16,7 @@ test('a session moves from a worker to the hub and back, with its conversation a
     answers: ['I noted the heron.', 'It is a heron.', 'Still a heron.'],
     otherwise: 'ok',
   })
-  git(world.project, 'init', '-q', '-b', 'main')
-  writeFileSync(path.join(world.project, '.gitignore'), '.env\n.chirality\n')
-  git(world.project, 'add', '.')
-  git(world.project, 'commit', '-qm', 'first')
-  const clone = path.join(world.home, 'clones', 'project')
-  git(world.home, 'clone', '-q', world.project, clone)
+  const [clone = ''] = cloneProject(world)
   const other = path.join(world.home, 'other')
   mkdirSync(other)
 

@@ -1,19 +1,21 @@
-import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Envelope } from '@chirality/core'
 import { expect, onTestFinished, test } from 'vitest'
 import { launchBrowser } from '../../../.scripts/browser.ts'
-import { call, change, type Server, started, startHub, startWorker } from './support/fleet.ts'
+import {
+  call,
+  change,
+  cloneProject,
+  git,
+  type Server,
+  started,
+  startHub,
+  startWorker,
+} from './support/fleet.ts'
 import { createWorld } from './support/world.ts'
 
 const AGENTS = ['messages-api', 'claude-code', 'codex']
-
-const git = (folder: string, ...args: string[]) =>
-  execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@x', ...args], {
-    cwd: folder,
-    encoding: 'utf8',
-  })
 
 const idsOn = async (server: Server) => {
   const page = await call<{ sessions: { id: string; machine?: object }[] }>(server, 'sessions.list', {})
@@ -29,12 +31,7 @@ test('sessions of a machine that is killed go on on another one; when it is back
     ],
     otherwise: 'ok',
   })
-  git(world.project, 'init', '-q', '-b', 'main')
-  writeFileSync(path.join(world.project, '.gitignore'), '.env\n.chirality\n')
-  git(world.project, 'add', '.')
-  git(world.project, 'commit', '-qm', 'first')
-  const clone = path.join(world.home, 'clones', 'project')
-  git(world.home, 'clone', '-q', world.project, clone)
+  const [clone = ''] = cloneProject(world)
   // The agents of the machines know nothing of each other's conversations.
   const other = path.join(world.home, 'other')
   mkdirSync(other)

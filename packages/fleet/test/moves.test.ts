@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { MoveDesk } from '../src/move/move-desk.ts'
 import { readParcel } from '../src/move/parcel-file.ts'
 import { folder } from './support/fleet.ts'
-import { twoMachines } from './support/machines.ts'
+import { git, twoMachines, work } from './support/machines.ts'
 
 const isLong = process.env.CHIRALITY_TEST_ALL !== undefined
 
@@ -116,6 +116,34 @@ test('the id of a move that another machine chose is no part of a ref or a path'
     writeFileSync(file, `${JSON.stringify({ ...header, work, queue, notes: [] })}\n`)
     await expect(readParcel(file, folder())).rejects.toThrow(/damaged/)
   }
+})
+
+test('of two clones a session goes into the clean one, says why, and comes back into the one that it left', async () => {
+  const { one, two, hub, root } = await twoMachines()
+  const other = join(root, 'two', 'other')
+  git(root, 'clone', '-q', one.project, other)
+  await two.host.openProject(other)
+  const elsewhere = join(root, 'one', 'first')
+  git(root, 'clone', '-q', one.project, elsewhere)
+  writeFileSync(join(two.project, 'draft.txt'), 'not done\n')
+  const id = await work(one.host, one.project)
+  await hub().move(id, 'one', 'two')
+  const place = async ({ host }: typeof one) => {
+    const { worktree } = await host.store.resume(id)
+    return (await host.worktrees.get(worktree ?? '')).repository
+  }
+  expect(await place(two)).toBe(other)
+  const { log } = await two.host.session(id)
+  const said = log
+    .readAfter(0, 1_000)
+    .flatMap(({ event }) => (event.type === 'status' ? [event.message] : []))
+  expect(said).toContain(
+    `On two the session is in a worktree of ${other}: the only one without uncommitted changes, of 2 clones.`,
+  )
+  await one.host.openProject(elsewhere)
+  writeFileSync(join(one.project, 'draft.txt'), 'not done\n')
+  await hub().move(id, 'two', 'one')
+  expect(await place(one)).toBe(one.project)
 })
 
 test('a cancelled move removes no worktree in which another session works', async () => {

@@ -45,9 +45,14 @@ export async function turnAway(loop: LoopContext, task: TaskState): Promise<Turn
   throw loopError('loop-refused', 'The machines of the fleet say that this turn is over, and none made it.')
 }
 
-function lost({ record, names, state }: LoopContext, { task, iterations: n }: TaskState, why: string) {
+function lost(loop: LoopContext, { task, sessionId, iterations: n }: TaskState, why: string) {
+  const { record, names, state, away } = loop
+  const spent = away?.spentOn(sessionId)
   // What the machine that is gone has of it is refused when it returns.
-  record({ type: 'task:lost', task: task.id, n, why, fresh: { ...names(task.id), base: state.head } })
+  record({
+    ...{ type: 'task:lost', task: task.id, n, why, fresh: { ...names(task.id), base: state.head } },
+    ...(spent === undefined ? {} : { spent }),
+  })
   return { kind: 'anew' } as const
 }
 

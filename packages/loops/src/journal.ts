@@ -86,8 +86,8 @@ export type JournalEntry =
   | { type: 'task:waits'; task: string; n: number; why: string }
   /** Its session came back, with its files in another worktree. */
   | { type: 'task:returned'; task: string; worktreeId: string }
-  /** Its machine is gone: it begins anew, and that turn counts as an attempt. */
-  | { type: 'task:lost'; task: string; n: number; why: string; fresh: FreshStart }
+  /** Its machine is gone: it begins anew, and that turn counts as an attempt. `spent` is what was heard of its cost. */
+  | { type: 'task:lost'; task: string; n: number; why: string; fresh: FreshStart; spent?: Spent }
   | { type: 'checks:start'; task: string; n: number; marker: string }
   | {
       type: 'checks:end'

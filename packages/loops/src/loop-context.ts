@@ -1,7 +1,7 @@
 import type { PermissionRequestEvent } from '@chirality/core'
 import type { SessionHost } from '@chirality/sessions'
 import type { RunningCommand } from './checks.ts'
-import type { JournalEntry } from './journal.ts'
+import type { JournalEntry, Spent } from './journal.ts'
 import type { LoopState } from './loop-state.ts'
 
 /** Why a loop is given up without its agents: another process goes on with them. */
@@ -80,5 +80,7 @@ export type AwayEnd =
 export interface AwayTurns {
   /** The machine that has the session, if it is not this one. */
   machineOf(sessionId: string): string | undefined
+  /** What a session of another machine cost, as far as that was heard. */
+  spentOn(sessionId: string): Spent | undefined
   run(turn: AwayTurn): Promise<AwayEnd>
 }

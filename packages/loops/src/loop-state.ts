@@ -239,6 +239,7 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
     case 'task:lost':
       task.stage = { at: 'rest' }
       delete task.machine
+      task.spent = entry.spent ?? task.spent
       startFresh(task, entry.fresh)
       return
     case 'iteration:end':

@@ -21,6 +21,9 @@ import type { AwayEnd, AwayTurn } from '../src/loop-context.ts'
 import { InstantAgent } from './support/instant-agent.ts'
 
 /** A hub with a loop of one task that is for other machines. These are made up: what they do is done here. */
+/** What was heard of the cost of a session on a machine that is gone. */
+const LOST = { usd: 0.5, isEstimate: false, tokens: 700 }
+
 async function hub() {
   const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'chirality-away-')))
   const project = path.join(folder, 'project')
@@ -52,7 +55,7 @@ async function hub() {
   const book = new LoopBook(project)
   const entries: Stamped[] = []
   const withRun = (run: (turn: AwayTurn) => Promise<AwayEnd>) => ({
-    away: { machineOf: () => undefined, run },
+    away: { machineOf: () => undefined, spentOn: () => LOST, run },
     onEntry: (entry: Stamped) => void entries.push(entry),
   })
   return {
@@ -158,7 +161,10 @@ test('a session that is on a machine that is gone is begun anew under another id
   )
   await loop.run()
   expect(entries.map(({ type }) => type)).toContain('task:lost')
-  expect([...loop.state.tasks.values()]).toMatchObject([{ status: 'merged', sessionId: sessions[1] }])
+  expect([...loop.state.tasks.values()]).toMatchObject([
+    // What the lost turn cost is the loop's, too.
+    { status: 'merged', sessionId: sessions[1], spentBefore: LOST },
+  ])
   expect(new Set(sessions).size).toBe(2)
 })
 

@@ -1,4 +1,5 @@
-import { mkdirSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import path from 'node:path'
 import { findNatsServer } from '@chirality/fleet'
@@ -64,6 +65,28 @@ export async function freePort(): Promise<number> {
 
 export async function natsServer(): Promise<string> {
   return (await findNatsServer({ home: CACHE, fetch: true })).path
+}
+
+export const git = (folder: string, ...args: string[]) =>
+  execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@x', ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+  })
+
+/** Makes the project of a world a repository, and clones of it for other machines. */
+export function cloneProject(
+  { project, home }: World,
+  { ignored = ['.env'], clones = ['project'] }: { ignored?: string[]; clones?: string[] } = {},
+): string[] {
+  git(project, 'init', '-q', '-b', 'main')
+  writeFileSync(path.join(project, '.gitignore'), `.chirality\n${ignored.join('\n')}\n`)
+  git(project, 'add', '.')
+  git(project, 'commit', '-qm', 'first')
+  return clones.map(name => {
+    const clone = path.join(home, 'clones', name)
+    git(home, 'clone', '-q', project, clone)
+    return clone
+  })
 }
 
 export interface Machine extends Server {

@@ -44,7 +44,7 @@ export class Copies {
   readonly #options: CopiesOptions
   readonly #tried = new Map<string, { seq: number; at: number; failed: boolean }>()
   readonly #known = new Map<string, number>()
-  readonly #clones = new Map<string, { at: number; commits: string[] | null }>()
+  readonly #clones = new Map<string, { at: number; commits: string[][] }>()
   /** The machines that one is fetched from. */
   readonly #running = new Set<string>()
   /** Machines that did not answer, and until when they are left alone. */
@@ -187,16 +187,16 @@ export class Copies {
         const key = `${machine} ${prefix} ${roots.join(' ')}`
         const known = this.#clones.get(key)
         if (known !== undefined && performance.now() - known.at < AT_WORK_MS) return known.commits
-        const answer = (await askMove(this.#options.link(), machine, { step: 'clone', roots, prefix }).catch(
-          () => null,
-        )) as CloneHere | null
-        const commits = answer?.commits ?? null
+        const step = { step: 'clones', roots, prefix } as const
+        const answer = await askMove(this.#options.link(), machine, step).catch(() => [])
+        // Of each of them: the session may go into any one.
+        const commits = (answer as CloneHere[]).map(clone => clone.commits)
         if (this.#clones.size > MAX_CLONES) this.#clones.clear()
         this.#clones.set(key, { at: performance.now(), commits })
         return commits
       }),
     )
-    return found.flatMap(commits => (commits === null ? [] : [commits]))
+    return found.flat()
   }
 
   /** Whether a copy would not be removed at once. */

@@ -1,9 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Move, SessionHost } from '@chirality/sessions'
-import { commonCommits, projectOf, repositoryMark } from '@chirality/workspaces'
+import { commonCommits, gitStatus, projectOf, repositoryMark } from '@chirality/workspaces'
 import type { Owner } from '../claim/owners.ts'
 import { fleetError } from '../fleet-error.ts'
+import { type CloneFacts, pickClone } from '../placement/pick-clone.ts'
 import { hashOf, MOVE, readAt, readParcel, sizeOf, writeAt, writeParcel } from './parcel-file.ts'
 
 /** What a hub asks two machines for, one after the other, to move a session. Each step may be asked again. */
@@ -25,8 +26,8 @@ export type MoveStep =
   | { step: 'put'; move: string; from: number; content: string }
   | { step: 'open'; session: string; move: string; sha256: string; project: string }
   | { step: 'cancel'; move: string; session: string }
-  /** The clone of a repository here, or null. */
-  | { step: 'clone'; roots: string[]; prefix: string }
+  /** The clones of a repository here. */
+  | { step: 'clones'; roots: string[]; prefix: string }
   | { step: 'say'; session: string; words: string }
   /** Of both: the hubs hear what is true now. */
   | { step: 'tell'; session: string }
@@ -41,6 +42,8 @@ export interface Taken {
 export interface CloneHere {
   project: string
   commits: string[]
+  /** Why this one, if there are several. */
+  why?: string
 }
 
 export interface AboutSession {
@@ -99,8 +102,8 @@ export class MoveDesk {
         return this.#orphan(request)
       case 'place':
         return this.#place(request)
-      case 'clone':
-        return (await this.#clones(request))[0] ?? null
+      case 'clones':
+        return this.#clones(request)
       case 'say':
         return host.moves.tell(request.session, request.words)
       case 'put':
@@ -186,13 +189,31 @@ export class MoveDesk {
         `${machine} has a session of this id already, perhaps in a copy of the project.`,
       )
     const found = await this.#clones({ roots, prefix })
-    const place = found.find(({ project }) => project === path) ?? found[0]
-    if (place === undefined)
+    const picked = pickClone(await Promise.all(found.map(clone => this.#facts(clone, { session, path }))))
+    if (picked === undefined)
       throw fleetError(
         'move-failed',
         `${machine} has no clone of this repository open. Clone it there and start its worker with --project.`,
       )
-    return place
+    const { project, commits } = picked.clone
+    return { project, commits, ...(found.length > 1 ? { why: picked.why } : {}) } satisfies CloneHere
+  }
+
+  async #facts(
+    clone: CloneHere,
+    { session, path }: { session: string; path: string },
+  ): Promise<CloneHere & CloneFacts> {
+    const { host } = this.#options
+    const { project } = clone
+    const left = namesIn(join(project, '.chirality', 'moved'))
+    const { files } = (await gitStatus(project).catch(() => undefined)) ?? {}
+    return {
+      ...clone,
+      wasHere: left.some(name => name.startsWith(session)),
+      isSamePath: project === path,
+      isClean: files?.length === 0,
+      isBusy: host.statuses().some(one => one.projectRoot === project && one.phase !== 'idle'),
+    }
   }
 
   async #clones({ roots, prefix }: { roots: string[]; prefix: string }): Promise<CloneHere[]> {

@@ -161,6 +161,7 @@ export class Moves {
       await this.#give(begun, before)
       await this.#ask(to, { step: 'open', session, move, sha256, project: place.project })
       await this.#handOver(begun)
+      await sayClone(this.#options.link(), { session, to, place })
       return { session, from, to }
     } catch (error) {
       // Whatever happened, one machine has it in the end: the new one if it got as far, else the old one.
@@ -265,6 +266,17 @@ async function requireAbsent(link: Link | undefined, machine: string): Promise<v
       'machine-silent',
       `The machine ${machine} did not answer, and may do so soon. Try again.`,
     )
+}
+
+/** If the machine has several clones, the conversation says which one it goes on in, and why. */
+export async function sayClone(
+  link: Link | undefined,
+  { session, to, place: { project, why } }: { session: string; to: string; place: CloneHere },
+): Promise<void> {
+  if (why === undefined) return
+  const words = `On ${to} the session is in a worktree of ${project}: ${why}.`
+  // It is there in any case.
+  await askMove(link, to, { step: 'say', session, words }).catch(() => {})
 }
 
 export function newId(kind: string): string {

@@ -10,7 +10,7 @@ import type { RemoteSession } from '../remote-sessions.ts'
 import { askMove, callMachine, isAbsent } from '../rpc/calls.ts'
 import type { Copies, Copy } from './copies.ts'
 import type { CloneHere, MoveStep, Taken } from './move-desk.ts'
-import { cancelled, type Moved, newId, ownersOf, replaceableOwner, requireReady } from './moves.ts'
+import { cancelled, type Moved, newId, ownersOf, replaceableOwner, requireReady, sayClone } from './moves.ts'
 import { Notes } from './notes.ts'
 import { readAt, readParcel, writeParcel } from './parcel-file.ts'
 
@@ -181,6 +181,7 @@ export class Takeovers {
         const isThere = await this.#settle(begun).catch(() => undefined)
         if (!isThere) throw error
       }
+      await sayClone(link, { session: session.id, to, place })
       // It may have got everything before it was gone.
       if (gone !== undefined) await this.expect(session.id, { from: gone, to, taken })
       if (taken.seq < copy.seq) {

@@ -74,7 +74,7 @@ export interface FleetService {
 }
 
 /** As of a loop, but for the agent, which is always named. */
-interface FleetTurns extends Pick<AwayTurns, 'machineOf'> {
+interface FleetTurns extends Pick<AwayTurns, 'machineOf' | 'spentOn'> {
   run(turn: AwayTurn & { agent: string }): Promise<AwayEnd>
 }
 
@@ -85,6 +85,7 @@ export function awayTurns(
 ): AwayTurns {
   return {
     machineOf: sessionId => turns.machineOf(sessionId),
+    spentOn: sessionId => turns.spentOn(sessionId),
     run: turn => turns.run({ ...turn, agent: turn.agent ?? harnesses.getAll()[0]?.id ?? '' }),
   }
 }
