@@ -63,6 +63,14 @@ export class AwayTurns {
     return this.#options.remote.get(sessionId)?.machine
   }
 
+  /** What a session of another machine cost when that was last heard. */
+  spentOn(sessionId: string): { usd: number | null; isEstimate: boolean; tokens: number } | undefined {
+    const remote = this.#options.remote.get(sessionId)
+    if (remote === undefined) return undefined
+    const { costUsd: usd, costIsEstimate: isEstimate, tokens } = remote.status ?? remote.session
+    return { usd, isEstimate, tokens }
+  }
+
   /** Makes the turns that hubs give to this machine. */
   desk(link: Link, host: SessionHost): WorkDesk {
     const { own: machine, home } = this.#options
