@@ -96,16 +96,22 @@ export interface NativeKeepers {
 
 /** The harnesses to ask for native conversations: all, or the one that `--harness` names. */
 export async function nativeKeepers(given: string | undefined): Promise<NativeKeepers> {
-  const harness = oneOf('harness', given, HARNESS_IDS)
-  const registry = await createHarnesses()
-  if (harness === undefined) return { harnesses: registry.getAll() }
-  const keeper = harnessMeta(harness)?.nativeSessions
-  const name = agentName(harness)
-  if (keeper === undefined) {
-    const note = `${name} keeps no conversations but those of Chirality. See \`chirality sessions list\`.`
+  const descriptors = [...HARNESSES, ...(await ownAgents())]
+  const ids = descriptors.map(({ meta }) => meta.id)
+  const harness = oneOf('harness', given, ids)
+  const meta = descriptors.find(one => one.meta.id === harness)?.meta
+  const keeper = meta?.nativeSessions
+  if (meta !== undefined && keeper === undefined) {
+    const note = `${meta.name} keeps no conversations but those of Chirality. See \`chirality sessions list\`.`
     return { harnesses: [], note }
   }
-  const harnesses = [registry.getOrThrow(keeper)]
-  if (keeper === harness) return { harnesses }
-  return { harnesses, note: `The ${name} keeps its conversations with those of ${agentName(keeper)}.` }
+  const harnesses: NativeKeeper[] = []
+  const places = { environment: agentEnvironment(), keepAlive: false }
+  for (const { meta: own, create } of descriptors) {
+    if (own.nativeSessions !== own.id || (keeper !== undefined && own.id !== keeper)) continue
+    const made = await create(places)
+    if (isKeeper(made)) harnesses.push(made)
+  }
+  if (meta === undefined || keeper === harness) return { harnesses }
+  return { harnesses, note: `The ${meta.name} keeps its conversations with those of ${agentName(keeper)}.` }
 }

@@ -10,6 +10,9 @@ import { createWorld } from './support/world.ts'
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/
 
+/** An agent of the Agent Client Protocol that keeps one conversation. */
+const KEEPER = path.resolve('../../packages/runner/test/programs/fake-acp-keeper.mjs')
+
 /** Conversations of both agents that no session of ours knows of. */
 async function worldWithBoth() {
   const world = await createWorld({ answers: ['Noted: 42.', 'Noted: 43.', 'It is known.'] })
@@ -21,6 +24,31 @@ async function worldWithBoth() {
 }
 
 describe('chirality sessions', () => {
+  test('conversations of an agent that was added are listed and taken over; one that fails hides no other', async () => {
+    const world = await createWorld({})
+    const add = (name: string, ...command: string[]) =>
+      world.run(['agents', 'add', name, '--env', 'FAKE_FOLDER', '--', ...command])
+    await add('keeper', process.execPath, KEEPER)
+    await add('broken', 'false')
+    const options = { env: { FAKE_FOLDER: world.project } }
+    const listed = await world.run(['sessions', 'list', '--native', '--json'], options)
+    expect(listed.code).toBe(0)
+    expect(jsonLines(listed.stdout)).toMatchObject([{ harness: 'acp-keeper', nativeSessionId: 'one' }])
+    expect(listed.stderr).toContain('broken (')
+    const failed = await world.run(['sessions', 'import', '--harness', 'acp-broken'], options)
+    expect(failed).toMatchObject({ code: 1, stdout: '' })
+    const taken = await world.run(['sessions', 'import', 'one'], options)
+    expect(taken.stdout).toContain('> Hi')
+    expect(taken.stdout).toContain('Hello.')
+    expect(taken).toMatchObject({ code: 0, stderr: '' })
+    expect(await world.run(['sessions', 'import', 'one'], options)).toMatchObject({
+      ...{ code: 1, stderr: expect.stringContaining('is already here') },
+    })
+    expect(await world.run(['sessions', 'import', 'two', '--harness', 'acp-keeper'], options)).toMatchObject({
+      ...{ code: 1, stderr: expect.stringContaining('no conversation two') },
+    })
+  })
+
   test('list --native and import list the conversations of all agents, newest first', async () => {
     const { run, project, claude, codex } = await worldWithBoth()
     for (const args of [['list', '--native'], ['import']]) {

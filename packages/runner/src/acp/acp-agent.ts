@@ -28,6 +28,8 @@ export interface AcpAgentOptions {
 export interface AcpConfig extends TurnConfig {
   /** How long the agent may take to answer `initialize`. Default 60 s. */
   handshakeMs?: number | undefined
+  /** How long it may take to list its conversations, or to repeat one. Default 120 s. */
+  conversationsMs?: number | undefined
 }
 
 /** A message of the agent that is about the conversation, or the answer to its prompt. */
@@ -98,7 +100,7 @@ export class AcpAgent implements KeptAgent {
           this.#deliver(source)
         },
         onRequest: (request, source) => {
-          if (!this.#deliver({ ...source, request })) this.respondError(request.id, NO_TURN)
+          if (!this.#deliver({ ...source, request })) this.refuseOutsideTurn(request)
         },
         onAnswer: (id, source) => {
           if (id === this.#promptId) this.#deliver(source)
@@ -194,6 +196,11 @@ export class AcpAgent implements KeptAgent {
     this.#rpc.respondError(id, code, message)
   }
 
+  /** Nobody is there who could decide about it. */
+  refuseOutsideTurn({ id }: RpcRequest): void {
+    this.respondError(id, NO_TURN)
+  }
+
   /**
    * The next turn begins with what the agent said since the last one. The listener calls `taken` for each message, so
    * that a slow one is not flooded.
@@ -265,7 +272,7 @@ export class AcpAgent implements KeptAgent {
   }
 
   #discard(message: AcpMessage): void {
-    if (message.request) this.respondError(message.request.id, NO_TURN)
+    if (message.request) this.refuseOutsideTurn(message.request)
     const { update } = asObject(asObject(message.raw).params)
     if (String(asObject(update).sessionUpdate).endsWith('_message_chunk')) this.repeated += 1
     this.taken(message)

@@ -1,4 +1,6 @@
-import { ACP_ID_PREFIX, type HarnessCapabilities, type PermissionMode } from '@chirality/core'
+import { ACP_ID_PREFIX, type HarnessCapabilities, type HarnessId, type PermissionMode } from '@chirality/core'
+import { CLAUDE_META } from '../claude-code/descriptor.ts'
+import { CODEX_META } from '../codex/descriptor.ts'
 import type { HarnessDescriptor } from '../harness-descriptor.ts'
 import { acpTrial } from './trials.ts'
 
@@ -19,6 +21,11 @@ export interface AcpAgentSpec {
   capabilities?: Partial<HarnessCapabilities>
   /** Its costs are those of the whole conversation, also in a new process. Default: they begin at zero with the process. */
   countsWholeCost?: boolean
+  /**
+   * The harness that lists its conversations: another one whose agent keeps them in the same files, or null if nobody does. Default:
+   * the agent itself is asked.
+   */
+  nativeSessions?: HarnessId | null
   /** The agent's own mode for a permission mode. `default` is the one in which it asks most. */
   modes?: Partial<Record<PermissionMode, string>>
 }
@@ -46,13 +53,16 @@ const CAPABILITIES: HarnessCapabilities = {
 
 export function acpDescriptor(spec: AcpAgentSpec): HarnessDescriptor {
   const { name, title = name, vendor = 'configured', website = PROTOCOL_SITE, install } = spec
+  const id = `${ACP_ID_PREFIX}${name}`
+  const nativeSessions = spec.nativeSessions === undefined ? id : spec.nativeSessions
   const meta = {
-    id: `${ACP_ID_PREFIX}${name}`,
+    id,
     name: title,
     vendor,
     website,
     install: install ?? `Install ${spec.command}, so that PATH finds it.`,
     environment: { names: spec.env },
+    ...(nativeSessions === null ? {} : { nativeSessions }),
   }
   const capabilities = { ...CAPABILITIES, ...spec.capabilities }
   return {
@@ -175,6 +185,7 @@ export const KNOWN_AGENTS: readonly AcpAgentSpec[] = [
     website: 'https://github.com/agentclientprotocol/claude-agent-acp',
     install: 'npm install -g @agentclientprotocol/claude-agent-acp',
     modes: CLAUDE_MODES,
+    nativeSessions: CLAUDE_META.id,
     capabilities: { supportsReadOnly: true, supportsFork: true, supportsCostTracking: true },
   },
   {
@@ -186,6 +197,7 @@ export const KNOWN_AGENTS: readonly AcpAgentSpec[] = [
     vendor: 'Zed Industries',
     website: 'https://github.com/agentclientprotocol/codex-acp',
     install: 'npm install -g @agentclientprotocol/codex-acp',
+    nativeSessions: CODEX_META.id,
     // Its other modes let a model decide what is asked.
     modes: { default: 'read-only', plan: 'read-only', bypassPermissions: 'agent-full-access' },
     capabilities: {

@@ -8,10 +8,8 @@ import {
   type HarnessQuery,
   type SessionHarness,
 } from '@chirality/core'
-import { buildChildEnv } from '../env/child-env.ts'
 import type { HarnessOptions } from '../harness-descriptor.ts'
 import { adoptAgent } from '../process/adopt-agent.ts'
-import { resolveExecutable } from '../process/program/resolve-executable.ts'
 import { processEnv } from '../process/system/process-env.ts'
 import { stopTraced, traceProcess } from '../process/traced-process.ts'
 import { serveClientTools } from '../tool-server/serve-client-tools.ts'
@@ -27,7 +25,10 @@ import { withAccount } from '../turn/turn-query.ts'
 import { AcpAgent, type AcpConfig, type AcpMessage } from './acp-agent.ts'
 import { AcpDialogue } from './acp-dialogue.ts'
 import { type AcpTurnFacts, AcpView, costBefore, isOfTurn } from './acp-view.ts'
+import { findCommand, programOf } from './agent-program.ts'
 import type { AcpAgentSpec } from './agent-spec.ts'
+import { asInstructions, newInstructions } from './instructions.ts'
+import { AcpNativeSessions } from './native-sessions.ts'
 import { applySettings, contentOf, openConversation } from './open-conversation.ts'
 import { cancelled, unheldRules } from './permissions.ts'
 
@@ -35,7 +36,7 @@ export interface AcpHarnessOptions {
   spec: AcpAgentSpec
   meta: HarnessMeta
   capabilities: HarnessCapabilities
-  options?: (HarnessOptions & Pick<AcpConfig, 'handshakeMs' | 'stop'>) | undefined
+  options?: (HarnessOptions & Pick<AcpConfig, 'handshakeMs' | 'conversationsMs' | 'stop'>) | undefined
 }
 
 interface Context {
@@ -62,6 +63,7 @@ export function acpHarness({ spec, meta, capabilities, options = {} }: AcpHarnes
     pool: new KeptAgents<AcpAgent>({ agent, keepMemory }),
   }
   const { pool } = context
+  const nativeSessions = new AcpNativeSessions(context)
   return createHarness({
     meta,
     models: [],
@@ -73,7 +75,9 @@ export function acpHarness({ spec, meta, capabilities, options = {} }: AcpHarnes
     kept: {
       kill: sessionId => pool.kill(sessionId),
       release: sessionId => pool.release(sessionId),
-      close: turnsEnded => pool.close(turnsEnded),
+      close: async turnsEnded => {
+        await Promise.all([nativeSessions.close(), pool.close(turnsEnded)])
+      },
     },
     prewarm: (turn, signal) => prewarm(turn, context, signal),
     contextUsage: async sessionId => pool.get(sessionId)?.context,
@@ -87,6 +91,7 @@ export function acpHarness({ spec, meta, capabilities, options = {} }: AcpHarnes
       }))
     },
     unheldRules: unheldRules(meta.name),
+    ...(meta.nativeSessions === meta.id ? { nativeSessions } : {}),
   })
 }
 
@@ -98,10 +103,6 @@ async function installStatus({ spec, meta, environment }: Context): Promise<Harn
   }
   // Whether it is logged in only the agent knows, and it tells when a conversation is opened.
   return { installed: true, path, authType: 'unknown', authenticated: true }
-}
-
-function findCommand({ command }: AcpAgentSpec, { PATH = '', HOME: home }: Record<string, string>) {
-  return resolveExecutable(command, [], { path: PATH, ...(home === undefined ? {} : { home }) })
 }
 
 /** An option that the protocol has no word for is refused, never dropped. */
@@ -136,18 +137,7 @@ async function launchOf(
   await checkDirectory('The project folder', query.cwd, agent.harnessId)
   for (const directory of query.additionalDirectories ?? [])
     await checkDirectory('The extra folder', directory, agent.harnessId)
-  const command = await findCommand(spec, environment)
-  if (command === undefined)
-    throw new HarnessError(
-      `There is no program ${spec.command}. ${meta.install ?? ''}`.trim(),
-      'not_installed',
-      agent.harnessId,
-    )
-  const { env } = buildChildEnv({
-    source: environment,
-    own: meta.environment ?? { names: [] },
-    extra: query.env ?? {},
-  })
+  const { command, env } = await programOf({ spec, meta, environment }, query.env)
   const { cwd, projectRoot = cwd, additionalDirectories = [] } = query
   const key = createHash('sha256')
     .update(
@@ -270,20 +260,6 @@ function turnPlan({ session, turnId, query, opts }: NewTurn, context: Context): 
       return new RpcTurn(dialogue, { session, agent, lease, parts, interruptGraceMs })
     }
   }
-}
-
-/** Instructions stay in the conversation, so they are sent when they change. */
-function newInstructions(
-  { instructions }: AcpAgent,
-  { appendSystemPrompt }: HarnessQuery,
-): string | undefined {
-  return appendSystemPrompt === undefined || appendSystemPrompt === instructions
-    ? undefined
-    : appendSystemPrompt
-}
-
-function asInstructions(text: string): string {
-  return `<system-instructions>\n${text}\n</system-instructions>`
 }
 
 async function prewarm(

@@ -208,7 +208,8 @@ function toServer(agent: AcpAgent, name: string, server: McpServerConfig): objec
   return { name, command: server.command, args: server.args ?? [], env: pairs(server.env) }
 }
 
-function explained(agent: AcpAgent, error: unknown): unknown {
+/** Why the agent opened no conversation, with its ways to log in where that is the reason. */
+export function explained(agent: AcpAgent, error: unknown): unknown {
   if (!(error instanceof RpcError) || error.code === null) return error
   const { name, harnessId } = agent.agent
   const isLogin = error.code === -32_000 || /auth|log ?in/i.test(error.message)

@@ -23,10 +23,12 @@ export function sessionNotFound(nativeSessionId: string, harnessId: HarnessId): 
 export const DEFAULT_LIMIT = 100
 
 const MAX_CHARS = 200
+/** Control characters, and the marks that change the writing direction. */
+const HARMFUL = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
 
 /** A title from a message of any length. */
 export function oneLine(text: string): string {
-  const line = text.trim().replace(/\s+/g, ' ')
+  const line = text.replace(/\s+/g, ' ').replace(HARMFUL, '').trim()
   return line.length > MAX_CHARS ? `${line.slice(0, MAX_CHARS)}…` : line
 }
 

@@ -2,12 +2,16 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { useArena } from '../cross-harness/arena.ts'
+import { folded, told } from '../native-sessions/support.ts'
 import { ofType } from '../support/turns.ts'
-import { acpAgents } from './contestants.ts'
+import { acpAgents, publishedAgents } from './contestants.ts'
 
 // One conversation with each real agent. With CHIRALITY_TEST_ALL they run the suites of test/cross-harness, too.
 
 const arena = useArena()
+
+/** Four starts of an agent, on a busy machine. */
+const LIMIT_MS = 600_000
 
 test.each(acpAgents().map(agent => [agent.name, agent] as const))(
   '%s: it streams, asks, obeys, is kept, and leaves nothing behind',
@@ -82,4 +86,48 @@ test.each(acpAgents().map(agent => [agent.name, agent] as const))(
     expect(ofType(answered, 'tool:result')).toMatchObject([{ content: expect.stringContaining('Right') }])
     expect(ofType(answered, 'chat:complete')).toMatchObject([{ text: 'Off we go.' }])
   },
+)
+
+test.each([...acpAgents(), ...publishedAgents()].map(agent => [agent.name, agent] as const))(
+  '%s: a conversation that it keeps is listed, becomes a session with all that was said, and goes on',
+  async (_name, agent) => {
+    const { harness: id } = agent
+    await arena.open(agent, {
+      answers: [
+        { blocks: [{ text: 'I look.' }, agent.command('echo from-the-command')] },
+        'That was it.',
+        'A second answer.',
+        'And on.',
+      ],
+    })
+    const session = arena.session()
+    await arena.collect(session, 'Look around', agent.free)
+    await arena.collect(session, 'And now?', agent.free)
+    const nativeSessionId = session.claudeSessionId ?? ''
+    // It may write its files after the answer.
+    await arena.harness.close()
+    await arena.reopen(agent)
+    const { listNativeSessions, importSession } = arena.harness
+    const kept = await listNativeSessions?.({ cwd: arena.project })
+    expect(kept).toMatchObject([
+      { harness: id, nativeSessionId, cwd: arena.project, title: expect.any(String) },
+    ])
+    const imported = await importSession?.(nativeSessionId, arena.project)
+    if (!imported) throw new Error('it imports nothing')
+    const items = told(folded(imported))
+    expect(items).toEqual([
+      '> Look around',
+      'text: I look.',
+      expect.stringMatching(/^Bash done: .*from-the-command/s),
+      'text: That was it.',
+      '> And now?',
+      'text: A second answer.',
+    ])
+    const events = await arena.collect(imported.session, 'Go on', agent.free)
+    expect(ofType(events, 'chat:complete')).toMatchObject([{ text: 'And on.' }])
+    expect(ofType(events, 'session:init')).toMatchObject([{ claudeSessionId: nativeSessionId }])
+    const asked = arena.model.requests.findLast(({ served }) => served.startsWith('answers['))
+    expect(JSON.stringify(asked?.body)).toContain('A second answer.')
+  },
+  LIMIT_MS,
 )

@@ -15,8 +15,14 @@ import type { Asking, Contestant, ModelAddress } from '../cross-harness/contesta
  */
 export function acpForms(): Contestant[] {
   // What they ask about they decide themselves, so the suite of decisions is not theirs.
-  if (!process.env.CHIRALITY_TEST_ALL) return []
-  return [...acpAgents(), ...PUBLISHED.map(published)].map(agent => ({ ...agent, asking: null }))
+  return publishedAgents().length === 0
+    ? []
+    : [...acpAgents(), ...publishedAgents()].map(agent => ({ ...agent, asking: null }))
+}
+
+/** None without CHIRALITY_TEST_ALL: they are too large for `npm test`. */
+export function publishedAgents(): Contestant[] {
+  return process.env.CHIRALITY_TEST_ALL ? PUBLISHED.map(published) : []
 }
 
 export function acpAgents(): Contestant[] {
@@ -31,7 +37,8 @@ export function acpAgentHarness(
   more: string[] = [],
 ): ReturnType<typeof acpHarness> {
   const known = KNOWN_AGENTS.find(agent => agent.name === name)
-  const given = known ?? { name, args: [], env: [] }
+  // Here the adapters list their conversations themselves, as under a name that nobody knows.
+  const { nativeSessions: _, ...given } = known ?? { name, args: [], env: [] }
   const spec: AcpAgentSpec = { ...given, command, env: [...given.env, ...more] }
   const { meta, capabilities } = acpDescriptor(spec)
   // On a busy machine an agent takes minutes to start: the limit is tested with one that never answers.

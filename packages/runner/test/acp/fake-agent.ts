@@ -20,9 +20,10 @@ export function useFakeAgents() {
     {
       command = path.resolve('test/programs/fake-acp.mjs'),
       spec: more = {},
-    }: { command?: string; spec?: Partial<AcpAgentSpec> } = {},
+      conversationsMs,
+    }: { command?: string; spec?: Partial<AcpAgentSpec>; conversationsMs?: number } = {},
   ): SessionHarness {
-    const spec = { name: 'fake', command, args: [], env: ['FAKE_ACP'], ...more }
+    const spec = { name: 'fake', command, args: [], env: ['FAKE_ACP', 'FAKE_FOLDER'], ...more }
     const { meta, capabilities } = acpDescriptor(spec)
     const harness = acpHarness({
       ...{ spec, meta, capabilities },
@@ -31,10 +32,12 @@ export function useFakeAgents() {
           PATH: `${path.dirname(process.execPath)}:/usr/bin:/bin`,
           HOME: arena.place.home,
           FAKE_ACP: behaviour,
+          FAKE_FOLDER: arena.project,
           [MARKER_VARIABLE]: arena.marker,
         },
         // Only the agent that never answers is waited for in vain.
         ...(behaviour === 'silent' ? { handshakeMs: 500 } : {}),
+        ...(conversationsMs === undefined ? {} : { conversationsMs }),
         stop: { interruptGraceMs: behaviour === 'deaf' ? 100 : 60_000, termGraceMs: 100 },
       },
     })

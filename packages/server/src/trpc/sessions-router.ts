@@ -131,11 +131,14 @@ export const sessionsRouter = router({
   /** Conversations that an agent stores itself, also those that were started without Chirality. */
   native: call(CALLS.sessions.native).query(async ({ ctx, input }) => {
     const cwd = await ctx.projects.require(input.project)
-    const wanted = ctx.harnesses
-      .getAll()
-      .filter(({ id }) => input.harness === undefined || id === input.harness)
-    const lists = await Promise.all(wanted.map(harness => harness.listNativeSessions?.({ cwd }) ?? []))
-    return lists.flat().sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1))
+    if (input.harness !== undefined)
+      return (await ctx.harnesses.getOrThrow(input.harness).listNativeSessions?.({ cwd })) ?? []
+    const keepers = ctx.harnesses.getAll().filter(harness => harness.meta().nativeSessions === harness.id)
+    // An agent that cannot be asked now keeps nobody from the conversations of the others.
+    const lists = await Promise.all(
+      keepers.map(keeper => keeper.listNativeSessions?.({ cwd }).catch(() => [])),
+    )
+    return lists.flatMap(list => list ?? []).sort((a, b) => Date.parse(b.updatedAt) - Date.parse(a.updatedAt))
   }),
 
   import: call(CALLS.sessions.import).mutation(async ({ ctx, input }) => {

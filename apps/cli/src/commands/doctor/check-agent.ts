@@ -22,7 +22,7 @@ export async function checkAgent(
   const isProgram = harness.meta().install !== undefined
   const checks = [await installed(harness, status, dataFolder), login(harness, status)]
   if (!status.installed) return { status, isProgram, checks }
-  const offers = [models(harness), commands(harness, project), conversations(harness, project)]
+  const offers = [models(harness), commands(harness, project), conversations(harness, project, status)]
   return { status, isProgram, checks: [...checks, ...(await Promise.all(offers))] }
 }
 
@@ -86,10 +86,16 @@ function commands(harness: SessionHarness, project: string | undefined): Promise
 
 const SHOWN_COMMANDS = 6
 
-function conversations(harness: SessionHarness, project: string | undefined): Promise<Check> {
+function conversations(
+  harness: SessionHarness,
+  project: string | undefined,
+  { authType }: HarnessInstallStatus,
+): Promise<Check> {
   return offer(`${harness.id} sessions`, project, async cwd => {
     if (runsAnother(harness)) return `those of ${harness.meta().nativeSessions}`
     if (!harness.listNativeSessions) return 'only those of Chirality; see `chirality sessions list`'
+    // Such an agent would have to be started.
+    if (authType === 'unknown') return `see \`chirality sessions import --harness ${harness.id}\``
     const found = await harness.listNativeSessions({ cwd, limit: MAX_COUNTED })
     if (found.length === 0) return 'none in this project'
     const count = found.length < MAX_COUNTED ? `${found.length}` : `${MAX_COUNTED} or more`

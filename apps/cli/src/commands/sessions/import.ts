@@ -11,8 +11,8 @@ import {
 import { EXIT, UsageError } from '../../exit-code.ts'
 import { type NativeKeeper, nativeKeepers } from '../../harnesses.ts'
 import { oneArgument, projectFolder, readOptions } from '../../options.ts'
-import type { Output } from '../../output.ts'
-import { wantsColour } from '../../render/style.ts'
+import { type Output, tell } from '../../output.ts'
+import { plain, wantsColour } from '../../render/style.ts'
 import { continueCommand } from './find-session.ts'
 import { listNative } from './list-native.ts'
 import { lastTurns } from './transcript.ts'
@@ -61,13 +61,20 @@ async function find(
   harnesses: readonly NativeKeeper[],
   project: string,
 ): Promise<ImportedSession> {
+  const faults: HarnessError[] = []
   for (const harness of harnesses) {
     try {
       return await harness.importSession(id, project)
     } catch (error) {
-      if (!(error instanceof HarnessError) || error.code !== 'session_not_found') throw error
+      if (!(error instanceof HarnessError)) throw error
+      if (error.code !== 'session_not_found') faults.push(error)
     }
   }
+  // The ids of agents look different, so one of them may not even know this one as an id.
+  const [first] = faults
+  if (first !== undefined && faults.length === harnesses.length) throw first
+  for (const fault of faults)
+    if (fault.code !== 'invalid_query') await tell(`chirality: ${plain(fault.message)}\n`)
   const ids = harnesses.map(harness => harness.id)
   const message = `There is no conversation ${id} of ${ids.join(' or ')}. See \`chirality sessions import\`.`
   throw new HarnessError(message, 'session_not_found', ids.join(', '))

@@ -21,9 +21,14 @@ export async function listNative(request: NativeRequest): Promise<number> {
     ...(project === undefined ? {} : { cwd: project }),
     ...(limit === undefined ? {} : { limit }),
   }
-  const lists = await Promise.all(harnesses.map(harness => harness.listNativeSessions(options)))
+  const lists = await Promise.allSettled(harnesses.map(harness => harness.listNativeSessions(options)))
+  const faults = lists.flatMap(list => (list.status === 'rejected' ? [list.reason as unknown] : []))
+  // Who names one agent wants to know why it does not answer; otherwise it keeps nobody from the others.
+  if (harnesses.length === 1 && faults.length > 0) throw faults[0]
+  for (const fault of faults)
+    await tell(`chirality: ${plain(fault instanceof Error ? fault.message : String(fault))}\n`)
   const sessions = lists
-    .flat()
+    .flatMap(list => (list.status === 'fulfilled' ? list.value : []))
     .sort((a, b) => Date.parse(b.updatedAt) - Date.parse(a.updatedAt))
     .slice(0, limit)
   if (json) {
@@ -31,7 +36,9 @@ export async function listNative(request: NativeRequest): Promise<number> {
     return EXIT.done
   }
   if (sessions.length === 0) {
-    await tell(`chirality: No agent has a conversation${project === undefined ? '' : ` in ${project}`}.\n`)
+    await tell(
+      `chirality: No ${faults.length > 0 ? 'other ' : ''}agent has a conversation${project === undefined ? '' : ` in ${project}`}.\n`,
+    )
     return EXIT.done
   }
   const paint = style(wantsColour(output.isTerminal))

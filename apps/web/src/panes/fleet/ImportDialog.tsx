@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQueries, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useFleetStore } from '../../state/fleet/use-fleet.ts'
@@ -28,14 +28,23 @@ export default function ImportDialog({ onClose }: { onClose(): void }) {
   const [busy, setBusy] = useState<string | null>(null)
   const [problem, setProblem] = useState<string | null>(null)
   const root = projects.find(one => one.root === chosen)?.root ?? projects[0]?.root ?? ''
-  const { data, error, isPending } = useQuery({
-    queryKey: ['native', root],
-    queryFn: () => api.nativeSessions(root),
-    enabled: root !== '',
-    gcTime: 0,
-    retry: false,
+  // Each agent is asked by itself: one that starts slowly or fails keeps nobody from the conversations of the others.
+  const keepers = harnesses.filter(({ id, nativeSessions }) => nativeSessions === id)
+  const lists = useQueries({
+    queries: keepers.map(({ id }) => ({
+      queryKey: ['native', root, id],
+      queryFn: () => api.nativeSessions(root, id),
+      enabled: root !== '',
+      gcTime: 0,
+      retry: false,
+    })),
   })
-  const found = (data ?? []).filter(({ title }) => title.toLowerCase().includes(words.trim().toLowerCase()))
+  const asked = root === '' ? [] : keepers.filter((_, at) => lists[at]?.isPending)
+  const faults = lists.flatMap(({ error }) => (error ? [messageOf(error)] : []))
+  const found = lists
+    .flatMap(({ data }) => data ?? [])
+    .filter(({ title }) => title.toLowerCase().includes(words.trim().toLowerCase()))
+    .sort((a, b) => Date.parse(b.updatedAt) - Date.parse(a.updatedAt))
   const take = async (session: NativeSession) => {
     setBusy(session.nativeSessionId)
     setProblem(null)
@@ -73,10 +82,17 @@ export default function ImportDialog({ onClose }: { onClose(): void }) {
             />
           )}
         </Field>
-        {(problem ?? error) ? <p role="alert">{problem ?? messageOf(error)}</p> : null}
+        {problem ? <p role="alert">{problem}</p> : null}
         <p className="import__count" role="status">
-          {isPending && root !== '' ? 'Looking…' : countWords(found.length)}
+          {asked.length > 0
+            ? `${found.length} so far. Asking ${asked.map(({ name }) => name).join(', ')}…`
+            : countWords(found.length, faults.length > 0)}
         </p>
+        {faults.map(fault => (
+          <p key={fault} className="import__count">
+            {fault}
+          </p>
+        ))}
         <ul className="import__list" aria-label="Conversations">
           {found.slice(0, SHOWN).map(session => (
             <li key={`${session.harness} ${session.nativeSessionId}`}>
@@ -100,8 +116,11 @@ export default function ImportDialog({ onClose }: { onClose(): void }) {
   )
 }
 
-function countWords(count: number): string {
-  if (count === 0) return 'No agent keeps a conversation of this folder.'
+function countWords(count: number, someFailed: boolean): string {
+  if (count === 0)
+    return someFailed
+      ? 'No other agent keeps a conversation of this folder.'
+      : 'No agent keeps a conversation of this folder.'
   return count > SHOWN
     ? `The ${SHOWN} newest of ${count}.`
     : `${count} ${count === 1 ? 'conversation' : 'conversations'} held outside.`

@@ -92,7 +92,7 @@ export interface ServerApi extends SettingsApi, LoopsApi, ReviewApi {
   /** Without its secrets, as a file of its own. */
   exportSession(sessionId: string, format: 'markdown' | 'html' | 'json'): Promise<Blob>
   /** Conversations that the agents keep themselves, in the folder of a project. */
-  nativeSessions(project: string): Promise<NativeSession[]>
+  nativeSessions(project: string, harness: string): Promise<NativeSession[]>
   importSession(
     session: Pick<NativeSession, 'harness' | 'nativeSessionId'>,
     project: string,

@@ -239,7 +239,7 @@ function listCalls({ sessions, system }: Client) {
       void (await sessions.discard.mutate({ sessionIds: [...sessionIds] })),
     restoreSessions: async (sessionIds: readonly string[]) =>
       void (await sessions.restore.mutate({ sessionIds: [...sessionIds] })),
-    nativeSessions: (project: string) => sessions.native.query({ project }),
+    nativeSessions: (project: string, harness: string) => sessions.native.query({ project, harness }),
     importSession: (...[session, project]: Parameters<ServerApi['importSession']>) =>
       sessions.import.mutate({ project, harness: session.harness, nativeSessionId: session.nativeSessionId }),
     processes: async (sessionId: string) =>

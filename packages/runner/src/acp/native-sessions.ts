@@ -1,0 +1,255 @@
+import { randomUUID } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import path from 'node:path'
+import {
+  HarnessError,
+  type ImportedSession,
+  type ListNativeSessionsOptions,
+  type NativeSession,
+} from '@chirality/core'
+import { asObjects, asText, type JsonObject } from '../common/json.ts'
+import { DEFAULT_LIMIT, oneLine, realPath, sameFolder, sessionNotFound } from '../native-sessions/listing.ts'
+import { RpcError } from '../process/json-rpc.ts'
+import { makeTempFolder } from '../process/spool/temp-folder.ts'
+import type { NativeSessions } from '../turn/create-harness.ts'
+import { checkDirectory } from '../turn/start-failure.ts'
+import type { AgentName } from '../turn/turn-program.ts'
+import { AcpAgent, type AcpConfig } from './acp-agent.ts'
+import { type ProgramFacts, programOf } from './agent-program.ts'
+import { explained } from './open-conversation.ts'
+import { RepeatedConversation, repeatedHistory } from './repeated-history.ts'
+
+export interface AcpNativeSessionsOptions extends ProgramFacts {
+  agent: AgentName
+  config: AcpConfig
+}
+
+/** The conversations that an agent keeps. It is asked in a process of its own, which ends with the answer. */
+export class AcpNativeSessions implements NativeSessions {
+  readonly #options: AcpNativeSessionsOptions
+  readonly #closing = new AbortController()
+  readonly #running = new Set<Promise<unknown>>()
+  /** Questions without an answer: who asks the same again gets the same answer, and no second process. */
+  readonly #asked = new Map<string, Promise<NativeSession[]>>()
+
+  constructor(options: AcpNativeSessionsOptions) {
+    this.#options = options
+  }
+
+  async list({ cwd, limit = DEFAULT_LIMIT }: ListNativeSessionsOptions): Promise<NativeSession[]> {
+    const key = cwd ?? ''
+    let answer = this.#asked.get(key)
+    if (!answer) {
+      answer = this.#ask(undefined, (agent, signal) => listed(agent, cwd, signal)).finally(() =>
+        this.#asked.delete(key),
+      )
+      this.#asked.set(key, answer)
+    }
+    return (await answer).slice(0, limit)
+  }
+
+  /** The agent repeats the conversation when it loads it. Nothing that it asks for meanwhile is allowed. */
+  async import(nativeSessionId: string, cwd?: string): Promise<ImportedSession> {
+    return this.#ask(cwd, async (agent, signal) => {
+      const known = (await listed(agent, cwd, signal)).find(
+        given => given.nativeSessionId === nativeSessionId,
+      )
+      if (!known) throw sessionNotFound(shortened(nativeSessionId), agent.agent.harnessId)
+      await checkDirectory('The folder of the conversation', known.cwd, agent.agent.harnessId)
+      const { updates, left } = await loaded(agent, known, signal)
+      const id = randomUUID()
+      const envelopes = repeatedHistory(updates, { id, known, left, version: agent.hello.version })
+      const { updatedAt } = known
+      return {
+        session: {
+          id,
+          createdAt: envelopes[0]?.at ?? updatedAt,
+          updatedAt,
+          projectRoot: known.cwd,
+          persona: null,
+          mode: 'direct',
+          claudeSessionId: nativeSessionId,
+        },
+        envelopes,
+      }
+    })
+  }
+
+  /** Ends the processes that are asked. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await Promise.allSettled([...this.#running])
+  }
+
+  /** In a folder of its own unless one is given: a list needs nothing of a project. */
+  async #ask<T>(
+    cwd: string | undefined,
+    read: (agent: AcpAgent, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const answer = this.#asking(cwd, read)
+    this.#running.add(answer)
+    try {
+      return await answer
+    } finally {
+      this.#running.delete(answer)
+    }
+  }
+
+  async #asking<T>(
+    cwd: string | undefined,
+    read: (agent: AcpAgent, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { agent, config } = this.#options
+    const { command, env } = await programOf(this.#options)
+    const folder = await makeTempFolder(env, agent.harnessId)
+    try {
+      const place = { cwd: cwd ?? folder, projectRoot: folder, label: 'conversations' }
+      const started = await AcpAgent.start(
+        {
+          agent,
+          command,
+          args: this.#options.spec.args,
+          env,
+          ...place,
+          config: { ...config, rawLogs: 'off' },
+        },
+        this.#closing.signal,
+      )
+      try {
+        return await read(
+          started,
+          AbortSignal.any([this.#closing.signal, AbortSignal.timeout(config.conversationsMs ?? ANSWER_MS)]),
+        )
+      } finally {
+        await started.stop({ interruptGraceMs: 0 })
+        await started.ended
+      }
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+}
+
+/** What the agent repeats of a conversation. */
+async function loaded(
+  agent: AcpAgent,
+  { nativeSessionId, cwd }: NativeSession,
+  signal: AbortSignal,
+): Promise<RepeatedConversation> {
+  const { harnessId, name } = agent.agent
+  if (!agent.hello.canLoad)
+    throw new HarnessError(`${name} cannot repeat a conversation (session/load).`, 'unsupported', harnessId)
+  const tooMuch = new AbortController()
+  const repeated = new RepeatedConversation(nativeSessionId)
+  agent.listen(message => {
+    if (message.request) agent.refuseOutsideTurn(message.request)
+    else if (!repeated.add(message)) tooMuch.abort()
+    agent.taken(message)
+  })
+  try {
+    const params = { sessionId: nativeSessionId, cwd, mcpServers: [] }
+    await agent.request('session/load', params, AbortSignal.any([signal, tooMuch.signal]))
+  } catch (error) {
+    if (tooMuch.signal.aborted)
+      throw new HarnessError(
+        `${name} repeats more than ${repeated.limitWords} for this conversation, so it cannot be imported.`,
+        'unsupported',
+        harnessId,
+      )
+    throw explained(agent, isAnswer(error) ? error : noWord(agent, error))
+  }
+  return repeated
+}
+
+/** Newest first. An agent may ignore the folder, name one conversation twice, or never come to an end. */
+async function listed(
+  agent: AcpAgent,
+  cwd: string | undefined,
+  signal: AbortSignal,
+): Promise<NativeSession[]> {
+  const { harnessId, name } = agent.agent
+  if (!agent.hello.canList)
+    throw new HarnessError(
+      `${name} does not tell which conversations it keeps (session/list).`,
+      'unsupported',
+      harnessId,
+    )
+  const folders = cwd === undefined ? undefined : await sameFolder(cwd)
+  const isWanted = await folderFilter(cwd)
+  const found = new Map<string, NativeSession>()
+  for (const folder of folders ?? [undefined]) {
+    const cursors = new Set<string>()
+    let cursor: string | undefined
+    do {
+      const page = await agent
+        .request(
+          'session/list',
+          { ...(folder ? { cwd: folder } : {}), ...(cursor ? { cursor } : {}) },
+          signal,
+        )
+        .catch((error: unknown) => {
+          throw error instanceof RpcError ? noWord(agent, error) : error
+        })
+      for (const entry of asObjects(page.sessions)) {
+        const session = describe(entry, harnessId)
+        if (!session || found.has(session.nativeSessionId) || !(await isWanted(session.cwd))) continue
+        found.set(session.nativeSessionId, session)
+        if (found.size >= MAX_LISTED) break
+      }
+      cursor = asText(page.nextCursor)
+      if (cursor !== undefined && cursors.has(cursor)) break
+      if (cursor !== undefined) cursors.add(cursor)
+    } while (cursor !== undefined && found.size < MAX_LISTED && cursors.size < MAX_PAGES)
+  }
+  return [...found.values()].sort((a, b) => Date.parse(b.updatedAt) - Date.parse(a.updatedAt))
+}
+
+/** Many conversations have the same folder, so each is looked up once. */
+async function folderFilter(cwd: string | undefined): Promise<(folder: string) => Promise<boolean>> {
+  if (cwd === undefined) return async () => true
+  const wanted = await realPath(cwd)
+  const known = new Map<string, boolean>()
+  return async folder => {
+    let isSame = known.get(folder)
+    if (isSame === undefined) {
+      isSame = (await realPath(folder)) === wanted
+      known.set(folder, isSame)
+    }
+    return isSame
+  }
+}
+
+/** Undefined for an entry without an id or a folder that could be used. */
+function describe(entry: JsonObject, harness: string): NativeSession | undefined {
+  const nativeSessionId = asText(entry.sessionId)
+  const cwd = asText(entry.cwd)
+  if (nativeSessionId === undefined || !ID.test(nativeSessionId)) return undefined
+  if (cwd === undefined || !path.isAbsolute(cwd) || cwd.includes('\0')) return undefined
+  const time = Date.parse(asText(entry.updatedAt) ?? '')
+  const updatedAt = new Date(Number.isNaN(time) ? 0 : time).toISOString()
+  const title = oneLine(asText(entry.title) ?? '') || nativeSessionId
+  return { harness, nativeSessionId, cwd, title, updatedAt }
+}
+
+function isAnswer(error: unknown): boolean {
+  return !(error instanceof RpcError) || error.code !== null
+}
+
+/** The agent refused, ended or said nothing. */
+function noWord({ agent: { harnessId, name }, said }: AcpAgent, error: unknown): HarnessError {
+  const why = error instanceof Error ? error.message : String(error)
+  const message = `${name} did not tell of its conversations: ${why}${said ? ` It said: ${said}` : ''}`
+  return new HarnessError(message, 'process_crashed', harnessId, error)
+}
+
+function shortened(id: string): string {
+  return id.length > MAX_ID_CHARS ? `${id.slice(0, MAX_ID_CHARS)}…` : id
+}
+
+/** An id is shown, sent in a request and stored. */
+const ID = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,200}$/u
+const MAX_ID_CHARS = 200
+const ANSWER_MS = 120_000
+/** More conversations than anybody has in one folder. */
+const MAX_LISTED = 10_000
+const MAX_PAGES = 1_000
