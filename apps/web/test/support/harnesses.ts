@@ -35,6 +35,7 @@ export function aHarness(
       { id: 'claude-haiku-5', label: 'Haiku 5' },
     ],
     usesProjectFiles: true,
+    nativeSessions: fields.id ?? 'claude-code',
     ...fields,
     capabilities: { ...CAN_ALL, ...fields.capabilities },
   }

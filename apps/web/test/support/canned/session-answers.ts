@@ -67,7 +67,8 @@ export function sessionAnswers(api: CannedState): Answers {
       for (const id of sessionIds) api.setStatus(id, api.discarded.get(id) ?? {})
       return null
     },
-    'sessions.native': () => api.nativeSessions,
+    'sessions.native': ({ harness }: { harness: string }) =>
+      api.nativeSessions.filter(session => session.harness === harness),
     'sessions.import': () => ({ id: [...api.statuses.keys()][0] }),
     'sessions.readMarks': () => api.readMarks,
     'sessions.markRead': () => null,

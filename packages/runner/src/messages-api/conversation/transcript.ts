@@ -9,7 +9,7 @@ import type { ConversationKeeper } from '../../native-sessions/conversation-file
 import { ensurePrivateDirectory } from '../../process/spool/private-directory.ts'
 import type { Message } from '../api/messages.ts'
 import { HARNESS_ID } from '../descriptor.ts'
-import { lostResult } from '../loop/history.ts'
+import { lostResult, type PromptContent, type UnfinishedCalls } from '../loop/history.ts'
 
 /**
  * The messages of one conversation: one line with an id per message, append-only. A later process can continue from it.
@@ -53,10 +53,23 @@ export class Transcript {
     return uuid
   }
 
+  /** A fact that is no message: somebody is asked about a call, or was. Throws if it cannot be written. */
+  note(fact: TranscriptNote): void {
+    writeFileSync(this.#fd, `${JSON.stringify(fact)}\n`)
+  }
+
   close(): void {
     closeSync(this.#fd)
   }
 }
+
+export type TranscriptNote =
+  /** The call of this id waits for an answer. */
+  | { asked: string; request: string }
+  /** The request has its answer, so the call may have run. */
+  | { decided: string }
+  /** A message of the user that the model gets when the waiting call has its result. */
+  | { said: PromptContent }
 
 /** Undefined when there is no such conversation or line. Unreadable lines are skipped. */
 export async function readTranscript(
@@ -64,6 +77,29 @@ export async function readTranscript(
   nativeSessionId: string,
   upTo?: string,
 ): Promise<Message[] | undefined> {
+  const lines = await transcriptLines(projectRoot, nativeSessionId)
+  if (lines === undefined) return undefined
+  const end = upTo === undefined ? lines.length : 1 + lines.findIndex(line => asObject(line).uuid === upTo)
+  return end === 0 && upTo !== undefined ? undefined : withResults(lines.slice(0, end).flatMap(messageOf))
+}
+
+/** What a process that was killed left open at the end of a conversation: nothing, if the last line is a message. */
+export async function readUnfinished(projectRoot: string, nativeSessionId: string): Promise<UnfinishedCalls> {
+  let asked: { call: string; request: unknown } | undefined
+  let said: PromptContent[] = []
+  for (const line of (await transcriptLines(projectRoot, nativeSessionId)) ?? []) {
+    const note = asObject(line)
+    if (messageOf(line).length > 0) {
+      asked = undefined
+      said = []
+    } else if (typeof note.asked === 'string') asked = { call: note.asked, request: note.request }
+    else if (note.decided !== undefined && note.decided === asked?.request) asked = undefined
+    else if (Array.isArray(note.said)) said.push(note.said as PromptContent)
+  }
+  return { ...(asked ? { waiting: asked.call } : {}), said }
+}
+
+async function transcriptLines(projectRoot: string, nativeSessionId: string): Promise<unknown[] | undefined> {
   if (!isSessionId(nativeSessionId)) return undefined
   const bytes = await readRegular(fileOf(projectRoot, nativeSessionId)).catch((error: unknown) => {
     if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return undefined
@@ -71,11 +107,9 @@ export async function readTranscript(
   })
   if (bytes === undefined) return undefined
   const framer = new NdjsonFramer()
-  const lines = [...framer.push(bytes), ...framer.end()].flatMap(record =>
+  return [...framer.push(bytes), ...framer.end()].flatMap(record =>
     record.kind === 'json' ? [record.value] : [],
   )
-  const end = upTo === undefined ? lines.length : 1 + lines.findIndex(line => asObject(line).uuid === upTo)
-  return end === 0 && upTo !== undefined ? undefined : withResults(lines.slice(0, end).flatMap(messageOf))
 }
 
 /** For carrying a conversation to another machine. */
@@ -161,6 +195,7 @@ function withResults(messages: Message[]): Message[] {
 export interface Conversation {
   transcript: Transcript
   history: readonly Message[]
+  unfinished: UnfinishedCalls
   /** The requested conversation that is missing, or lacks the requested cut point; this one is new. */
   lostId?: string
   /** Releases the conversation. */
@@ -184,13 +219,15 @@ export async function openConversation(query: HarnessQuery, busy: Set<string>): 
       ? await Transcript.open(projectRoot, resumeSessionId)
       : await Transcript.create(projectRoot, await freeId(query), history ?? [])
   const id = transcript.nativeSessionId
+  // A copy asks nobody: the original does.
+  const unfinished = isResumed ? await readUnfinished(projectRoot, resumeSessionId) : { said: [] }
   busy.add(id)
   const close = () => {
     busy.delete(id)
     transcript.close()
   }
   const lost = history === undefined && resumeSessionId !== undefined ? { lostId: resumeSessionId } : {}
-  return { transcript, history: history ?? [], ...lost, close }
+  return { transcript, history: history ?? [], unfinished, ...lost, close }
 }
 
 /** The requested id, if it is a valid file name and unused. */

@@ -54,6 +54,10 @@ export function answerEvents(emit: Emit): EventHandler {
       const models = { original_model: from, fallback_model: to }
       emit({ type: 'system', subtype: 'model_fallback', trigger: 'overloaded', ...models })
     },
+    onCallAgain(call) {
+      const message = { id: `msg_${randomUUID()}`, type: 'message', role: 'assistant', content: [call] }
+      emit({ type: 'assistant', message, parent_tool_use_id: null })
+    },
     onToolResult(id, content, isError, detail) {
       const result = { type: 'tool_result', tool_use_id: id, content, ...(isError ? { is_error: true } : {}) }
       const message = { role: 'user', content: [result] }

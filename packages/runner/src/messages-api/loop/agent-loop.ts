@@ -2,13 +2,21 @@ import type { UsageInfo } from '@chirality/core'
 import { type Answer, addUsage } from '../api/answer.ts'
 import { ApiError } from '../api/api-error.ts'
 import { checkEndpoint } from '../api/endpoint.ts'
-import type { ContentBlock, Message, StopReason } from '../api/messages.ts'
+import type { ContentBlock, Message, StopReason, ToolResultBlock } from '../api/messages.ts'
 import { BrokenAnswer } from '../api/stream-answer.ts'
 import { askAnswer } from './ask-answer.ts'
 import { type Config, DEFAULT_LOOP_TURNS, DEFAULT_MODEL, DEFAULT_TOOL_GRACE_MS } from './config.ts'
 import { type EventHandler, SafeHandler } from './event-handler.ts'
-import { History, missingResults, type PromptContent } from './history.ts'
-import { callsOf, runTools } from './run-tools.ts'
+import {
+  askedAgain,
+  History,
+  lostResult,
+  notBegun,
+  openCalls,
+  type PromptContent,
+  type UnfinishedCalls,
+} from './history.ts'
+import { type CalledTools, callsOf, type RunToolsOptions, runTools } from './run-tools.ts'
 import type { Tool } from './tool.ts'
 
 export interface PromptResult {
@@ -25,6 +33,8 @@ export interface PromptResult {
 
 export interface PromptOptions {
   signal?: AbortSignal
+  /** What a process that was killed left open: the call that waited for an answer is asked about again. */
+  unfinished?: UnfinishedCalls
   /** Called after an answer with tool calls, when the tools have run; false ends the loop. */
   mayGoOn?(answer: Answer): boolean
 }
@@ -74,7 +84,8 @@ export class AgentLoop {
     try {
       if (signal?.aborted) onAbort()
       // A process that died during a call left the call without a result.
-      this.#history.append('user', missingResults(this.history))
+      this.#history.append('user', await this.#finish(running.signal, options.unfinished))
+      for (const said of options.unfinished?.said ?? []) this.#history.append('user', said)
       this.#addUser([], [content])
       return await this.#run(running.signal, options)
     } finally {
@@ -114,6 +125,33 @@ export class AgentLoop {
     }
   }
 
+  /** Results of the calls that a killed process left. Only the one that waited for an answer runs, if it is allowed now. */
+  async #finish(signal: AbortSignal, { waiting }: Partial<UnfinishedCalls> = {}): Promise<ToolResultBlock[]> {
+    const calls = openCalls(this.history)
+    const at = calls.findIndex(({ id }) => id === waiting)
+    const results = calls.map(({ id }, index) => (at >= 0 && index > at ? notBegun(id) : lostResult(id)))
+    const call = calls[at]
+    if (call === undefined) return results
+    // To readers it is a call of this turn: the other one ended with its turn.
+    const again = { ...call, id: askedAgain(call.id) }
+    this.#handler.call('onCallAgain', again)
+    const answer: CalledTools = { content: [again], stopReason: 'tool_use', badInputs: new Map() }
+    const [result] = await runTools(answer, this.#toolOptions(signal, { mustAsk: true }))
+    if (result !== undefined) results[at] = { ...result, tool_use_id: call.id }
+    return results
+  }
+
+  #toolOptions(signal: AbortSignal, { mustAsk = false } = {}): RunToolsOptions {
+    return {
+      tools: this.#tools,
+      signal,
+      mustAsk,
+      graceMs: this.#config.toolGraceMs ?? DEFAULT_TOOL_GRACE_MS,
+      onResult: ({ tool_use_id, content, is_error = false }, detail) =>
+        this.#handler.call('onToolResult', tool_use_id, content, is_error, detail),
+    }
+  }
+
   #limitReached(turns: number, mayGoOn: boolean): 'stopped' | 'max_turns' | undefined {
     if (!mayGoOn) return 'stopped'
     return turns >= (this.#config.maxTurns ?? DEFAULT_LOOP_TURNS) ? 'max_turns' : undefined
@@ -123,13 +161,7 @@ export class AgentLoop {
   async #settle(answer: Answer, signal: AbortSignal): Promise<boolean> {
     this.#history.append('assistant', answer.content)
     if (callsOf(answer).length > 0) {
-      const results = await runTools(answer, {
-        tools: this.#tools,
-        signal,
-        graceMs: this.#config.toolGraceMs ?? DEFAULT_TOOL_GRACE_MS,
-        onResult: ({ tool_use_id, content, is_error = false }, detail) =>
-          this.#handler.call('onToolResult', tool_use_id, content, is_error, detail),
-      })
+      const results = await runTools(answer, this.#toolOptions(signal))
       this.#addUser(results, this.#added.splice(0))
       signal.throwIfAborted()
       return !isDeadEnd(answer)

@@ -1,6 +1,6 @@
 import type { UsageInfo } from '@chirality/core'
 import type { AnswerBuilder } from '../api/answer.ts'
-import type { ApiEvent, ContentBlock, Message } from '../api/messages.ts'
+import type { ApiEvent, ContentBlock, Message, ToolUseBlock } from '../api/messages.ts'
 import type { RetryNotice } from '../api/retry.ts'
 import type { PromptContent } from './history.ts'
 
@@ -12,6 +12,8 @@ export interface EventHandler {
   onText?(text: string): void
   /** A call is complete. It runs when the whole answer is complete. */
   onToolCall?(id: string, name: string, input: Record<string, unknown>): void
+  /** A call of an earlier prompt that nobody decided about is asked about again, under a new id. */
+  onCallAgain?(call: ToolUseBlock): void
   onToolResult?(id: string, result: string, isError: boolean, detail?: unknown): void
 
   /** The prompt, or a message that was added while the loop ran. */

@@ -1,4 +1,5 @@
-import type { ContentBlock, Message, PromptBlock, ToolResultBlock } from '../api/messages.ts'
+import { randomUUID } from 'node:crypto'
+import type { ContentBlock, Message, PromptBlock, ToolResultBlock, ToolUseBlock } from '../api/messages.ts'
 
 export type PromptContent = string | readonly PromptBlock[]
 
@@ -26,11 +27,25 @@ export class History {
   }
 }
 
-/** Results for the last calls that have none: the API refuses a call without a result. */
-export function missingResults(messages: readonly Message[]): ToolResultBlock[] {
+/** What a process that was killed left open. */
+export interface UnfinishedCalls {
+  /** The id of the call that somebody was asked about, without an answer: it did not run. */
+  waiting?: string
+  /** Messages that the model did not get. */
+  said: readonly PromptContent[]
+}
+
+/** The last calls, if they have no results: the API refuses a call without one. */
+export function openCalls(messages: readonly Message[]): ToolUseBlock[] {
   const last = messages.at(-1)
   if (last?.role !== 'assistant' || typeof last.content === 'string') return []
-  return last.content.flatMap(block => (block.type === 'tool_use' ? lostResult(block.id) : []))
+  return last.content.filter(block => block.type === 'tool_use')
+}
+
+/** Calls after the one that somebody was asked about were not begun. */
+export function notBegun(id: string): ToolResultBlock {
+  const content = 'Not executed: Chirality was ended before. Call it again if it is still needed.'
+  return { type: 'tool_result', tool_use_id: id, content, is_error: true }
 }
 
 export function lostResult(id: string): ToolResultBlock {
@@ -53,3 +68,15 @@ function deepFreeze<T>(value: T): T {
   for (const part of Object.values(value)) deepFreeze(part)
   return Object.freeze(value)
 }
+
+/** Ids are unique in a session, so a call that is asked about again has one of its own. */
+export function askedAgain(id: string): string {
+  return `${firstAsked(id)}${AGAIN}${randomUUID().slice(0, 8)}`
+}
+
+/** The id by which the model knows the call. */
+export function firstAsked(id: string): string {
+  return id.replace(/~again-[0-9a-f]{8}$/, '')
+}
+
+const AGAIN = '~again-'

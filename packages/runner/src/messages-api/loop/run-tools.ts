@@ -2,11 +2,16 @@ import type { Answer } from '../api/answer.ts'
 import type { ToolResultBlock, ToolUseBlock } from '../api/messages.ts'
 import type { Tool, ToolOutput } from './tool.ts'
 
+/** What decides which calls of an answer run. */
+export type CalledTools = Pick<Answer, 'content' | 'stopReason' | 'badInputs'>
+
 export interface RunToolsOptions {
   tools: readonly Tool[]
   signal: AbortSignal
   /** How long a tool may continue after the signal. */
   graceMs: number
+  /** A person has to be asked, whatever is allowed by now. */
+  mustAsk?: boolean
   onResult(result: ToolResultBlock, detail: unknown): void
 }
 
@@ -14,7 +19,7 @@ export interface RunToolsOptions {
  * Runs the calls of an answer in sequence and stops at the first failure, so that the model can reconsider. The API
  * requires a result for each call, so the remaining calls get one that says that they did not run. Never rejects.
  */
-export async function runTools(answer: Answer, options: RunToolsOptions): Promise<ToolResultBlock[]> {
+export async function runTools(answer: CalledTools, options: RunToolsOptions): Promise<ToolResultBlock[]> {
   const results: ToolResultBlock[] = []
   const tell = (call: ToolUseBlock, { content, isError = false, isDenied = false, detail }: ToolOutput) => {
     const result: ToolResultBlock = {
@@ -46,14 +51,18 @@ export function callsOf({ content }: Pick<Answer, 'content'>): ToolUseBlock[] {
 }
 
 /** A call that was cut off can look complete. */
-function notRunReason({ stopReason }: Answer): string | undefined {
+function notRunReason({ stopReason }: CalledTools): string | undefined {
   if (stopReason === 'max_tokens')
     return 'Not executed: the answer was cut off at the limit of its tokens. Use shorter inputs.'
   if (stopReason === 'model_context_window_exceeded') return 'Not executed: the context window is full.'
   return stopReason === 'refusal' ? 'Not executed: the answer was refused.' : undefined
 }
 
-async function runTool(call: ToolUseBlock, answer: Answer, options: RunToolsOptions): Promise<ToolOutput> {
+async function runTool(
+  call: ToolUseBlock,
+  answer: CalledTools,
+  options: RunToolsOptions,
+): Promise<ToolOutput> {
   const fault = answer.badInputs.get(call.id)
   if (fault !== undefined) {
     return { content: `The input of ${call.name} is no JSON object: ${fault}`, isError: true }
@@ -65,7 +74,8 @@ async function runTool(call: ToolUseBlock, answer: Answer, options: RunToolsOpti
   }
   try {
     const { signal, graceMs } = options
-    const running = tool.execute(structuredClone(call.input), { signal, toolUseId: call.id })
+    const { mustAsk = false } = options
+    const running = tool.execute(structuredClone(call.input), { signal, toolUseId: call.id, mustAsk })
     const output = await withinGrace(running, signal, graceMs)
     return typeof output === 'string' ? { content: output } : output
   } catch (error) {

@@ -10,6 +10,8 @@ export interface ToolContext {
   /** Fires when the result is no longer needed. */
   signal: AbortSignal
   toolUseId: string
+  /** It was asked about before, without an answer: it runs only if a person is asked now. */
+  mustAsk?: boolean
 }
 
 export interface ToolOutput {

@@ -66,11 +66,14 @@ export class Gate {
     if (verdict.kind === 'deny') return this.#deny(tool, context, verdict.reason)
     const isGranted = tool.effect !== 'ask' && this.#options.grants.has(tool.name, input)
     const isFree = verdict.kind === 'allow' || isGranted
-    if (isFree && guarded.effect === 'pass') return run(call)
+    if (isFree && guarded.effect === 'pass') return context.mustAsk ? failure(UNDECIDED) : run(call)
     if (!this.#options.canAsk) return this.#deny(tool, context, 'Nobody is there to ask.')
     if (this.#options.policy.mode === 'dontAsk') return this.#deny(tool, context, 'Nobody is asked.')
     const reason = guarded.effect === 'ask' ? guarded.reason : verdict.kind === 'ask' ? verdict.reason : ''
-    const decision = await this.#ask({ ...call, reason })
+    const decision = await this.#ask({
+      ...call,
+      reason: context.mustAsk ? `${AGAIN} ${reason}`.trim() : reason,
+    })
     if (decision === null) return failure(INTERRUPTED)
     return this.#heed(decision, { tool, input, context })
   }
@@ -191,6 +194,9 @@ interface Call {
 
 const PASS: GuardVerdict = { effect: 'pass' }
 const INTERRUPTED = 'Interrupted by the user.'
+const UNDECIDED =
+  'Not executed: Chirality was ended before anybody decided about it. Call it again if it is still needed.'
+const AGAIN = 'Asked again: Chirality was ended before there was an answer.'
 
 /** The turn may have been stopped during the check or the question. */
 async function run({ tool, input, context }: Call): Promise<string | ToolOutput> {

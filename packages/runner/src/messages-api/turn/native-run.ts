@@ -1,5 +1,6 @@
 import type { Guard, HarnessQuery, PermissionMode } from '@chirality/core'
 import { AsyncQueue } from '../../common/async-queue.ts'
+import { asObject } from '../../common/json.ts'
 import { StallWatch } from '../../turn/stall-watch.ts'
 import { leftBehind, type StopReason } from '../../turn/turn-events.ts'
 import { ApiError } from '../api/api-error.ts'
@@ -11,7 +12,7 @@ import type { MessagesApiEvent, NewEvent } from '../log/native-event.ts'
 import type { RawLog, TurnTracer } from '../log/raw-log.ts'
 import { failedResult, resultEvent, SpendingMeter, type TurnFacts } from '../log/result-event.ts'
 import { AgentLoop } from '../loop/agent-loop.ts'
-import type { PromptContent } from '../loop/history.ts'
+import { firstAsked, type PromptContent } from '../loop/history.ts'
 import type { Gate } from '../permissions/gate.ts'
 import type { Grants } from '../permissions/policy.ts'
 import type { PreparedTurn } from './prepare-turn.ts'
@@ -142,9 +143,28 @@ export class NativeRun {
   }
 
   #tell(event: NewEvent): void {
+    this.#noteRequest(event)
     const full: MessagesApiEvent = { ...event, session_id: this.nativeSessionId }
     this.#options.log.write(full)
     this.#queue.push(full)
+  }
+
+  /**
+   * The next process has to know which call nobody decided about: it did not run. Throws if the answer to a request cannot be
+   * written, so that the call does not run either.
+   */
+  #noteRequest({ type, request_id, request, response }: NewEvent): void {
+    const { transcript } = this.#conversation
+    if (type === 'control_request') {
+      const asked = firstAsked(String(asObject(request).tool_use_id))
+      try {
+        transcript.note({ asked, request: String(request_id) })
+      } catch (error) {
+        this.#saveFailure = error
+      }
+    } else if (type === 'control_response')
+      transcript.note({ decided: String(asObject(response).request_id) })
+    else if (type === 'control_cancel_request') transcript.note({ decided: String(request_id) })
   }
 
   async #run(): Promise<void> {
@@ -187,7 +207,10 @@ export class NativeRun {
     const maxUsd = query.maxBudgetUsd ?? Number.POSITIVE_INFINITY
     try {
       const mayGoOn = () => this.#meter.budgetedUsd < maxUsd
-      const result = await this.#loop.prompt(content, { signal, mayGoOn })
+      const { transcript, unfinished } = this.#conversation
+      // While it is asked again, the message waits: another kill must not lose it.
+      if (unfinished.waiting !== undefined) transcript.note({ said: content })
+      const result = await this.#loop.prompt(content, { signal, mayGoOn, unfinished })
       return () => resultEvent(result, this.#facts())
     } catch (error) {
       if (!signal.aborted) {
