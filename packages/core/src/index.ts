@@ -100,6 +100,7 @@ export type {
 } from './harness/harness.ts'
 export { turnBatches } from './harness/harness.ts'
 export {
+  HARNESS_ID,
   type HarnessEnvironment,
   type HarnessLogin,
   type HarnessMeta,

@@ -1,6 +1,7 @@
 // A task list worked through unattended. Done is what the checks prove.
 
 export { type CheckRecord, type CheckResult, type RunningCommand, runCheck } from './checks.ts'
+export { allCommandsOf, awaitedCommands, commandsOf } from './commands.ts'
 export { readIfThere } from './files.ts'
 export {
   type DiffStat,
@@ -14,7 +15,14 @@ export {
   type Stamped,
 } from './journal.ts'
 export type { Loop } from './loop.ts'
-export { isOver, LoopBook, type ResumeOptions, requireAgain, type StartOptions } from './loop-book.ts'
+export {
+  isOver,
+  LoopBook,
+  type ResumeOptions,
+  requireAgain,
+  requireAwaited,
+  type StartOptions,
+} from './loop-book.ts'
 export type { AwayEnd, AwayTurn, AwayTurns } from './loop-context.ts'
 export { type LoopErrorCode, loopError } from './loop-error.ts'
 export { isHarnessName, type LoopSettings } from './loop-settings.ts'

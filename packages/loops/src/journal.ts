@@ -19,6 +19,8 @@ export type ParkKind =
   | 'merge-checks'
   | 'budget'
   | 'harness'
+  /** It runs a command that nobody allowed for this loop. */
+  | 'commands'
   | 'interrupted'
   | 'error'
 
@@ -47,6 +49,8 @@ export type JournalEntry =
       /** The worktree in which proved tasks are merged. */
       worktreeId: string
       settings: LoopSettings
+      /** The set-up and check commands that a person allowed: no other is run. */
+      allowed?: string[]
       by?: LoopRunner
     }
   /** A process took the loop over. What an earlier one left open is its to finish. */
@@ -63,6 +67,8 @@ export type JournalEntry =
   | { type: 'run:left' }
   /** A person changed its limits while it ran. */
   | { type: 'loop:settings'; settings: LoopSettings; until?: string | null }
+  /** A person allowed more commands, exactly these. Tasks that waited only for them go on. */
+  | { type: 'commands:allowed'; commands: string[] }
   | { type: 'loop:setup' }
   | { type: 'list:changed'; added: string[]; changed: string[]; removed: string[] }
   | { type: 'task:start'; task: Task; sessionId: string; worktreeId: string; base: string }
@@ -101,10 +107,14 @@ export type JournalEntry =
   | { type: 'task:proved'; task: string; commit: string; flags?: Flag[] }
   | { type: 'merge:start'; task: string; onto: string }
   | { type: 'task:merged'; task: string; commit: string }
-  | { type: 'task:parked'; task: string; kind: ParkKind; why: string }
+  /** `commands`: those that nobody allowed. Nothing of the task has run then. */
+  | { type: 'task:parked'; task: string; kind: ParkKind; why: string; commands?: string[] }
   | { type: 'task:failed'; task: string; why: string }
-  /** A person puts it back, with words for the agent. `fresh`: in a new session and worktree. */
-  | { type: 'task:again'; task: string; note: string; fresh?: FreshStart }
+  /**
+   * A person puts it back, with words for the agent. `fresh`: in a new session and worktree. `now`: as the list has it
+   * now, for one of which nothing has run.
+   */
+  | { type: 'task:again'; task: string; note: string; fresh?: FreshStart; now?: Task }
   /** A person asked to take its change back from the loop's branch, which is at `onto`. */
   | { type: 'revert:start'; task: string; onto: string }
   /** A person took its change back from the loop's branch. */

@@ -5,6 +5,7 @@ import { ensureChiralityFolder } from '@chirality/runner'
 import type { SessionHost } from '@chirality/sessions'
 import { checkBase, findRepository, gitStatus, mergeIntoBase } from '@chirality/workspaces'
 import { noFleet } from './away-turn.ts'
+import { allCommandsOf, awaitedCommands } from './commands.ts'
 import { isNodeError, readIfThere, replaceFile } from './files.ts'
 import {
   Journal,
@@ -35,14 +36,18 @@ export interface StartOptions {
   away?: AwayTurns
   /** Of the caller's, by which it finds the loop again after a crash. */
   loopId?: string
+  /** The commands that a person allowed. Without it, those that the list names now: whoever starts it allows them. */
+  allowed?: readonly string[]
   /** Called with the list as the loop starts with it. Nothing is started if it throws. */
   check?: (list: TaskList) => Promise<void>
   onEntry?: (entry: Stamped) => void
 }
 
-export interface ResumeOptions extends Omit<StartOptions, 'allowDirty' | 'loopId' | 'check'> {
+export interface ResumeOptions extends Omit<StartOptions, 'allowDirty' | 'loopId' | 'check' | 'allowed'> {
   /** A parked or failed task to put back, and words for its agent. */
   again?: { task: string; note: string }
+  /** Commands that it may run from now on, besides those that were allowed before. */
+  allow?: readonly string[]
 }
 
 /** The loops of a project. */
@@ -79,6 +84,7 @@ export class LoopBook {
     journal.add({
       ...{ type: 'loop:start', loopId, list, projectRoot: this.#projectRoot, base: base.commit },
       ...{ baseBranch: base.branch, worktreeId: `loop-${loopId}`, settings, by: options.by ?? 'command' },
+      allowed: [...(options.allowed ?? allCommandsOf(parsed))],
     })
     journal.close()
     return this.#open(host, loopId, options)
@@ -106,7 +112,7 @@ export class LoopBook {
   /** The loop as it was left: by a limit, by a stop, by a crash. */
   async resume(host: SessionHost, id: string, options: ResumeOptions = {}): Promise<Loop> {
     const state = this.get(id)
-    const { again } = options
+    const { again, allow } = options
     if (!this.isOwn(host, state.loopId))
       throw loopError(
         'loop-refused',
@@ -118,6 +124,7 @@ export class LoopBook {
       ...options,
       settings: { ...state.settings, ...options.settings },
     })
+    if (allow !== undefined) loop.allow(allow)
     if (again !== undefined) loop.again(again.task, again.note)
     return loop
   }
@@ -335,6 +342,18 @@ export function requireAgain(state: LoopState, id: string): void {
   const { status } = state.tasks.get(id) ?? {}
   if (status === 'parked' || status === 'failed' || status === 'reverted') return
   throw loopError('loop-refused', `${id} is no parked, failed or reverted task of the loop ${state.loopId}.`)
+}
+
+/** Throws unless each is a command that a parked task of the loop waits for, word for word. */
+export function requireAwaited(state: LoopState, commands: readonly string[]): void {
+  const awaited = awaitedCommands(state)
+  const [other] = commands.filter(command => !awaited.includes(command) && !state.allowed.has(command))
+  if (other === undefined) return
+  const waits = awaited.length === 0 ? 'none' : awaited.map(command => `\`${command}\``).join(', ')
+  throw loopError(
+    'loop-refused',
+    `No parked task of the loop ${state.loopId} waits for the command \`${other}\`. Waited for: ${waits}.`,
+  )
 }
 
 function ownFile(home: string, loopId: string): string {

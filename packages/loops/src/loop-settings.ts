@@ -1,4 +1,4 @@
-import { didYouMean } from '@chirality/core'
+import { didYouMean, HARNESS_ID } from '@chirality/core'
 import { isMap, isScalar, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { loopError } from './loop-error.ts'
@@ -66,7 +66,7 @@ export function namesIn(values: readonly string[]): string[] {
 }
 
 export function isHarnessName(name: string): boolean {
-  return /^[a-z][a-z0-9-]{0,63}$/.test(name)
+  return HARNESS_ID.test(name)
 }
 
 /** What the front matter of a list says, with the defaults. */

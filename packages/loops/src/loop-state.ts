@@ -1,6 +1,5 @@
-import path from 'node:path'
 import type { CheckRecord } from './checks.ts'
-import { replaceFile } from './files.ts'
+import { mayGoOn } from './commands.ts'
 import type {
   DiffStat,
   Flag,
@@ -60,6 +59,8 @@ export interface TaskState {
   failure?: string
   parked?: ParkKind
   why?: string
+  /** It is parked because nobody allowed these. */
+  commands?: string[]
   notes: string[]
   commit?: string
   merged?: string
@@ -92,6 +93,8 @@ export interface LoopState {
   worktreeId: string
   isSetUp: boolean
   settings: LoopSettings
+  /** The commands that it may run. */
+  allowed: Set<string>
   startedAt: string
   runs: number
   pid: number
@@ -132,7 +135,7 @@ function initial(entry: Extract<Stamped, { type: 'loop:start' }>): LoopState {
   return {
     ...{ loopId, list, projectRoot, base, head: base, baseBranch, worktreeId, settings, startedAt: at },
     ...{ isSetUp: false, runs: 0, pid: 0, by, entries: 1, idleRuns: 0, tasks: new Map() },
-    ...{ iterations: 0, failures: 0, waits: 0, limited: new Map() },
+    ...{ iterations: 0, failures: 0, waits: 0, limited: new Map(), allowed: new Set(entry.allowed) },
     ...{ patterns: [], changes: { added: [], changed: [], removed: [] } },
   }
 }
@@ -159,6 +162,10 @@ export function applyEntry(state: LoopState, entry: Stamped): void {
     case 'loop:settings':
       state.settings = entry.settings
       setUntil(state, entry.until)
+      return
+    case 'commands:allowed':
+      for (const command of entry.commands) state.allowed.add(command)
+      for (const task of state.tasks.values()) if (mayGoOn(state, task)) putBack(task)
       return
     case 'loop:setup':
       state.isSetUp = true
@@ -285,6 +292,8 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
     case 'task:merged':
       close(task, 'merged', entry.at)
       task.merged = entry.commit
+      // The receipt has what they printed.
+      task.results = task.results.map(result => ({ ...result, tail: '' }))
       state.head = entry.commit
       state.failures = 0
       return
@@ -292,6 +301,7 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
       close(task, 'parked', entry.at)
       task.parked = entry.kind
       task.why = entry.why
+      if (entry.commands !== undefined) task.commands = entry.commands
       return
     case 'task:failed':
       close(task, 'failed', entry.at)
@@ -308,16 +318,19 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
       state.head = entry.commit
       return
     case 'task:again':
-      task.status = 'working'
-      task.stage = { at: 'rest' }
-      task.attempts = 0
+      putBack(task)
       if (entry.note !== '') task.notes.push(entry.note)
-      delete task.tree // What follows is not compared with what was before.
-      delete task.parked
-      delete task.why
-      delete task.endedAt
+      if (entry.now !== undefined) task.task = entry.now
       if (entry.fresh !== undefined) startFresh(task, entry.fresh)
   }
+}
+
+function putBack(task: TaskState): void {
+  task.status = 'working'
+  task.stage = { at: 'rest' }
+  task.attempts = 0
+  // What follows is not compared with what was before: `tree`.
+  for (const key of ['tree', 'parked', 'why', 'commands', 'endedAt'] as const) delete task[key]
 }
 
 /** Nothing of the first time counts any more, but for what it cost. */
@@ -370,26 +383,3 @@ export function spentOf(state: LoopState, live?: (sessionId: string) => Spent | 
   }
   return sum
 }
-
-/** `budget.json` of the loop, in the form of spec 001 §10. */
-export function writeBudget(state: LoopState, folder: string): void {
-  const { max_iterations = null, budget_usd = null } = state.settings
-  const { usd } = spentOf(state)
-  const budget = {
-    total_cost_usd: usd ?? 0,
-    max_cost_usd: budget_usd,
-    iterations: state.iterations,
-    max_iterations,
-  }
-  replaceFile(path.join(folder, 'budget.json'), `${JSON.stringify(budget, null, 2)}\n`)
-}
-
-/** `progress.md`: one line for each task that is proved, for the prompts of those after it. */
-export function writeProgress(state: LoopState, folder: string): void {
-  const lines = [...state.tasks.values()].flatMap(({ status, task: { title }, commit }) =>
-    status === 'merged' ? [`- ${title} (${commit?.slice(0, 10)})`] : [],
-  )
-  replaceFile(path.join(folder, 'progress.md'), `${lines.slice(-MAX_PROGRESS).join('\n')}\n`)
-}
-
-const MAX_PROGRESS = 200

@@ -5,21 +5,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isCodedError } from '@chirality/core'
 import type { SessionHost } from '@chirality/sessions'
 import { endMarked, type RunningCommand } from './checks.ts'
-import { readIfThere, replaceFile, replaceUserFile } from './files.ts'
+import { notAllowed, notAllowedWords } from './commands.ts'
+import { replaceFile } from './files.ts'
 import { Journal, type JournalEntry, type LoopEndReason, type LoopRunner, type Stamped } from './journal.ts'
+import { LiveList } from './live-list.ts'
 import { LoopBranch } from './loop-branch.ts'
 import type { AwayTurns, LEAVE, LoopContext, TaskOutcome } from './loop-context.ts'
+import { writeBudget, writeProgress } from './loop-files.ts'
 import type { LoopSettings } from './loop-settings.ts'
-import {
-  applyEntry,
-  type LoopState,
-  spentOf,
-  type TaskState,
-  writeBudget,
-  writeProgress,
-} from './loop-state.ts'
+import { applyEntry, type LoopState, spentOf, type TaskState } from './loop-state.ts'
 import { reportText } from './report.ts'
-import { parseTaskList, type Task, tickTasks } from './task-list.ts'
+import type { Task } from './task-list.ts'
 import { TaskRun } from './task-run.ts'
 
 export interface LoopOptions {
@@ -43,6 +39,7 @@ export class Loop {
   readonly running = new Map<string, RunningCommand>()
   readonly #options: LoopOptions
   readonly #journal: Journal
+  readonly #list: LiveList
   readonly #stop = new AbortController()
   #merging: Promise<unknown> = Promise.resolve()
   #isSuspended = false
@@ -56,6 +53,9 @@ export class Loop {
     this.#options = options
     this.state = options.state
     this.#journal = new Journal(options.folder)
+    this.#list = new LiveList(options.state.list, options.folder, change => {
+      if (!this.#hasEnded) this.record(change)
+    })
   }
 
   stop(): void {
@@ -78,7 +78,17 @@ export class Loop {
     const task = this.state.tasks.get(id)
     const isReverted = task?.status === 'reverted'
     const fresh = isReverted ? { fresh: { ...this.#names(id), base: this.state.head } } : {}
-    this.record({ type: 'task:again', task: id, note, ...fresh })
+    // Nothing of it has run: what its list says now counts, perhaps without the command that it was parked for.
+    const now = task?.commands && this.#list.tasks()?.find(one => one.id === id)
+    this.record({ type: 'task:again', task: id, note, ...fresh, ...(now === undefined ? {} : { now }) })
+    this.#wake()
+  }
+
+  /** Commands that it may run from now on, exactly these. Tasks that waited for them go on. */
+  allow(commands: readonly string[]): void {
+    const more = commands.filter(command => !this.state.allowed.has(command))
+    if (more.length === 0) return
+    this.record({ type: 'commands:allowed', commands: more })
     this.#wake()
   }
 
@@ -130,7 +140,7 @@ export class Loop {
       clearTimeout(this.#timer)
       rmSync(stopFile, { force: true })
       this.#hasEnded = true
-      replaceFile(path.join(folder, 'report.md'), reportText(this.state, this.#tasks(), folder))
+      replaceFile(path.join(folder, 'report.md'), reportText(this.state, this.#list.tasks(), folder))
       this.#journal.close()
     }
     return this.state.end ?? { reason: 'stopped', why: 'The process that ran it ended.', at: '' }
@@ -154,7 +164,7 @@ export class Loop {
     await endMarked(id)
     await (await LoopBranch.open(host, this.state)).settle(entry => this.record(entry))
     const merged = [...tasks.values()].filter(({ status }) => status === 'merged')
-    this.#tick(merged.map(({ task }) => task.id))
+    this.#list.tick(merged.map(({ task }) => task.id))
     writeProgress(this.state, this.#options.folder)
     writeBudget(this.state, this.#options.folder)
     for (const { worktreeId } of merged)
@@ -165,7 +175,7 @@ export class Loop {
     const running = new Map<string, Promise<void>>()
     let ending: { reason: LoopEndReason; why: string } | undefined
     for (;;) {
-      const tasks = this.#tasks()
+      const tasks = this.#list.tasks()
       if (tasks === undefined)
         ending ??= {
           reason: 'list-missing',
@@ -175,11 +185,13 @@ export class Loop {
       while (ending === undefined && this.#waiting === 0 && running.size < this.state.settings.parallel) {
         const next = this.#next(tasks ?? [], running)
         if (next === undefined) break
-        const done = new TaskRun(this.#context(), next).run().then(async outcome => {
+        const run = this.#freeing.then(() => new TaskRun(this.#context(), next).run())
+        const done = run.then(async outcome => {
           // It counts as running while a limit of the plan is waited for.
           const end = await this.#after(outcome)
           // Not `??= await`: that would put back what it was before the wait.
           ending ??= end
+          await this.#letGo(next)
           running.delete(next.task.id)
         })
         running.set(next.task.id, done)
@@ -195,6 +207,21 @@ export class Loop {
     }
   }
 
+  /** Frees the sessions of tasks that are over. One that somebody looks at is asked for again after the next task. */
+  #letGo({ sessionId }: TaskState): Promise<void> {
+    this.#over.add(sessionId)
+    this.#freeing = this.#freeing.then(async () => {
+      for (const task of this.state.tasks.values())
+        if (task.status === 'working') this.#over.delete(task.sessionId)
+      for (const id of this.#over)
+        if (await this.#options.host.letGo(id).catch(() => true)) this.#over.delete(id)
+    })
+    return this.#freeing
+  }
+  readonly #over = new Set<string>()
+  /** No task begins meanwhile: it could be in a session that is about to be closed. */
+  #freeing: Promise<void> = Promise.resolve()
+
   async #after(outcome: TaskOutcome): Promise<{ reason: LoopEndReason; why: string } | undefined> {
     if (outcome === 'over') return undefined
     if (outcome === 'stopped') return this.#reached() ?? { reason: 'stopped', why: 'It was stopped.' }
@@ -205,7 +232,10 @@ export class Loop {
     const why = `The limit of the plan is reached${until === undefined ? '' : `, until ${until}`}.`
     const isNew = until === undefined || !this.#isAwaited(until)
     if (until === undefined || (isNew && waits >= settings.wait_for_limits))
-      return { reason: 'rate-limit', why: `${why} ${until === undefined ? NO_TIME : notAllowed(this.state)}` }
+      return {
+        reason: 'rate-limit',
+        why: `${why} ${until === undefined ? NO_TIME : noMoreWaits(this.state)}`,
+      }
     if (isNew) this.record({ type: 'loop:wait', until, why })
     this.#waiting += 1
     await this.#waitUntil(until)
@@ -232,65 +262,33 @@ export class Loop {
   #next(tasks: readonly Task[], running: ReadonlyMap<string, unknown>): TaskState | undefined {
     const known = this.state.tasks
     for (const task of known.values())
-      if (task.status === 'working' && !running.has(task.task.id)) return task
+      if (task.status === 'working' && !running.has(task.task.id) && !this.#parks(task.task)) return task
     const isProved = (id: string) =>
       known.get(id)?.status === 'merged' || tasks.find(task => task.id === id)?.ticked === true
-    const task = tasks.find(one => !one.ticked && !known.has(one.id) && one.dependsOn.every(isProved))
-    if (task === undefined) return undefined
-    this.record({ type: 'task:start', task, ...this.#names(task.id), base: this.state.head })
-    return known.get(task.id)
+    for (const task of tasks) {
+      if (task.ticked || known.has(task.id) || !task.dependsOn.every(isProved)) continue
+      // A copy: its texts are pieces of the whole list, which would be kept with each task.
+      const own = structuredClone(task)
+      const start = { type: 'task:start', task: own, ...this.#names(task.id), base: this.state.head } as const
+      if (this.#parks(task, start)) continue
+      this.record(start)
+      return known.get(task.id)
+    }
+    return undefined
+  }
+
+  /** Whether it runs a command that nobody allowed: then it is parked, before anything of it is run. */
+  #parks(task: Task, ...before: JournalEntry[]): boolean {
+    const commands = notAllowed(this.state, task)
+    if (commands.length === 0) return false
+    const why = notAllowedWords(commands)
+    this.record(...before, { type: 'task:parked', task: task.id, kind: 'commands', why, commands })
+    return true
   }
 
   #names(id: string): { sessionId: string; worktreeId: string } {
     const worktreeId = `${this.state.loopId}-${id}`.slice(0, 55).replace(/-+$/, '')
     return { sessionId: randomUUID(), worktreeId: `${worktreeId}-${randomUUID().slice(0, 6)}` }
-  }
-
-  /** The tasks of the file as it is now. What changed since the last look is named. Undefined if it cannot be read. */
-  #tasks(): Task[] | undefined {
-    const { list } = this.state
-    const text = readIfThere(list)
-    if (text === undefined) return undefined
-    if (text === this.#lastText) return this.#lastTasks
-    try {
-      const { tasks } = parseTaskList(text, path.basename(list))
-      this.#nameChanges(tasks)
-      this.#lastText = text
-      this.#lastTasks = tasks
-    } catch (error) {
-      if (!isCodedError(error)) throw error
-      // In the middle of an edit, perhaps: what was read before counts until it can be read again.
-    }
-    return this.#lastTasks
-  }
-  #lastText: string | undefined
-  #lastTasks: Task[] | undefined
-
-  #nameChanges(tasks: readonly Task[]): void {
-    const before = this.#lastTasks
-    if (before === undefined || this.#hasEnded) return
-    const words = ({ line: _line, ticked: _ticked, ...rest }: Task) => JSON.stringify(rest)
-    const was = new Map(before.map(task => [task.id, words(task)]))
-    const now = new Set(tasks.map(({ id }) => id))
-    const added = tasks.filter(({ id }) => !was.has(id)).map(({ id }) => id)
-    const changed = tasks
-      .filter(task => was.has(task.id) && was.get(task.id) !== words(task))
-      .map(({ id }) => id)
-    const removed = before.filter(({ id }) => !now.has(id)).map(({ id }) => id)
-    if (added.length + changed.length + removed.length > 0)
-      this.record({ type: 'list:changed', added, changed, removed })
-  }
-
-  #tick(ids: string[]): void {
-    const { list } = this.state
-    const text = readIfThere(list)
-    if (text === undefined) return
-    try {
-      const ticked = tickTasks(text, new Set(ids), path.basename(list))
-      if (ticked !== text) replaceUserFile(list, ticked, this.#options.folder)
-    } catch (error) {
-      if (!isCodedError(error)) throw error
-    }
   }
 
   #reached(): { reason: LoopEndReason; why: string } | undefined {
@@ -373,7 +371,7 @@ export class Loop {
         this.#merging = next.catch(() => {})
         return next
       },
-      ticked: id => this.#tick([id]),
+      ticked: id => this.#list.tick([id]),
     }
   }
 }
@@ -385,7 +383,7 @@ const NO_TIME = 'The agent does not say when it is reset. Resume it later.'
 /** A longer timer would be over at once. */
 const MAX_TIMER_MS = 2_147_483_647
 
-function notAllowed({ waits, settings }: LoopState): string {
+function noMoreWaits({ waits, settings }: LoopState): string {
   const isUsedUp = settings.wait_for_limits > 0
   const waiting = isUsedUp
     ? `It has waited ${waits}×, as often as it may`

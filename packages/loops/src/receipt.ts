@@ -41,6 +41,7 @@ const RECEIPT = z.object({
       ms: z.number(),
       bytes: z.number(),
       tail: z.string(),
+      leftBehind: z.int().default(0),
     }),
   ),
   iterations: z.int(),
@@ -79,12 +80,8 @@ export function makeReceipt({ loop, task, harness, model, nativeId, merged }: Re
     handed: handed.map(({ from, to, at, why }) => ({ from, to, at, why })),
     ...{ base: task.base, commit: task.commit ?? task.base, merged },
     ...{ diff: task.diff ?? { files: 0, insertions: 0, deletions: 0 }, setup: loop.settings.setup },
-    checks: task.results.map(({ command, exitCode, ms, bytes, tail }) => ({
-      command,
-      exitCode,
-      ms,
-      bytes,
-      tail,
+    checks: task.results.map(({ command, exitCode, ms, bytes, tail, leftBehind }) => ({
+      ...{ command, exitCode, ms, bytes, tail, leftBehind },
     })),
     ...{ iterations: task.iterations, tokens: spent.tokens, costUsd: spent.usd },
     ...{ costIsEstimate: spent.isEstimate, startedAt: task.startedAt },

@@ -47,8 +47,12 @@ export function reportText(state: LoopState, tasks: readonly Task[] | undefined,
       of('parked').flatMap(task => [
         `- **${task.task.title}** (${task.parked}): ${task.why ?? ''}`,
         ...handedLines(task),
-        `  - Worktree ${task.worktreeId}, session ${task.sessionId}`,
-        `  - Go on: \`chirality loop resume ${state.loopId} --task ${task.task.id} --note "…"\``,
+        ...(task.commands !== undefined
+          ? task.commands.map(command => `  - Allow it: ${allowLine(state, command)}`)
+          : [
+              `  - Worktree ${task.worktreeId}, session ${task.sessionId}`,
+              `  - Go on: \`chirality loop resume ${state.loopId} --task ${task.task.id} --note "…"\``,
+            ]),
       ]),
     ),
     ...section(
@@ -64,6 +68,11 @@ export function reportText(state: LoopState, tasks: readonly Task[] | undefined,
       [...of('working').map(({ task }) => task), ...open].map(({ title }) => `- ${title}`),
     ),
   ].join('\n')
+}
+
+/** The command line that allows exactly this command. */
+function allowLine({ loopId }: LoopState, command: string): string {
+  return `\`chirality loop resume ${loopId} --allow '${command.replaceAll("'", "'\\''")}'\``
 }
 
 function section(title: string, lines: string[]): string[] {

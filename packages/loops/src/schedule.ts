@@ -1,3 +1,4 @@
+import { HARNESS_ID } from '@chirality/core'
 import { Cron } from 'croner'
 import { z } from 'zod'
 import { loopError } from './loop-error.ts'
@@ -32,10 +33,7 @@ const SCHEDULE_WORK = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('prompt'),
     prompt: z.string().trim().min(1, 'must not be empty').max(100_000),
-    harness: z
-      .string()
-      .regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be the id of a harness')
-      .optional(),
+    harness: z.string().regex(HARNESS_ID, 'must be the id of a harness').optional(),
     persona: z
       .string()
       .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the id of a persona')
@@ -55,6 +53,26 @@ const SCHEDULE_WORK = z.discriminatedUnion('kind', [
     list: z.string().min(1).max(4096).describe('The task list: a path in the project.'),
     maxIterations: z.int().min(1).max(1_000_000).optional().describe('Turns of agents in all.'),
     parallel: z.int().min(1).max(16).optional().describe('Tasks at once.'),
+    waitForLimits: z
+      .int()
+      .min(0)
+      .max(50)
+      .optional()
+      .describe('How often its loop may wait until a limit of the plan is reset. Default: as the list says.'),
+    nextHarnesses: z
+      .array(z.string().regex(HARNESS_ID, 'must be the id of a harness'))
+      .max(16)
+      .optional()
+      .describe(
+        'Who goes on with a task at a limit of the plan, in order; empty: nobody. Default: as the list says.',
+      ),
+    commands: z
+      .array(z.string().min(1).max(100_000))
+      .max(10_000)
+      .optional()
+      .describe(
+        'The set-up and check commands that a run may use, word for word: a task with another one waits for you. Default: those that the list names when the schedule is added, or those of the schedule that is changed.',
+      ),
   }),
 ])
 

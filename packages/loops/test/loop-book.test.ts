@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { SessionHarness } from '@chirality/core'
 import { HarnessRegistry } from '@chirality/runner'
@@ -10,32 +9,7 @@ import { Journal } from '../src/journal.ts'
 import { LoopBook } from '../src/loop-book.ts'
 import { parseTaskList } from '../src/task-list.ts'
 import { InstantAgent } from './support/instant-agent.ts'
-
-function projectWith(tasks: string) {
-  const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'chirality-loops-')))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  const project = path.join(folder, 'project')
-  mkdirSync(project)
-  const list = path.join(project, 'TASKS.md')
-  writeFileSync(list, tasks)
-  return { project, list, home: path.join(folder, 'home') }
-}
-
-function commitAll(project: string): void {
-  const git = (...args: string[]) =>
-    execFileSync('git', ['-c', 'user.name=me', '-c', 'user.email=me@example', ...args], { cwd: project })
-  git('init', '-q', '-b', 'main')
-  git('add', '.')
-  git('commit', '-qm', 'First')
-}
-
-function hostWith(home: string, ...agents: InstantAgent[]): SessionHost {
-  const harnesses = new HarnessRegistry<SessionHarness>()
-  for (const agent of agents) harnesses.register(agent)
-  const host = new SessionHost({ harnesses, address: 'test', home })
-  onTestFinished(() => host.close())
-  return host
-}
+import { commitAll, hostWith, projectWith } from './support/loop-project.ts'
 
 test('a loop that came with the project is not taken for one that can be gone on with', () => {
   const { project, list, home } = projectWith('- [ ] One\n')

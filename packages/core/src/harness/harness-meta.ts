@@ -1,4 +1,8 @@
 import type { HarnessId } from '../session/session.ts'
+
+/** How the id of a harness is written, wherever one is given: in a list, a persona, a call. */
+export const HARNESS_ID = /^[a-z][a-z0-9-]{0,63}$/
+
 import type { HarnessVersions } from './versions.ts'
 
 /** All facts about an agent that code outside its harness needs: no other table lists agents by id. */

@@ -1,3 +1,4 @@
+import { HARNESS_ID } from '@chirality/core'
 import { isAlias, isMap, isScalar, isSeq } from 'yaml'
 import type { PersonaConfig, PersonaPermissionMode } from '../persona.ts'
 import { nearest, type PolicyRule, parsePolicyRule } from './policy-rule.ts'
@@ -12,8 +13,8 @@ export const FIELDS: Readonly<Record<string, (value: FieldValue) => PersonaSetti
   auto_approve_tools: value => ({ autoApproveTools: readAutoApproved(value) }),
   max_turns: value => ({ maxTurns: readNumber(value, { whole: true }) }),
   description: value => ({ description: readText(value) }),
-  harness: value => ({ harness: readWord(value, HARNESS) }),
-  next_harnesses: value => ({ nextHarnesses: readNames(value, HARNESS) }),
+  harness: value => ({ harness: readWord(value, HARNESS_ID) }),
+  next_harnesses: value => ({ nextHarnesses: readNames(value, HARNESS_ID) }),
   model: value => ({ model: readWord(value, MODEL) }),
   permission_mode: value => ({ permissionMode: readPermissionMode(value) }),
   budget_usd: value => ({ budgetUsd: readNumber(value, { whole: false }) }),
@@ -22,7 +23,6 @@ export const FIELDS: Readonly<Record<string, (value: FieldValue) => PersonaSetti
   policy: value => ({ policy: readPolicy(value) }),
 }
 
-const HARNESS = /^[a-z][a-z0-9-]{0,63}$/
 const MODEL = /^[A-Za-z0-9][\w.:/@[\]-]{0,199}$/
 const PERMISSION_MODES: readonly PersonaPermissionMode[] = ['default', 'acceptEdits', 'dontAsk', 'plan']
 

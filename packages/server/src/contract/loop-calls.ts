@@ -1,6 +1,6 @@
 import type { DiffStat, LoopEndReason, ParkKind, Receipt, Spent, Stamped } from '@chirality/loops'
 import { z } from 'zod'
-import { byProject, project, relativePath, usd } from './values.ts'
+import { byProject, harnessId, project, relativePath, usd } from './values.ts'
 
 // Calls about loops: task lists that the server works through.
 
@@ -42,7 +42,7 @@ const limits = z.strictObject({
     .optional()
     .describe('Whether another agent goes on with a task when a limit of the plan is reached.'),
   nextHarnesses: z
-    .array(z.string().regex(/^[a-z][a-z0-9-]{0,63}$/, 'must be the name of an agent'))
+    .array(harnessId)
     .min(1)
     .max(16)
     .optional()
@@ -74,7 +74,7 @@ const END_REASONS = [
 ] satisfies LoopEndReason[]
 const PARK_KINDS = [
   ...(['question', 'plan', 'permission', 'conflict', 'merge-checks', 'budget', 'harness'] as const),
-  ...(['interrupted', 'error'] as const),
+  ...(['commands', 'interrupted', 'error'] as const),
 ] satisfies ParkKind[]
 
 const time = z.string()
@@ -127,6 +127,7 @@ const shownTask = z.strictObject({
   endedAt: time.nullable(),
   parked: z.enum(PARK_KINDS).nullable(),
   why: z.string().nullable(),
+  commands: z.array(z.string()).optional().describe('It is parked because nobody allowed these commands.'),
   commit: z.string().nullable(),
   accepted: z.strictObject({ into: z.string(), commit: z.string() }).nullable(),
   flags: z.array(flag).describe('What to look at, found without a model.'),
@@ -199,7 +200,10 @@ const loopPlan = z.strictObject({
   ),
   done: z.int().describe('Tasks that are ticked.'),
   ...{ setup: z.array(z.string()), checks: z.array(z.string()), notices: z.array(z.string()) },
-  limits: setLimits.pick({ budgetUsd: true, maxIterations: true, maxMinutes: true, parallel: true }),
+  limits: setLimits.pick({
+    ...{ budgetUsd: true, maxIterations: true, maxMinutes: true, parallel: true, waitForLimits: true },
+    ...{ handOver: true, nextHarnesses: true },
+  }),
   branch: z.string().nullable().describe('What is checked out.'),
   openLoop: z.string().nullable().describe('A loop on this list that is not over.'),
   problems: z
@@ -224,7 +228,14 @@ export const newLoop = z.strictObject({
     .describe('The fingerprint of the commands that a person saw and allowed: with others it is refused.'),
 })
 const again = z.strictObject({ task: taskId, note })
-export const goOn = z.strictObject({ limits: limits.optional(), again: again.optional() })
+export const goOn = z.strictObject({
+  ...{ limits: limits.optional(), again: again.optional() },
+  allow: z
+    .array(z.string().min(1).max(100_000))
+    .max(1_000)
+    .optional()
+    .describe('Commands that parked tasks wait for, word for word: the loop may run them from now on.'),
+})
 export const acceptance = z.strictObject({
   commit: z.string(),
   into: z.string().describe('The branch that has them now.'),

@@ -1,4 +1,4 @@
-import type { HarnessTurnOpts } from '@chirality/core'
+import { HARNESS_ID, type HarnessTurnOpts } from '@chirality/core'
 import { z } from 'zod'
 import { BROWSER_ID } from '../browsers/browser-key.ts'
 
@@ -16,7 +16,7 @@ export const sideOfChanges = z.strictObject({
 })
 export const harnessId = z
   .string()
-  .regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be the id of a harness: lower-case letters, digits and dashes')
+  .regex(HARNESS_ID, 'must be the id of a harness: lower-case letters, digits and dashes')
 export const personaId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the id of a persona')
 /** Must not begin with a dash, because it becomes an argument. */
 export const model = z.string().regex(/^[A-Za-z0-9][\w.:@/[\]-]{0,127}$/, 'must be the name of a model')

@@ -1,5 +1,12 @@
 import path from 'node:path'
-import { type LoopBook, loopError, parseTaskList, type Task, type TaskList } from '@chirality/loops'
+import {
+  commandsOf,
+  type LoopBook,
+  loopError,
+  parseTaskList,
+  type Task,
+  type TaskList,
+} from '@chirality/loops'
 import { fingerprintOf, type SessionHost, TrustStore } from '@chirality/sessions'
 import { checkBase } from '@chirality/workspaces'
 import type { LoopPlan } from '../contract/loop-calls.ts'
@@ -43,7 +50,8 @@ export async function planLoop({ host, book, root, list, file }: PlanOptions): P
       budgetUsd: settings?.budget_usd ?? null,
       maxIterations: settings?.max_iterations ?? null,
       maxMinutes: settings?.max_minutes ?? null,
-      parallel: settings?.parallel ?? 1,
+      ...{ parallel: settings?.parallel ?? 1, waitForLimits: settings?.wait_for_limits ?? 0 },
+      ...{ handOver: settings?.hand_over ?? false, nextHarnesses: settings?.next_harnesses ?? [] },
     },
     openLoop: open?.loopId ?? null,
     fingerprint,
@@ -76,12 +84,6 @@ async function read(file: string): Promise<{ parsed?: TaskList; problem?: string
   } catch (error) {
     return { problem: messageOf(error) }
   }
-}
-
-/** Everything that is run on this machine without asking, each once, in the order of the list. */
-function commandsOf({ settings, tasks }: TaskList): { setup: string[]; checks: string[] } {
-  const open = tasks.filter(({ ticked }) => !ticked)
-  return { setup: settings.setup, checks: [...new Set(open.flatMap(({ checks }) => checks))] }
 }
 
 function markOf(list: string, commands: { setup: string[]; checks: string[] }): string {

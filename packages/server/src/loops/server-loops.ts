@@ -3,10 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type AwayTurns,
   type Loop,
-  LoopBook,
+  type LoopBook,
   type LoopState,
   loopError,
   requireAgain,
+  requireAwaited,
   type Stamped,
 } from '@chirality/loops'
 import { findProjectOwner, type SessionHost } from '@chirality/sessions'
@@ -22,6 +23,7 @@ import type {
 } from '../contract/loop-calls.ts'
 import { confine } from '../files/confine.ts'
 import type { ProjectRegistry } from '../projects/project-registry.ts'
+import { LoopBooks } from './loop-books.ts'
 import { type LoopChange, loopEntries } from './loop-entries.ts'
 import { allowCommands, planLoop } from './loop-plan.ts'
 import { type Shown, shownLoop, summaryOf, taskDetails, untilOf, withLimits } from './shown-loop.ts'
@@ -36,6 +38,12 @@ export interface ServerLoopsOptions {
   onFault: (error: unknown) => void
 }
 
+interface OwnRun {
+  loopId?: string
+  /** The commands that a person allowed for it. */
+  allowed?: readonly string[]
+}
+
 interface Running {
   loop: Loop
   root: string
@@ -48,7 +56,7 @@ interface Running {
  */
 export class ServerLoops {
   readonly #options: ServerLoopsOptions
-  readonly #books = new Map<string, LoopBook>()
+  readonly #books = new LoopBooks()
   readonly #running = new Map<string, Running>()
   readonly #turns = new Map<string, Promise<unknown>>()
   readonly #listeners = new Set<(change: LoopChange) => void>()
@@ -81,7 +89,7 @@ export class ServerLoops {
   }
 
   async #in(root: string): Promise<LoopSummary[]> {
-    const book = this.#book(root)
+    const book = this.#books.find(root)
     // The folder of a registered project may be gone.
     if (book === undefined) return []
     return Promise.all(book.list().map(async state => summaryOf(await this.#shown(state, book))))
@@ -95,7 +103,7 @@ export class ServerLoops {
   /** The loop of the user on a list that is not over. */
   async openOn(project: string, list: string): Promise<LoopSummary | undefined> {
     const root = await this.#options.projects.require(project)
-    const book = this.#requireBook(root)
+    const book = this.#books.require(root)
     const open = book.openOn(this.#options.host, await confine(root, list))
     return open && summaryOf(await this.#shown(open, book))
   }
@@ -123,21 +131,22 @@ export class ServerLoops {
   async plan(project: string, list: string): Promise<LoopPlan> {
     const root = await this.#options.projects.require(project)
     const { host } = this.#options
-    return planLoop({ host, book: this.#requireBook(root), root, list, file: await confine(root, list) })
+    return planLoop({ host, book: this.#books.require(root), root, list, file: await confine(root, list) })
   }
 
-  async start(input: z.infer<typeof newLoop>, loopId?: string): Promise<LoopSummary> {
+  /** `own`: what a schedule says of its run. */
+  async start(input: z.infer<typeof newLoop>, own: OwnRun = {}): Promise<LoopSummary> {
     const { project, list, limits = {}, allowDirty, commands } = input
     const root = await this.#options.projects.require(project)
     const file = await confine(root, list)
     const place = { host: this.#options.host, root, list }
     const loop = await this.#inTurn(root, async () => {
-      const book = this.#requireBook(root)
+      const book = this.#books.require(root)
       const opened = await book.start(this.#options.host, file, {
         ...{ settings: withLimits({}, limits), by: 'server', ...untilOf(limits), ...this.#away },
         onEntry: entry => this.#changed(opened.state.loopId, entry),
         ...(allowDirty === undefined ? {} : { allowDirty }),
-        ...(loopId === undefined ? {} : { loopId }),
+        ...own,
         ...(commands === undefined ? {} : { check: parsed => allowCommands(place, parsed, commands) }),
       })
       this.#run(root, opened)
@@ -147,25 +156,35 @@ export class ServerLoops {
   }
 
   /** Goes on with it; puts a task back; sets limits. Each also while it runs. */
-  async resume(loopId: string, { limits, again }: z.infer<typeof goOn>): Promise<LoopSummary> {
+  async resume(
+    loopId: string,
+    { limits, again, allow }: z.infer<typeof goOn>,
+    { allowed }: OwnRun = {},
+  ): Promise<LoopSummary> {
     const { root } = await this.#find(loopId)
     await this.#inTurn(root, async () => {
       const running = this.#running.get(loopId)
       if (running === undefined) {
         const { state, book } = await this.#find(loopId)
+        requireAwaited(state, allow ?? [])
         const opened = await book.resume(this.#options.host, loopId, {
           ...{ settings: withLimits(state.settings, limits ?? {}), by: 'server', ...untilOf(limits) },
           ...this.#away,
+          ...{
+            allow: [...(allow ?? []), ...(allowed ?? [])],
+            onEntry: entry => this.#changed(loopId, entry),
+          },
           ...(again === undefined ? {} : { again }),
-          onEntry: entry => this.#changed(loopId, entry),
         })
         this.#run(root, opened)
         return
       }
       const { loop } = running
       if (again !== undefined) requireAgain(loop.state, again.task)
+      requireAwaited(loop.state, allow ?? [])
       const until = untilOf(limits).until?.toISOString() ?? limits?.until
       if (limits !== undefined) loop.change(withLimits(loop.state.settings, limits), until)
+      loop.allow([...(allow ?? []), ...(allowed ?? [])])
       if (again !== undefined) loop.again(again.task, again.note)
     })
     return this.summary(loopId)
@@ -239,7 +258,7 @@ export class ServerLoops {
 
   async #continueAll(): Promise<void> {
     for (const { root } of await this.#options.projects.list()) {
-      const states = this.#book(root)?.list() ?? []
+      const states = this.#books.find(root)?.list() ?? []
       for (const { loopId, by, end } of states) {
         const goesOn = by === 'server' && end === undefined
         const work = () => (goesOn ? this.#continue(root, loopId) : this.#settle(root, loopId))
@@ -250,7 +269,7 @@ export class ServerLoops {
 
   /** A revert that the server before made, and was killed before it said so. */
   async #settle(root: string, loopId: string): Promise<void> {
-    const book = this.#requireBook(root)
+    const book = this.#books.require(root)
     const state = book.find(loopId)
     if (this.#isClosed || this.#running.has(loopId) || state === undefined) return
     if (!book.isOwn(this.#options.host, loopId)) return
@@ -259,7 +278,7 @@ export class ServerLoops {
 
   async #continue(root: string, loopId: string): Promise<void> {
     if (this.#isClosed || this.#running.has(loopId)) return
-    const book = this.#requireBook(root)
+    const book = this.#books.require(root)
     const state = book.find(loopId)
     // Stopped in the meantime, or not a loop of this user.
     if (state === undefined || state.end !== undefined || !book.isOwn(this.#options.host, loopId)) return
@@ -318,10 +337,10 @@ export class ServerLoops {
     const running = this.#running.get(loopId)
     if (running !== undefined) {
       await this.#options.projects.require(running.root)
-      return { state: running.loop.state, book: this.#requireBook(running.root), root: running.root }
+      return { state: running.loop.state, book: this.#books.require(running.root), root: running.root }
     }
     for (const { root } of await this.#options.projects.list()) {
-      const book = this.#book(root)
+      const book = this.#books.find(root)
       const state = book?.find(loopId)
       if (book !== undefined && state !== undefined) return { state, book, root }
     }
@@ -356,24 +375,6 @@ export class ServerLoops {
     if (end !== undefined || pid === process.pid) return 'no'
     const owner = await findProjectOwner(projectRoot).catch(() => undefined)
     return owner?.pid === pid ? 'elsewhere' : 'no'
-  }
-
-  #book(root: string): LoopBook | undefined {
-    const known = this.#books.get(root)
-    if (known !== undefined) return known
-    try {
-      const book = new LoopBook(root)
-      this.#books.set(root, book)
-      return book
-    } catch {
-      return undefined
-    }
-  }
-
-  #requireBook(root: string): LoopBook {
-    const book = this.#book(root)
-    if (book === undefined) throw loopError('loop-missing', `The folder ${root} does not exist.`)
-    return book
   }
 
   #changed(loopId: string, entry?: Stamped): void {

@@ -21,10 +21,10 @@ import {
   type SessionHost,
 } from '@chirality/sessions'
 import type { ShownSchedule } from '../contract/schedule-calls.ts'
-import { confine } from '../files/confine.ts'
 import type { ProjectRegistry } from '../projects/project-registry.ts'
 import { removeOldWorktrees } from './old-worktrees.ts'
 import { promptTurn } from './prompt-turn.ts'
+import { limitsOfPlan, withCommands } from './scheduled-commands.ts'
 import type { ServerLoops } from './server-loops.ts'
 
 export interface ServerSchedulesOptions {
@@ -98,15 +98,15 @@ export class ServerSchedules {
 
   async add(input: NewSchedule): Promise<ShownSchedule> {
     const project = await this.#options.projects.require(input.project)
-    if (input.what.kind === 'loop') await confine(project, input.what.list)
-    return this.#changedTo(this.#book.add({ ...input, project }, this.#now()))
+    const what = await withCommands(project, input.what)
+    return this.#changedTo(this.#book.add({ ...input, project, what }, this.#now()))
   }
 
   async change(id: string, input: Omit<NewSchedule, 'project'>): Promise<ShownSchedule> {
     const { schedule } = this.#book.get(id)
-    if (input.what.kind === 'loop')
-      await confine(await this.#options.projects.require(schedule.project), input.what.list)
-    return this.#changedTo(this.#book.change(schedule.id, input, this.#now()))
+    const root = await this.#options.projects.require(schedule.project)
+    const what = await withCommands(root, input.what, schedule.what)
+    return this.#changedTo(this.#book.change(schedule.id, { ...input, what }, this.#now()))
   }
 
   pause(id: string): ShownSchedule {
@@ -292,14 +292,17 @@ export class ServerSchedules {
       const known = await loops.summary(loopId).catch(() => undefined)
       if (known?.runs === 'elsewhere') return undefined
       // Limits are of one run; those of a loop are of all its runs.
-      const { parallel } = what
+      const { parallel, commands: allowed = [] } = what
       const maxIterations = what.maxIterations && what.maxIterations + (before?.iterations ?? 0)
       const until = maxMinutes ? new Date(this.#now() + maxMinutes * 60_000).toISOString() : undefined
       const allUsd = budgetUsd && budgetUsd + (before?.usd ?? 0)
-      const limits = { budgetUsd: allUsd, maxIterations, parallel, answerMinutes, until }
-      if (known === undefined) await loops.start({ project, list: what.list, limits }, loopId)
+      const limits = {
+        ...{ budgetUsd: allUsd, maxIterations, parallel, answerMinutes, until },
+        ...limitsOfPlan(what),
+      }
+      if (known === undefined) await loops.start({ project, list: what.list, limits }, { loopId, allowed })
       else if (known.runs === 'no' && (known.end?.at ?? '') < run.claimedAt)
-        await loops.resume(loopId, { limits })
+        await loops.resume(loopId, { limits }, { allowed })
       for (;;) {
         const next = new Promise<void>(resolve => {
           heard = resolve

@@ -137,7 +137,11 @@ function begunTask(task: TaskState, inList: boolean, live: Shown['live']): Shown
   const done = new Map(results.map(({ command, exitCode }) => [command, exitCode]))
   const isAtWork = status === 'working'
   return {
-    ...{ id, title, groups, dependsOn, status, inList, iterations, sessionId, worktreeId, startedAt },
+    ...{ id, title, groups, dependsOn, status, inList, iterations, startedAt },
+    // Before its first turn there may be neither: a task can be parked because of its commands.
+    ...(task.commands !== undefined && iterations === 0
+      ? { sessionId: null, worktreeId: null }
+      : { sessionId, worktreeId }),
     stage: isAtWork ? stageOf(task) : null,
     harness: task.harness ?? task.task.harness ?? null,
     handed: (task.handed ?? []).map(({ from, to, at, why }) => ({ from, to, at, why })),
@@ -148,6 +152,7 @@ function begunTask(task: TaskState, inList: boolean, live: Shown['live']): Shown
     })),
     ...{ diff: task.diff ?? null, endedAt: task.endedAt ?? null, parked: task.parked ?? null },
     spent: addSpent(task.spentBefore, (isAtWork ? live(sessionId) : undefined) ?? task.spent),
+    ...(task.commands === undefined ? {} : { commands: task.commands }),
     ...{ why: task.why ?? null, commit: task.commit ?? null, accepted: task.accepted ?? null, flags },
     ...(task.machine === undefined ? {} : { machine: task.machine }),
     ...(isAtWork && task.waits !== undefined ? { waits: task.waits } : {}),
@@ -173,13 +178,15 @@ export async function taskDetails(
   const { id } = task.task
   const file = (kind: string, name: string) =>
     readFile(path.join(folder, kind, name), 'utf8').catch(() => null)
+  const receipt = receiptOf(path.join(folder, 'receipts', `${id}.json`))
   return {
-    checks: task.results,
+    // Of a proved task only the receipt has what its checks printed.
+    checks: task.status === 'merged' ? (receipt?.checks ?? task.results) : task.results,
     failure: task.failure ?? null,
     prompt: await file('prompts', `${id}-${task.iterations}.md`),
     notes: task.notes,
     running: command ? { command: command.command, since: command.since, output: command.output() } : null,
-    receipt: receiptOf(path.join(folder, 'receipts', `${id}.json`)),
+    receipt,
     receiptText: await file('receipts', `${id}.md`),
   }
 }

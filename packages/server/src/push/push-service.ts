@@ -292,7 +292,9 @@ function noticeOfRun({
   run: { receipt, sessionId },
 }: ScheduleChange): RunNotice | undefined {
   if (receipt === null || receipt.outcome === 'done' || receipt.outcome === 'stopped') return undefined
-  const isTold = receipt.loopId !== null && receipt.sessions.length > 0
+  // A task can be parked before it has a session, because of its commands.
+  const hasTasks = receipt.sessions.length > 0 || receipt.outcome === 'needs-you'
+  const isTold = receipt.loopId !== null && hasTasks
   if (isTold && sessionId === undefined) return undefined
   const needsYou = receipt.outcome === 'needs-you'
   return { kind: 'schedule', scheduleId: id, title: name, needsYou, words: firstLine(receipt.words) }

@@ -86,6 +86,12 @@ export class HostedSession implements LiveSession {
     }
   }
 
+  /** Nothing of it runs or waits, and nobody follows it. */
+  get isAtRest(): boolean {
+    const isEmpty = this.queue.list().length === 0 && this.#steered.list().length === 0
+    return this.#view.phase === 'idle' && isEmpty && !this.log.isFollowed && this.log.health.state === 'ok'
+  }
+
   get stored(): StoredSession {
     return this.#view.session
   }

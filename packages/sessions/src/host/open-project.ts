@@ -107,6 +107,22 @@ export class OpenProject {
     }
   }
 
+  /**
+   * Closes a session that is at rest, with the agents that wait in it: its file, its buffers and its state are free. False
+   * if it is in use: a turn, a queued message, or somebody who follows it.
+   */
+  async letGo(id: string): Promise<boolean> {
+    const session = this.#ready.get(id)
+    if (session?.isAtRest !== true) return session === undefined
+    await this.#endAgents(id)
+    // A turn may have begun meanwhile. From here on whoever asks for the session opens it again.
+    if (this.#ready.get(id) !== session || !session.isAtRest) return false
+    this.#sessions.delete(id)
+    this.#ready.delete(id)
+    await session.close('leave', async () => {})
+    return true
+  }
+
   /** Before a session is deleted: also stops an agent that no registered harness can talk to. */
   async stop(id: string): Promise<void> {
     // The events that its log could not take are about to be deleted anyway.

@@ -248,6 +248,12 @@ export class SessionHost {
     return this.#projects.session(id)
   }
 
+  /** Frees what an open session holds. False if it is in use. Who asks for it later opens it again. */
+  async letGo(id: string): Promise<boolean> {
+    const owner = this.#projects.open.find(project => project.find(id) !== undefined)
+    return owner === undefined || owner.letGo(id)
+  }
+
   /** The state of the open sessions; the store lists all. */
   statuses(): SessionStatus[] {
     return this.#projects.sessions().map(session => session.status)

@@ -99,6 +99,11 @@ export class SessionLog {
     return this.#writer.health
   }
 
+  /** Whether somebody follows it. */
+  get isFollowed(): boolean {
+    return this.#subscriptions.size > 0
+  }
+
   get isOpen(): boolean {
     return this.#closing === undefined
   }
