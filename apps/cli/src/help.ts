@@ -92,7 +92,8 @@ ${choices(PERMISSION_WORDS)}
       --allow-dirty          Start although files are not committed; agents do not see those
       --project DIR  --json
   loop status [ID]         What became of the tasks; of all loops of the project without an ID
-  loop resume [ID]         Go on with the last loop, or this one; --task T --note "…" puts a parked or failed task back
+  loop resume [ID]         Go on with the last loop, or this one; --task T --note "…" puts a parked or failed task back;
+                           --allow "COMMAND" allows exactly a command that a parked task waits for (may be repeated)
   loop stop [ID]           Stop it in the process that runs it
   loop report [ID]         One page: proved, parked, failed, cost, and what to look at
   loop verify RECEIPT      Run the checks of a task again, on its commit
@@ -103,8 +104,13 @@ ${choices(PERMISSION_WORDS)}
       --overlap              Start it also while its last run goes on
       --budget USD  --max-minutes N  --answer-minutes N
                              Of each run; a request that nobody answers in that time ends it (default: 30)
+      --keep-runs N          Keep the worktrees of so many runs (default: 10)
+      --parallel N  --max-iterations N  --wait-for-limits N  --hand-over NAMES
+                             Of a task list, as for loop run
       --name N  --worktree  --harness ID  --persona ID  --model M  --permission-mode M  --project DIR  --json
   schedule list            All of them, with the next time and the last run; schedule show ID: its runs and what they cost
+  schedule edit ID [PROMPT]  Change what is given, with the options of add; "none" takes --budget or --max-minutes away
+      --allow-commands       Its runs may use the commands that the list names now
   schedule pause ID        Until schedule resume ID; schedule remove ID forgets it
   schedule run ID          Now, beside its times
   doctor                   What is installed, what is logged in, what to do

@@ -8,11 +8,19 @@ export interface OptionSpec {
   type: 'string' | 'boolean'
   /** An empty value is usually an unset shell variable, so it is allowed only if the option says so. */
   mayBeEmpty?: boolean
+  /** May be given more than once. */
+  isList?: boolean
 }
 
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>
 
-type Values<S extends OptionSpecs> = { [K in keyof S]?: S[K]['type'] extends 'boolean' ? boolean : string }
+type Values<S extends OptionSpecs> = {
+  [K in keyof S]?: S[K]['type'] extends 'boolean'
+    ? boolean
+    : S[K] extends { isList: true }
+      ? string[]
+      : string
+}
 
 /** Reads a command's options. An invalid one throws a UsageError that names the valid form. */
 export function readOptions<const S extends OptionSpecs>(
@@ -21,14 +29,19 @@ export function readOptions<const S extends OptionSpecs>(
 ): { values: Values<S>; positionals: string[] } {
   // Not strict: the built-in messages do not name the option that was meant, and a prompt may begin with a dash.
   const { tokens } = parseArgs({ args, options: optionTypes(specs), strict: false, tokens: true })
-  const values: Record<string, string | boolean> = {}
+  const values: Record<string, string | string[] | boolean> = {}
   const positionals: string[] = []
   for (const token of tokens) {
     if (token.kind === 'positional') positionals.push(token.value)
     if (token.kind !== 'option') continue
     const spec = Object.hasOwn(specs, token.name) ? specs[token.name] : undefined
     if (!spec) throw unknownOption(token.rawName, specs)
-    if (Object.hasOwn(values, token.name)) throw new UsageError(`--${token.name} is given twice.`)
+    const before = Object.hasOwn(values, token.name) ? values[token.name] : undefined
+    if (spec.isList) {
+      values[token.name] = [...(Array.isArray(before) ? before : []), text(token, spec)]
+      continue
+    }
+    if (before !== undefined) throw new UsageError(`--${token.name} is given twice.`)
     values[token.name] = spec.type === 'boolean' ? flag(token) : text(token, spec)
   }
   return { values: values as Values<S>, positionals }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { mkdirSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { ensureChiralityFolder } from '@chirality/runner'
 import type { SessionHost } from '@chirality/sessions'
@@ -21,6 +21,7 @@ import type { AwayTurns } from './loop-context.ts'
 import { loopError } from './loop-error.ts'
 import type { LoopSettings } from './loop-settings.ts'
 import { applyEntry, foldJournal, type LoopState, type TaskState } from './loop-state.ts'
+import { oldLoops, removeLoopFolder } from './old-loops.ts'
 import { reportText } from './report.ts'
 import { parseTaskList, slugOf, type Task, type TaskList } from './task-list.ts'
 import { TaskTree } from './task-tree.ts'
@@ -87,7 +88,18 @@ export class LoopBook {
       allowed: [...(options.allowed ?? allCommandsOf(parsed))],
     })
     journal.close()
+    this.forgetOld(host)
     return this.#open(host, loopId, options)
+  }
+
+  /** Removes the folders of old loops with which nothing can be done any more: see `oldLoops`. */
+  forgetOld(host: Pick<SessionHost, 'home'>, keep?: number): void {
+    for (const { loopId } of oldLoops(this.list(), keep)) {
+      if (!this.isOwn(host, loopId)) continue
+      removeLoopFolder(this.folder(loopId))
+      rmSync(ownFile(host.home, loopId), { force: true })
+      this.#kept.delete(loopId)
+    }
   }
 
   /** The loop on a list that can be gone on with: one that came with the project cannot. */

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { mkdirSync, readdirSync, renameSync } from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { isNodeError } from './files.ts'
 import { newLoopId } from './loop-book.ts'
@@ -114,7 +114,7 @@ export class ScheduleBook {
     return this.get(id)
   }
 
-  /** Its journal is kept, in `removed`. What runs goes on. */
+  /** Its journal is kept, in `removed`, with those of the 49 before it. What runs goes on. */
   remove(id: string): void {
     this.get(id)
     this.#append(id, { type: 'schedule:removed' })
@@ -122,6 +122,7 @@ export class ScheduleBook {
     mkdirSync(removed, { recursive: true, mode: 0o700 })
     renameSync(path.join(this.folder, id), path.join(removed, id))
     this.#journals.delete(id)
+    keepNewest(removed, KEPT_REMOVED)
   }
 
   /** Run it now, beside its times. Refused while it runs. */
@@ -192,7 +193,23 @@ export class ScheduleBook {
 
 const ID = /^[a-z0-9][a-z0-9-]{0,60}$/
 const MAX_SCHEDULES = 200
+/** Of so many removed schedules the journals are kept. */
+const KEPT_REMOVED = 50
 const ANSWER_MINUTES = 30
+
+/** By the last entry of each journal: who removes one writes that. */
+function keepNewest(folder: string, count: number): void {
+  const times = readdirSync(folder)
+    .filter(name => ID.test(name))
+    .map(name => ({ name, at: lastChange(path.join(folder, name)) }))
+  for (const { name } of times.sort((a, b) => b.at - a.at).slice(count))
+    rmSync(path.join(folder, name), { recursive: true, force: true })
+}
+
+function lastChange(folder: string): number {
+  const times = readdirSync(folder).map(name => lstatSync(path.join(folder, name)).mtimeMs)
+  return Math.max(0, ...times)
+}
 
 function withDefaults(input: NewSchedule): Omit<Schedule, 'id'> {
   const {

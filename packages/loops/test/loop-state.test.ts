@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { JournalEntry, Stamped } from '../src/journal.ts'
-import { foldJournal, spentOf } from '../src/loop-state.ts'
+import { foldJournal, type LoopState, spentOf } from '../src/loop-state.ts'
+import { oldLoops } from '../src/old-loops.ts'
 import { parseTaskList } from '../src/task-list.ts'
 import { budgetOf } from '../src/turn-facts.ts'
 
@@ -142,3 +143,26 @@ test('a turn on another machine: it waits, is placed, and comes back; one that i
   })
   expect(lost.tasks.get('one')?.machine).toBeUndefined()
 })
+
+test('of a project the newest loops are kept, and of the others all with which something can be done', () => {
+  const loop = (loopId: string, fields: object = {}) =>
+    ({
+      loopId,
+      end: { reason: 'done' },
+      tasks: new Map([['a', ACCEPTED]]),
+      ...fields,
+    }) as unknown as LoopState
+  const states = [
+    ...Array.from({ length: 100 }, (_, n) => loop(`new-${n}`)),
+    loop('finished'),
+    loop('parked', {
+      tasks: new Map(Object.entries({ a: ACCEPTED, b: { status: 'parked' } })),
+    }),
+    loop('not-accepted', { tasks: new Map([['a', { status: 'merged' }]]) }),
+    loop('stopped', { end: { reason: 'stopped' } }),
+    loop('cut-off', { end: undefined }),
+  ]
+  expect(oldLoops(states).map(({ loopId }) => loopId)).toEqual(['finished'])
+})
+
+const ACCEPTED = { status: 'merged', accepted: { into: 'main', commit: 'c' } }

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
+import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -168,7 +168,13 @@ test('its journal stands a torn line, other processes, links and foreign files',
   )
   other.remove(id)
   expect(book.list()).toEqual([])
-  expect(readdirSync(path.join(book.folder, 'removed'))).toEqual([id])
+  const removed = path.join(book.folder, 'removed')
+  expect(readdirSync(removed)).toEqual([id])
+  // Of those that were removed the last 50 are kept.
+  const long = new Date('2020-01-01T00:00:00Z')
+  utimesSync(path.join(removed, id, 'journal.ndjson'), long, long)
+  for (let n = 0; n < 50; n += 1) book.remove(book.add(NIGHTLY, ADDED).schedule.id)
+  expect([readdirSync(removed).length, readdirSync(removed).includes(id)]).toEqual([50, false])
   expect(() => book.end(id, 'x', DONE)).not.toThrow()
 })
 

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import path from 'node:path'
 import { initRepository } from '@chirality/fixtures'
 import { LoopBook, readJournal, readReceipt } from '@chirality/loops'
+import type { Script } from '@chirality/scripted-model'
 import { expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../src/index.ts'
 import { createWorld } from './support/agents.ts'
@@ -109,6 +110,126 @@ test('a loop at a limit of the plan waits as often as it may, ends, or hands its
   expect(tasks).toMatchObject([{ status: 'failed', iterations: 1, why: expect.stringContaining('timeout') }])
   const worktree = tasks[0]?.worktreeId ?? 'none'
   expect(processesIn(worktree)).toEqual([])
+})
+
+const SUBSCRIPTION = { ANTHROPIC_API_KEY: undefined, CLAUDE_CODE_OAUTH_TOKEN: 'scripted-oauth-token' }
+/** Codex takes the task over, and makes it. */
+const CODEX_MAKES = {
+  when: { api: 'responses' as const },
+  answers: [{ tool: 'apply_patch', input: '*** Begin Patch\n*** Add File: one.txt\n+one\n*** End Patch\n' }],
+  otherwise: 'I am done.',
+}
+const ONE = '- [ ] Make one\n  checks: grep -q one one.txt\n'
+
+/** A server with Claude Code whose model answers as the routes say, and task lists that are committed. */
+async function claudeWorld(
+  routes: NonNullable<Script['routes']>,
+  lists: Record<string, string>,
+  login: Record<string, string | undefined> = {},
+) {
+  const world = await createWorld({ routes: [CODEX_MAKES, ...routes], otherwise: 'A title.' }, login)
+  const { project, home } = world
+  const repository = initRepository(project)
+  for (const [name, text] of Object.entries(lists)) repository.write(name, text)
+  repository.run('add', '.')
+  repository.run('commit', '-qm', 'First')
+  const start = async () => {
+    const server = await startServer({
+      ...{ harnesses: world.harnesses(), projects: [project], port: 0, home: path.join(home, 'chirality') },
+    })
+    onTestFinished(() => server.close())
+    return { server, loops: connect(server).client.loops }
+  }
+  /** How often the model was asked by Claude Code. */
+  const turns = () => world.model.requests.filter(({ path: place }) => place.includes('/messages')).length
+  return { project, start, turns }
+}
+
+test('Claude Code with a subscription: the loop waits for the time that it states, also after a restart, and hands over', {
+  timeout: 900_000,
+}, async () => {
+  const resetAt = Math.floor(Date.now() / 1000) + 2 * HOUR_S
+  const limited = {
+    error: {
+      status: 429,
+      headers: {
+        'anthropic-ratelimit-unified-status': 'rejected',
+        'anthropic-ratelimit-unified-reset': String(resetAt),
+        'anthropic-ratelimit-unified-representative-claim': 'five_hour',
+        'anthropic-ratelimit-unified-overage-status': 'rejected',
+        'anthropic-ratelimit-unified-overage-disabled-reason': 'org_level_disabled',
+      },
+    },
+  }
+  const { project, start, turns } = await claudeWorld(
+    [{ when: { api: 'messages' }, answers: [], otherwise: limited }],
+    { 'TASKS.md': `---\nharness: claude-code\nwait_for_limits: 1\n---\n${ONE}` },
+    SUBSCRIPTION,
+  )
+  const time = new Date(resetAt * 1000).toISOString()
+  const first = await start()
+  const { loopId } = await first.loops.start.mutate({ project, list: 'TASKS.md' })
+  await expect
+    .poll(async () => (await first.loops.get.query({ loopId })).waitsUntil, { ...SLOW, message: 'no wait' })
+    .toBe(time)
+  const asked = turns()
+  await first.server.close()
+  const { loops } = await start()
+  const shown = () => loops.get.query({ loopId })
+  await expect.poll(async () => (await shown()).runs, SLOW).toBe('here')
+  expect(await shown()).toMatchObject({ waitsUntil: time, limits: { waits: 1 } })
+  await loops.stop.mutate({ loopId })
+  expect(turns()).toBe(asked)
+  await loops.resume.mutate({ loopId, limits: { handOver: true, nextHarnesses: ['codex'] } })
+  await expect.poll(async () => (await shown()).end?.reason, SLOW).toBe('done')
+  expect((await shown()).tasks).toMatchObject([
+    {
+      ...{ status: 'merged', harness: 'codex' },
+      handed: [{ from: 'claude-code', to: 'codex', why: expect.stringContaining(time) }],
+    },
+  ])
+})
+
+test('Claude Code with a key states no reset time: the loop ends instead of waiting, or hands over; a turn that hangs is ended', {
+  timeout: 900_000,
+}, async () => {
+  const limited = {
+    error: {
+      ...{ status: 429, type: 'rate_limit_error', message: 'Too many requests' },
+      // As the API says that another try is of no use.
+      headers: { 'x-should-retry': 'false' },
+    },
+  }
+  const { project, start } = await claudeWorld(
+    [
+      { when: { lastUserContains: 'Hang here' }, answers: [], otherwise: { text: 'Never.', stallAfter: 0 } },
+      { when: { lastUserContains: 'Make one' }, answers: [], otherwise: limited },
+    ],
+    {
+      'TASKS.md': `---\nharness: claude-code\nwait_for_limits: 3\n---\n${ONE}`,
+      'HANG.md': '---\nharness: claude-code\nmax_attempts: 1\niteration_minutes: 0.2\n---\n- [ ] Hang here\n',
+    },
+  )
+  const { loops } = await start()
+  const { loopId } = await loops.start.mutate({ project, list: 'TASKS.md' })
+  const shown = () => loops.get.query({ loopId })
+  await expect.poll(async () => (await shown()).end?.reason, SLOW).toBe('rate-limit')
+  expect(await shown()).toMatchObject({
+    ...{ waitsUntil: null, limits: { waits: 0 } },
+    end: { why: expect.stringContaining('does not say when it is reset') },
+    // No attempt: the agent had no chance.
+    tasks: [{ status: 'working', iterations: 1 }],
+  })
+  await loops.resume.mutate({ loopId, limits: { handOver: true, nextHarnesses: ['codex'] } })
+  await expect.poll(async () => (await shown()).end?.reason, SLOW).toBe('done')
+  expect((await shown()).tasks).toMatchObject([{ status: 'merged', handed: [{ to: 'codex' }] }])
+
+  const hanging = await loops.start.mutate({ project, list: 'HANG.md', allowDirty: true })
+  const hung = () => loops.get.query({ loopId: hanging.loopId })
+  await expect.poll(async () => (await hung()).end?.reason, SLOW).toBe('blocked')
+  const { tasks } = await hung()
+  expect(tasks).toMatchObject([{ status: 'failed', iterations: 1, why: expect.stringContaining('timeout') }])
+  expect(processesIn(tasks[0]?.worktreeId ?? 'none')).toEqual([])
 })
 
 /** Processes that work in a worktree. */

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { initRepository, type Repository } from '@chirality/fixtures'
@@ -315,5 +315,53 @@ test('before a loop starts its plan says what it would run and what is in the wa
   writeFileSync(path.join(path.dirname((await server.host.worktrees.get(`${worktreeId}`)).folder), 'go'), '')
   await expect.poll(async () => (await client.loops.get.query({ loopId })).runs, SLOW).toBe('no')
   expect(await running()).toBeNull()
+  expect(server.faults).toEqual([])
+}, 120_000)
+
+test('a command that joins while a loop runs waits for a person, over REST and after a restart, and only its exact text is allowed', async () => {
+  checkAnswers()
+  const server = await startTestServer()
+  const { client } = connect(server)
+  const { project } = server
+  const marker = path.join(server.home, 'ran')
+  const hostile = `touch ${marker}`
+  repositoryWith(project, '---\nsetup: exit 3\n---\n- [ ] One\n')
+  const { loopId } = await client.loops.start.mutate({ project, list: 'TASKS.md' })
+  const shown = () => client.loops.get.query({ loopId })
+  await expect.poll(async () => (await shown()).runs, SLOW).toBe('no')
+  expect((await shown()).tasks).toMatchObject([{ id: 'one', parked: 'error' }])
+  // A pull brings another task while nothing runs, and a person only goes on with the loop.
+  writeFileSync(path.join(project, 'TASKS.md'), `- [ ] One\n- [ ] Two\n  checks: ${hostile}\n`)
+  await client.loops.resume.mutate({ loopId })
+  await expect.poll(async () => (await shown()).runs, SLOW).toBe('no')
+  const parked = (await shown()).tasks[1]
+  expect(parked).toMatchObject({
+    ...{
+      id: 'two',
+      status: 'parked',
+      parked: 'commands',
+      commands: [hostile],
+      sessionId: null,
+      iterations: 0,
+    },
+    why: expect.stringContaining(hostile),
+  })
+  const allow = (command: string) => server.post(`/api/harness/loops/${loopId}/resume`, { allow: [command] })
+  const other = await allow(`${hostile} `)
+  expect([other.status, await other.json()]).toEqual([
+    409,
+    expect.objectContaining({
+      error: expect.objectContaining({ message: expect.stringContaining('waits for') }),
+    }),
+  ])
+  await expect(client.loops.resume.mutate({ loopId, allow: ['rm -rf /'] })).rejects.toEqual(
+    refused('loop-refused'),
+  )
+  expect((await allow(hostile)).status).toBe(200)
+  // It goes on: its set-up is the next thing that stands in the way.
+  await expect.poll(async () => (await shown()).tasks[1]?.parked, SLOW).toBe('error')
+  const { markdown } = await client.loops.report.query({ loopId })
+  expect(markdown).toContain('The set-up failed')
+  expect(existsSync(marker)).toBe(false)
   expect(server.faults).toEqual([])
 }, 120_000)

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { initRepository } from '@chirality/fixtures'
 import { dueWork, type NewSchedule, ScheduleBook } from '@chirality/loops'
@@ -189,6 +189,60 @@ test('a scheduled loop runs to its end, and schedules are refused, paused and re
   expect((await rest('POST', `/${encodeURIComponent('../../x')}/run`, {})).status).toBe(404)
   expect(server.faults).toEqual([])
 }, 120_000)
+
+test('a run of a list with other commands than those that were allowed runs none of them, and needs you', async () => {
+  checkAnswers()
+  const server = await startTestServer()
+  const { client } = connect(server)
+  const { project } = server
+  const repository = initRepository(project)
+  const list = (command: string) => `- [ ] One\n  checks: ${command}\n`
+  repository.write('TASKS.md', list('npm test'))
+  repository.run('add', '.')
+  repository.run('commit', '-qm', 'First')
+  const what = { kind: 'loop', list: 'TASKS.md' } as const
+  const { id, what: added } = await client.schedules.add.mutate({
+    name: 'Tasks',
+    project,
+    what,
+    when: NIGHTLY,
+  })
+  expect(added).toMatchObject({ commands: ['npm test'] })
+  const last = async () => (await client.schedules.get.query({ id })).last
+  const run = async () => {
+    await client.schedules.run.mutate({ id })
+    await expect.poll(async () => (await last())?.receipt, SLOW).not.toBeNull()
+    return last()
+  }
+  // A pull brings another command, in the night.
+  const ran = path.join(server.home, 'ran')
+  repository.write('TASKS.md', list(`touch ${ran}`))
+  const told: string[] = []
+  const fleet = client.fleet.events.subscribe(undefined, {
+    onData: event => {
+      if (event.type === 'loops') told.push(...event.loops.map(({ counts }) => `${counts.parked} parked`))
+    },
+  })
+  const first = await run()
+  fleet.unsubscribe()
+  expect(first?.receipt).toMatchObject({ outcome: 'needs-you', sessions: [] })
+  expect(told).toContain('1 parked')
+  const shown = await client.loops.get.query({ loopId: `${first?.loopId}` })
+  expect(shown.tasks).toMatchObject([{ parked: 'commands', commands: [`touch ${ran}`], sessionId: null }])
+  expect(existsSync(ran)).toBe(false)
+  // A change of its times allows nothing; a person who allows the command does.
+  const change = (fields: object) =>
+    client.schedules.change.mutate({ id, name: 'Tasks', when: NIGHTLY, what: { ...what, ...fields } })
+  expect((await change({ parallel: 2 })).what).toMatchObject({ commands: ['npm test'], parallel: 2 })
+  expect((await run())?.receipt).toMatchObject({ outcome: 'needs-you' })
+  await change({ commands: ['exit 3'], nextHarnesses: [] })
+  repository.write('TASKS.md', `---\nsetup: exit 3\n---\n- [ ] One\n`)
+  const allowed = await run()
+  const { tasks } = await client.loops.get.query({ loopId: `${allowed?.loopId}` })
+  // It was run, and said what it says.
+  expect(tasks).toMatchObject([{ parked: 'error', why: expect.stringContaining('The set-up failed') }])
+  expect(server.faults).toEqual([])
+}, 200_000)
 
 test('a folder of schedules that cannot be read is a fault that the server outlives', async () => {
   const { home, close } = await startTestServer()

@@ -1,13 +1,15 @@
 import path from 'node:path'
 import { formatDuration, usdText } from '@chirality/core'
 import {
-  isHarnessName,
+  allCommandsOf,
+  awaitedCommands,
   isOver,
   type Loop,
   LoopBook,
   type LoopEndReason,
   type LoopSettings,
   type LoopState,
+  requireAwaited,
   type Stamped,
   spentOf,
   verifyReceipt,
@@ -22,6 +24,7 @@ import { type Output, tell } from '../output.ts'
 import { plain } from '../render/style.ts'
 import { callProcedure, callServer, eventsIn } from '../running-server.ts'
 import { serverOf } from './budget/set-limits.ts'
+import { nextHarnesses } from './hand-over.ts'
 
 type LoopSummary = CallOutputs['loops']['start']
 
@@ -45,6 +48,7 @@ const OPTIONS = {
   'hand-over': { type: 'string' },
   task: { type: 'string' },
   note: { type: 'string' },
+  allow: { type: 'string', isList: true },
   'allow-dirty': { type: 'boolean' },
   json: { type: 'boolean' },
 } as const
@@ -67,6 +71,10 @@ async function runList(rest: string[], values: Values, output: Output): Promise<
     const until = untilOf(values.until)
     return book.start(host, list, {
       ...{ settings, onEntry: entry => show(entry, values, output) },
+      check: async parsed => {
+        const line = commandsLine(allCommandsOf(parsed))
+        if (line !== undefined && !values.json) void output.write(`${plain(line)}\n`)
+      },
       ...(values['allow-dirty'] ? { allowDirty: true } : {}),
       ...(until === undefined ? {} : { until }),
     })
@@ -76,20 +84,22 @@ async function runList(rest: string[], values: Values, output: Output): Promise<
 async function resume(rest: string[], values: Values, output: Output): Promise<number> {
   const project = await projectFolder(values.project)
   const book = new LoopBook(project)
-  const { task, note = '' } = values
+  const { task, note = '', allow = [] } = values
   if (task === undefined && note !== '') throw new UsageError('--note is for a task: name it with --task.')
-  const { loopId, entries } = book.get(rest[0])
+  const state = book.get(rest[0])
+  const { loopId, entries } = state
   const server = await serverOf(project)
   if (server !== undefined) {
     const limits = limitsOf(values)
     const again = task === undefined ? {} : { again: { task, note } }
-    await callProcedure(server, 'loops.resume', { loopId, limits, ...again })
+    await callProcedure(server, 'loops.resume', { loopId, limits, allow, ...again })
     return follow(server, { loopId, version: entries }, values, output)
   }
+  requireAwaited(state, allow)
   return withHost(host => {
     const until = untilOf(values.until)
     return book.resume(host, loopId, {
-      ...{ settings: settingsOf(values), onEntry: entry => show(entry, values, output) },
+      ...{ settings: settingsOf(values), allow, onEntry: entry => show(entry, values, output) },
       ...(task === undefined ? {} : { again: { task, note } }),
       ...(until === undefined ? {} : { until }),
     })
@@ -235,13 +245,15 @@ function settingsOf(values: Values): Partial<LoopSettings> {
   )
 }
 
-/** `codex,claude-code`: who goes on at a limit of the plan. `off`: nobody. */
 function handOverOf(given: string | undefined): Partial<LoopSettings> {
-  if (given === undefined) return {}
-  if (given === 'off') return { hand_over: false }
-  const next_harnesses = given.split(',').map(name => name.trim())
-  if (next_harnesses.every(isHarnessName)) return { hand_over: true, next_harnesses }
-  throw new UsageError(`--hand-over must be names of agents with commas between, or off, not "${given}".`)
+  const next_harnesses = nextHarnesses(given)
+  if (next_harnesses === undefined) return {}
+  return next_harnesses.length === 0 ? { hand_over: false } : { hand_over: true, next_harnesses }
+}
+
+/** What a loop runs on this machine without asking. */
+function commandsLine(commands: readonly string[] = []): string | undefined {
+  return commands.length === 0 ? undefined : `Runs without asking: ${commands.join(' · ')}`
 }
 
 /** The same for a server. */
@@ -278,6 +290,10 @@ function show(entry: Stamped, { json }: Values, output: Output): void {
 
 function lineOf(entry: Stamped): string | undefined {
   switch (entry.type) {
+    case 'loop:start':
+      return commandsLine(entry.allowed)
+    case 'commands:allowed':
+      return `  allowed: ${entry.commands.join(' · ')}`
     case 'task:start':
       return `▸ ${entry.task.title} · session ${entry.sessionId}`
     case 'iteration:start':
@@ -317,6 +333,7 @@ function summaryOf(book: LoopBook, state: LoopState, isRunning: boolean) {
     ...{ id: task.task.id, title: task.task.title, status: task.status, iterations: task.iterations },
     ...{ sessionId: task.sessionId, worktree: task.worktreeId, commit: task.commit ?? null },
     ...{ merged: task.merged ?? null, parked: task.parked ?? null, why: task.why ?? null },
+    ...(task.commands === undefined ? {} : { commands: task.commands }),
     handed: (task.handed ?? []).map(({ from, to, at, why }) => ({ from, to, at, why })),
   }))
   const { loopId, list, startedAt, iterations, end = null, worktreeId } = state
@@ -352,6 +369,11 @@ function statusText(book: LoopBook, state: LoopState, isRunning: boolean): strin
     const by = handed.map(({ to }) => `, handed to ${to}`).join('')
     return `  ${word.padEnd(8)} ${title}${by}${why === null ? '' : `: ${why.split('\n')[0]}`}`
   })
+  const awaited = awaitedCommands(state)
+  if (awaited.length > 0)
+    lines.push(
+      `  Allow exactly a command that is waited for: chirality loop resume ${state.loopId} --allow '…'`,
+    )
   return plain(
     `${state.loopId} · ${now} · ${state.iterations} iterations${cost} · ${toGo} to go\n${lines.map(line => `${line}\n`).join('')}`,
   )

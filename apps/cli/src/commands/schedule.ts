@@ -1,8 +1,12 @@
 import path from 'node:path'
 import { formatDuration, usdText } from '@chirality/core'
 import {
+  allCommandsOf,
   type NewSchedule,
   nextTime,
+  parseTaskList,
+  readIfThere,
+  type Schedule,
   ScheduleBook,
   type ScheduleRun,
   type ScheduleState,
@@ -11,10 +15,19 @@ import {
 import type { ServerFile } from '@chirality/server'
 import { userDataFolder } from '@chirality/sessions'
 import { EXIT, UsageError } from '../exit-code.ts'
-import { chooseAction, noArgument, oneArgument, oneOf, projectFolder, readOptions } from '../options.ts'
+import {
+  chooseAction,
+  noArgument,
+  oneArgument,
+  oneOf,
+  projectFolder,
+  readOptions,
+  wholeNumber,
+} from '../options.ts'
 import { type Output, tell } from '../output.ts'
 import { plain } from '../render/style.ts'
 import { anyServerFor, callProcedure, runningServers } from '../running-server.ts'
+import { nextHarnesses } from './hand-over.ts'
 
 /** Prompts and loops that a server runs at times. */
 export async function schedule(args: string[], output: Output): Promise<number> {
@@ -24,7 +37,7 @@ export async function schedule(args: string[], output: Output): Promise<number> 
 }
 
 const ACTIONS = {
-  ...{ add, list, show, pause: change('pause'), resume: change('resume'), run: runNow, remove },
+  ...{ add, edit, list, show, pause: change('pause'), resume: change('resume'), run: runNow, remove },
 }
 
 const OPTIONS = {
@@ -45,6 +58,12 @@ const OPTIONS = {
   budget: { type: 'string' },
   'max-minutes': { type: 'string' },
   'answer-minutes': { type: 'string' },
+  'keep-runs': { type: 'string' },
+  'max-iterations': { type: 'string' },
+  parallel: { type: 'string' },
+  'wait-for-limits': { type: 'string' },
+  'hand-over': { type: 'string' },
+  'allow-commands': { type: 'boolean' },
   json: { type: 'boolean' },
 } as const
 
@@ -53,31 +72,128 @@ type Values = ReturnType<typeof readOptions<typeof OPTIONS>>['values']
 async function add(rest: string[], values: Values, output: Output): Promise<number> {
   const project = await projectFolder(values.project)
   const input: NewSchedule = {
-    ...{ project, what: workOf(rest, values, project), when: timesOf(values) },
+    ...{ project, what: newWork(rest, values, project), when: timesOf(values) },
     name:
       values.name ?? (values.loop === undefined ? (rest[0] ?? '').slice(0, 60) : path.basename(values.loop)),
-    ...given({
-      missed: oneOf('missed', values.missed, ['skip', 'once']),
-      overlap: values.overlap ? ('allow' as const) : undefined,
-      budgetUsd: numberOf('budget', values.budget),
-      maxMinutes: numberOf('max-minutes', values['max-minutes']),
-      answerMinutes: numberOf('answer-minutes', values['answer-minutes']),
-    }),
+    ...given(rulesOf(values)),
   }
   const added = await callProcedure<{ id: string }>(await serverFor(project), 'schedules.add', input)
-  await write(book().get(added.id), values, output)
+  const state = book().get(added.id)
+  await write(state, values, output)
+  await tellCommands(state.schedule)
   return EXIT.done
 }
 
-function workOf(rest: string[], values: Values, project: string): NewSchedule['what'] {
-  const { loop, harness, persona, model, worktree } = values
-  if (loop !== undefined) {
-    noArgument(rest)
-    return { kind: 'loop', list: path.relative(project, path.resolve(loop)) }
+/** Changes what is given, and leaves the rest as it is. */
+async function edit(rest: string[], values: Values, output: Output): Promise<number> {
+  const [word, ...words] = rest
+  const { schedule: before } = book().get(oneArgument(word === undefined ? [] : [word], 'the schedule'))
+  if (values.project !== undefined)
+    throw new UsageError('The project of a schedule cannot be changed. Add another schedule there.')
+  const { id, project: _project, what, when, budgetUsd, maxMinutes, ...rules } = before
+  const { budget, 'max-minutes': minutes, ...others } = values
+  // "none" takes a limit away.
+  const limits = {
+    budgetUsd: budget === 'none' ? undefined : (numberOf('budget', budget) ?? budgetUsd),
+    maxMinutes: minutes === 'none' ? undefined : (numberOf('max-minutes', minutes) ?? maxMinutes),
   }
-  const prompt = oneArgument(rest, 'the prompt, or --loop LIST,')
+  const input = {
+    ...{ ...rules, ...given(limits), ...given(rulesOf(others)), id },
+    what: changedWork(what, words, values, before),
+    when: changedTimes(when, values),
+    ...(values.name === undefined ? {} : { name: values.name }),
+  }
+  await callProcedure(await serverFor(before.project), 'schedules.change', input)
+  const state = book().get(id)
+  await write(state, values, output)
+  await tellCommands(state.schedule)
+  return EXIT.done
+}
+
+/** A time zone alone is that of the fields that it has. */
+function changedTimes(when: ScheduleTimes, values: Values): ScheduleTimes {
+  const { cron, zone, every, at } = values
+  if ([cron, zone, every, at].every(one => one === undefined)) return when
+  const isZoneOnly = zone !== undefined && cron === undefined && when.kind === 'cron'
+  return timesOf(isZoneOnly ? { ...values, cron: when.cron } : values)
+}
+
+function rulesOf(values: Values) {
+  return {
+    missed: oneOf('missed', values.missed, ['skip', 'once']),
+    overlap: values.overlap ? ('allow' as const) : undefined,
+    budgetUsd: numberOf('budget', values.budget),
+    maxMinutes: numberOf('max-minutes', values['max-minutes']),
+    answerMinutes: numberOf('answer-minutes', values['answer-minutes']),
+    keepRuns: wholeNumber('keep-runs', values['keep-runs'], { min: 1, max: 50 }),
+  }
+}
+
+type Work = NewSchedule['what']
+
+function newWork(rest: string[], values: Values, project: string): Work {
+  const { loop } = values
+  if (loop === undefined) {
+    const prompt = oneArgument(rest, 'the prompt, or --loop LIST,')
+    return { kind: 'prompt', prompt, ...promptFields(values) }
+  }
+  noArgument(rest)
+  return { kind: 'loop', list: path.relative(project, path.resolve(loop)), ...loopFields(values) }
+}
+
+function changedWork(what: Work, words: string[], values: Values, { project }: Schedule): Work {
+  if (what.kind === 'prompt') {
+    if (values.loop !== undefined)
+      throw new UsageError('This schedule runs a prompt, and that cannot be changed. Add another one.')
+    const prompt = words.length === 0 ? what.prompt : oneArgument(words, 'the prompt')
+    return { ...what, ...promptFields(values), prompt }
+  }
+  noArgument(words)
+  const list = values.loop === undefined ? what.list : path.relative(project, path.resolve(values.loop))
+  const { commands, ...kept } = what
+  // Of another list those that it names are allowed: its user has just named it.
+  const same = list === what.list && commands !== undefined ? { commands } : {}
+  const now = values['allow-commands'] ? { commands: commandsIn(path.join(project, list)) } : same
+  return { ...kept, ...loopFields(values), list, ...now }
+}
+
+function commandsIn(list: string): string[] {
+  const text = readIfThere(list)
+  if (text === undefined) throw new UsageError(`There is no task list ${list}.`)
+  return allCommandsOf(parseTaskList(text, path.basename(list)))
+}
+
+async function tellCommands({ what }: Schedule): Promise<void> {
+  const { commands = [] } = what.kind === 'loop' ? what : {}
+  if (commands.length > 0)
+    await tell(`chirality: Its runs may use these commands and no others: ${plain(commands.join(' · '))}\n`)
+}
+
+function promptFields(values: Values) {
+  const { harness, persona, model, worktree } = values
+  for (const name of [
+    'parallel',
+    'max-iterations',
+    'wait-for-limits',
+    'hand-over',
+    'allow-commands',
+  ] as const)
+    if (values[name] !== undefined)
+      throw new UsageError(`--${name} is for a task list, and this is a prompt.`)
   const permissionMode = oneOf('permission-mode', values['permission-mode'], MODES)
-  return { kind: 'prompt', prompt, ...given({ harness, persona, model, permissionMode, worktree }) }
+  return given({ harness, persona, model, permissionMode, worktree })
+}
+
+function loopFields(values: Values) {
+  for (const name of ['harness', 'persona', 'model', 'permission-mode', 'worktree'] as const)
+    if (values[name] !== undefined)
+      throw new UsageError(`--${name} is for a prompt. A task list names it for its tasks.`)
+  return given({
+    parallel: wholeNumber('parallel', values.parallel, { min: 1, max: 16 }),
+    maxIterations: wholeNumber('max-iterations', values['max-iterations'], { min: 1, max: 1_000_000 }),
+    waitForLimits: wholeNumber('wait-for-limits', values['wait-for-limits'], { min: 0, max: 50 }),
+    nextHarnesses: nextHarnesses(values['hand-over']),
+  })
 }
 
 const MODES = ['default', 'acceptEdits', 'dontAsk', 'plan'] as const

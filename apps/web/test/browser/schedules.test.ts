@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ScheduleRun, ScheduleWithRuns } from '../../src/state/server/loops-api.ts'
+import type { LoopPlan, ScheduleRun, ScheduleWithRuns } from '../../src/state/server/loops-api.ts'
 import { axeViolations, axeViolationsInBothSchemes } from '../support/axe.ts'
 import { choose } from '../support/choose.ts'
 import { useDashboard } from '../support/page.ts'
@@ -27,6 +27,15 @@ const NIGHTLY: ScheduleWithRuns = {
   ...{ next: '2026-06-03T01:00:00.000Z', last: FAILED, runs: [FAILED], earlier: { runs: 40, usd: 12 } },
 }
 
+const PLAN: LoopPlan = {
+  ...{ list: 'TASKS.md', done: 0, setup: ['npm ci'], checks: ['npm test'], notices: [], branch: 'main' },
+  limits: {
+    ...{ budgetUsd: null, maxIterations: null, maxMinutes: null, parallel: 1, waitForLimits: 0 },
+    ...{ handOver: false, nextHarnesses: [] },
+  },
+  ...{ tasks: [], openLoop: null, fingerprint: 'a mark', isAllowed: false, problems: [] },
+}
+
 test.each([{}, PHONE])(
   'schedules are read, run, paused, changed, added and removed on their page %#',
   async size => {
@@ -36,6 +45,7 @@ test.each([{}, PHONE])(
         aBusyDay(canned)
         canned.schedules = [NIGHTLY]
         canned.taskFiles = [{ path: 'TASKS.md', open: 2, done: 0, problem: null }]
+        canned.loopPlan = PLAN
       },
       ...size,
     })
@@ -87,6 +97,12 @@ test.each([{}, PHONE])(
     const add = page.getByRole('dialog', { name: 'Add a schedule' })
     await add.getByRole('radio', { name: 'A task list' }).click()
     await choose(add, 'Task list', 'TASKS.md')
+    // What its runs would do is seen, and allowed, before it is added.
+    await add.getByText('npm ci').waitFor()
+    const addButton = add.getByRole('button', { name: 'Add', exact: true })
+    expect(await addButton.isDisabled()).toBe(true)
+    await add.getByLabel(/^Each run may use these commands/).check()
+    await add.getByLabel('Hand over to').fill('off')
     await add.getByRole('radio', { name: 'Every' }).click()
     await add.getByRole('textbox', { name: 'Every' }).fill('2')
     expect(await axeViolations(page)).toEqual([])
@@ -95,7 +111,8 @@ test.each([{}, PHONE])(
     await add.waitFor({ state: 'detached' })
     expect(api.called('schedules.add')).toMatchObject([
       {
-        ...{ name: 'TASKS.md', project: '/code/parser-kit', what: { kind: 'loop', list: 'TASKS.md' } },
+        ...{ name: 'TASKS.md', project: '/code/parser-kit' },
+        what: { kind: 'loop', list: 'TASKS.md', commands: ['npm ci', 'npm test'], nextHarnesses: [] },
         when: { kind: 'every', minutes: 120 },
       },
     ])

@@ -13,7 +13,11 @@ export interface World {
 }
 
 /** Real agents with a home of their own, and a model that says what a script says. Gone when the test is. */
-export async function createWorld(script: Script): Promise<World> {
+export async function createWorld(
+  script: Script,
+  /** In the place of what Claude Code has in its environment; undefined takes it away. */
+  claude: Record<string, string | undefined> = {},
+): Promise<World> {
   const model = await startScriptedModel(script)
   const { home, project, env, dispose } = await cleanHome(model)
   onTestFinished(async () => {
@@ -24,7 +28,9 @@ export async function createWorld(script: Script): Promise<World> {
     ...{ model, home, project },
     harnesses: () => {
       const harnesses = new HarnessRegistry<SessionHarness>()
-      harnesses.register(new ClaudeCodeHarness({ binaryPath: claudeBinary(), environment: env }))
+      harnesses.register(
+        new ClaudeCodeHarness({ binaryPath: claudeBinary(), environment: { ...env, ...claude } }),
+      )
       harnesses.register(new MessagesApiHarness({ environment: env }))
       harnesses.register(codex(model, env))
       return harnesses

@@ -7,11 +7,9 @@ import { useLoops } from '../../state/fleet/use-fleet.ts'
 import type { LoopTask, ShownLoop } from '../../state/server/loops-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
-import { Field } from '../../ui/controls/Field.tsx'
 import { Dot, type DotTone } from '../../ui/marks/Dot.tsx'
 import { Empty } from '../../ui/marks/Empty.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
-import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { formatCost, plural } from '../../ui/text/format.ts'
 import { useNow } from '../../ui/text/use-now.ts'
@@ -27,6 +25,8 @@ import {
   type TypedLimits,
   Used,
 } from './loop-parts.tsx'
+import { PutBack } from './PutBack.tsx'
+import { useAction } from './use-action.ts'
 import '../page.css'
 import './loops.css'
 
@@ -204,43 +204,6 @@ function TaskRow({ loop, task, first }: { loop: ShownLoop; task: LoopTask; first
   )
 }
 
-/** Why it stands still, and the words that put it back. */
-function PutBack({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
-  const api = useApi()
-  const [note, setNote] = useState('')
-  const again = useAction(() =>
-    api.resumeLoop({ loopId: loop.loopId, again: { task: task.id, note: note.trim() } }),
-  )
-  const isQuestion = task.parked === 'question' || task.parked === 'plan' || task.parked === 'permission'
-  return (
-    <form
-      className={`page__card loops__parked loops__parked--${task.status}`}
-      onSubmit={event => {
-        event.preventDefault()
-        again.run()
-      }}
-    >
-      <p>{task.why}</p>
-      <Field label={isQuestion ? 'Your answer' : 'A note for the agent'}>
-        {id => (
-          <textarea
-            id={id}
-            className="input"
-            rows={2}
-            value={note}
-            onChange={event => setNote(event.target.value)}
-          />
-        )}
-      </Field>
-      <div className="page__buttons">
-        <Button type="submit" size="small" disabled={again.isBusy || (isQuestion && note.trim() === '')}>
-          {isQuestion ? 'Answer' : 'Run again'}
-        </Button>
-      </div>
-    </form>
-  )
-}
-
 function TaskDetails({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
   const api = useApi()
   const { loopId, version, runs } = loop
@@ -363,24 +326,6 @@ function LimitsDialog({ loop, onClose }: { loop: ShownLoop; onClose(): void }) {
       </form>
     </Dialog>
   )
-}
-
-/** One call at a time; what fails is told, what succeeds only if there are words for it. */
-function useAction<T>(
-  call: () => Promise<T>,
-  words?: (result: T) => string,
-): { isBusy: boolean; run(): void } {
-  const [isBusy, setBusy] = useState(false)
-  const run = () => {
-    setBusy(true)
-    call()
-      .then(result => {
-        if (words !== undefined) toasts.info(words(result))
-      })
-      .catch((error: unknown) => toasts.error(messageOf(error)))
-      .finally(() => setBusy(false))
-  }
-  return { isBusy, run }
 }
 
 function sentence(words: string): string {

@@ -9,7 +9,7 @@ import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { plural } from '../../ui/text/format.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
-import { visibleText } from '../trust/ProjectSettings.tsx'
+import { Commands } from './Commands.tsx'
 import { LimitFields, limitsFrom, type TypedLimits } from './loop-parts.tsx'
 
 /** Starts a loop: what it will do and run is seen before, and what keeps it from starting is said before. */
@@ -105,8 +105,7 @@ export function StartDialog({ onClose }: { onClose(): void }) {
               checked={allowed === data.fingerprint}
               onChange={event => setAllowed(event.target.checked ? data.fingerprint : null)}
             />
-            Run these commands on this machine without asking, and those that the list names while the loop
-            runs
+            Run these commands on this machine without asking. A task with another one waits for you.
           </label>
         )}
         <LimitFields typed={typed} {...(data ? { now: data.limits } : {})} onChange={setTyped} />
@@ -182,20 +181,6 @@ function Plan({ plan }: { plan: LoopPlan }) {
         </p>
       ))}
     </div>
-  )
-}
-
-function Commands({ title, commands }: { title: string; commands: readonly string[] }) {
-  if (commands.length === 0) return null
-  return (
-    <section aria-label={title}>
-      <h3>{title}</h3>
-      <ScrollRegion className="page__text page__text--short loops__planned" label={`Commands: ${title}`}>
-        {commands.map((command, index) => (
-          <pre key={index}>{visibleText(command)}</pre>
-        ))}
-      </ScrollRegion>
-    </section>
   )
 }
 

@@ -4,6 +4,7 @@ import { Field } from '../../ui/controls/Field.tsx'
 import type { DotTone } from '../../ui/marks/Dot.tsx'
 import { Meter } from '../../ui/marks/Meter.tsx'
 import { formatCost, formatUsd } from '../../ui/text/format.ts'
+import { agentNames, HAND_OVER } from './agent-names.ts'
 
 /** The name of its file. */
 export function listName({ list }: Pick<LoopSummary, 'list'>): string {
@@ -71,13 +72,18 @@ const FIELDS = [
   { name: 'maxIterations', label: 'Turns of agents', hint: 'In all. Empty: no limit.' },
   { name: 'maxMinutes', label: 'Minutes', hint: 'Since it was started. Empty: no limit.' },
   { name: 'parallel', label: 'Tasks at once', hint: '1 to 16.' },
+  {
+    name: 'waitForLimits',
+    label: 'Waits for the plan',
+    hint: 'How often it may wait until a limit of the plan is reset. 0: it ends.',
+  },
 ] as const
 
-export type TypedLimits = Partial<Record<(typeof FIELDS)[number]['name'], string>>
+export type TypedLimits = Partial<Record<(typeof FIELDS)[number]['name'] | 'handOver', string>>
 
 interface LimitFieldsProps {
   typed: TypedLimits
-  now?: Pick<LoopSummary['limits'], (typeof FIELDS)[number]['name']>
+  now?: Pick<LoopSummary['limits'], (typeof FIELDS)[number]['name'] | 'handOver' | 'nextHarnesses'>
   onChange(typed: TypedLimits): void
 }
 
@@ -97,22 +103,43 @@ export function LimitFields({ typed, now, onChange }: LimitFieldsProps) {
           )}
         </Field>
       ))}
+      <Field
+        label={HAND_OVER}
+        hint="Agents that go on at a limit of the plan, in order: codex, claude-code. Empty: nobody."
+      >
+        {id => (
+          <input
+            id={id}
+            className="input"
+            value={typed.handOver ?? now?.nextHarnesses.join(', ') ?? ''}
+            placeholder={now?.handOver ? 'those of the persona' : 'nobody'}
+            onChange={event => onChange({ ...typed, handOver: event.target.value })}
+          />
+        )}
+      </Field>
     </div>
   )
 }
 
 /** What was typed, or what is wrong with it. An emptied field takes a limit away. */
 export function limitsFrom(typed: TypedLimits): LoopLimits | string {
-  const limits: Record<string, number | null> = {}
+  const limits: LoopLimits = {}
   for (const { name, label } of FIELDS) {
     const text = typed[name]?.trim()
     if (text === undefined) continue
     const value = Number(text)
-    const isWhole = name === 'maxIterations' || name === 'parallel'
-    if (text === '' && name !== 'parallel') limits[name] = null
+    const isWhole = name !== 'budgetUsd' && name !== 'maxMinutes'
+    if (name === 'waitForLimits') {
+      if (!Number.isInteger(value) || value < 0 || value > 50)
+        return `"${label}" must be a whole number from 0 to 50.`
+      limits.waitForLimits = value
+    } else if (text === '' && name !== 'parallel') limits[name] = null
     else if (!(value > 0) || (isWhole && !Number.isInteger(value)) || (name === 'parallel' && value > 16))
       return `"${label}" must be a ${isWhole ? 'whole ' : ''}number above 0${name === 'parallel' ? ', at most 16' : ''}.`
     else limits[name] = value
   }
-  return limits
+  if (typed.handOver === undefined) return limits
+  const names = agentNames(typed.handOver)
+  if (typeof names === 'string') return names
+  return { ...limits, handOver: names.length > 0, ...(names.length > 0 ? { nextHarnesses: names } : {}) }
 }

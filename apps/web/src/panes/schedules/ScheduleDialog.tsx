@@ -12,6 +12,7 @@ import { SelectField } from '../../ui/controls/SelectField.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { offers } from '../sidebar/new-session.logic.ts'
+import { LoopFields, useAllowed } from './LoopFields.tsx'
 import {
   emptyForm,
   formOf,
@@ -22,7 +23,7 @@ import {
   timeZones,
 } from './schedule-form.logic.ts'
 
-interface FormProps {
+export interface FormProps {
   form: ScheduleForm
   set(fields: Partial<ScheduleForm>): void
 }
@@ -46,6 +47,7 @@ export function ScheduleDialog({
   const form = { ...typed, project: typed.project || (there[0]?.root ?? '') }
   const [problem, setProblem] = useState<string | null>(null)
   const [isBusy, setBusy] = useState(false)
+  const isAllowed = useAllowed(form)
   const set = (fields: Partial<ScheduleForm>) => {
     setTyped(before => ({ ...before, ...fields }))
     setProblem(null)
@@ -118,7 +120,7 @@ export function ScheduleDialog({
         )}
         <div className="page__buttons">
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" disabled={isBusy}>
+          <Button look="primary" type="submit" disabled={isBusy || !isAllowed}>
             {schedule === undefined ? 'Add' : 'Save'}
           </Button>
         </div>
@@ -191,52 +193,6 @@ function PromptFields({ form, set }: FormProps) {
         />
         In a worktree of its own, from what is checked out then
       </label>
-    </>
-  )
-}
-
-function LoopFields({ form, set }: FormProps) {
-  const api = useApi()
-  const { data, isPending } = useQuery({
-    ...{ queryKey: ['task-files', form.project], queryFn: () => api.taskFiles(form.project) },
-    enabled: form.project !== '',
-  })
-  const files = (data ?? []).filter(({ problem }) => problem === null).map(({ path }) => path)
-  const all = form.list === '' || files.includes(form.list) ? files : [form.list, ...files]
-  if (all.length === 0)
-    return (
-      <p className="schedules__hint">
-        {isPending
-          ? 'Looking for task lists…'
-          : 'This project has no Markdown file with "- [ ]" tasks. Write one, for example TASKS.md.'}
-      </p>
-    )
-  return (
-    <>
-      <SelectField
-        label="Task list"
-        value={form.list}
-        options={[
-          ...(form.list === '' ? [{ value: '', label: 'Choose one' }] : []),
-          ...all.map(path => ({ value: path, label: path })),
-        ]}
-        onChange={list => set({ list })}
-        hint="It is read when it runs, and the commands that it names then are run without asking."
-      />
-      <div className="schedules__pair">
-        <TextField
-          label="Turns of agents"
-          value={form.maxIterations}
-          hint="Of each run. Empty: no limit."
-          onChange={maxIterations => set({ maxIterations })}
-        />
-        <TextField
-          label="Tasks at once"
-          value={form.parallel}
-          hint="Empty: as the list says."
-          onChange={parallel => set({ parallel })}
-        />
-      </div>
     </>
   )
 }

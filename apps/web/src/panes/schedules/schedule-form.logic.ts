@@ -1,4 +1,5 @@
 import type { NewSchedule, ScheduleTimes, ShownSchedule } from '../../state/server/loops-api.ts'
+import { agentNames } from '../loops/agent-names.ts'
 
 /** What stands in the fields. */
 export interface ScheduleForm {
@@ -15,6 +16,11 @@ export interface ScheduleForm {
   list: string
   maxIterations: string
   parallel: string
+  waitForLimits: string
+  /** Ids of agents with commas between, or `off`. */
+  handOver: string
+  /** Those that the runs may use. */
+  commands: readonly string[]
   times: ScheduleTimes['kind']
   cron: string
   timeZone: string
@@ -36,6 +42,7 @@ export function emptyForm(timeZone: string): ScheduleForm {
   return {
     ...{ name: '', project: '', kind: 'prompt', prompt: '', harness: '', persona: '', model: '' },
     ...{ permissionMode: '', worktree: false, list: '', maxIterations: '', parallel: '' },
+    ...{ waitForLimits: '', handOver: '', commands: [] },
     ...{ times: 'cron', cron: '0 6 * * mon-fri', timeZone, every: '6', unit: 'hours', at: '', time: '' },
     ...{ missed: 'skip', overlap: 'skip', budget: '', maxMinutes: '', answerMinutes: '30', keepRuns: '10' },
   }
@@ -49,7 +56,11 @@ export function formOf(schedule: ShownSchedule, timeZone: string): ScheduleForm 
     ...emptyForm(timeZone),
     ...{ name, project, missed, overlap, kind: what.kind, times: when.kind },
     ...(what.kind === 'loop'
-      ? { list: what.list, maxIterations: text(what.maxIterations), parallel: text(what.parallel) }
+      ? {
+          ...{ list: what.list, maxIterations: text(what.maxIterations), parallel: text(what.parallel) },
+          ...{ waitForLimits: text(what.waitForLimits), commands: what.commands ?? [] },
+          handOver: what.nextHarnesses?.join(', ') === '' ? 'off' : (what.nextHarnesses?.join(', ') ?? ''),
+        }
       : {
           ...{ prompt: what.prompt, harness: what.harness ?? '', persona: what.persona ?? '' },
           ...{ model: what.model ?? '', permissionMode: what.permissionMode ?? '' },
@@ -102,14 +113,16 @@ export function scheduleFrom(form: ScheduleForm): NewSchedule | string {
     Limit,
   ][]) {
     const text = form[key].trim()
-    const isOther = kind === 'prompt' && (key === 'maxIterations' || key === 'parallel')
+    const isOther = kind === 'prompt' && LOOP_ONLY.has(key)
     if (text === '' || isOther) continue
     const value = Number(text)
     const isRight = value >= min && value <= max && (!whole || Number.isInteger(value))
     if (!isRight) return `"${label}" must be a ${whole ? 'whole ' : ''}number from ${min} to ${max}.`
     limits[key] = value
   }
-  const { maxIterations, parallel, budget: budgetUsd, ...own } = limits
+  const { maxIterations, parallel, waitForLimits, budget: budgetUsd, ...own } = limits
+  const next = form.handOver.trim() === 'off' ? [] : agentNames(form.handOver)
+  if (kind === 'loop' && typeof next === 'string') return next
   return {
     name: name.trim() || (words.split('\n')[0] ?? '').slice(0, 60),
     ...{ project, when, missed, overlap, ...own, ...(budgetUsd === undefined ? {} : { budgetUsd }) },
@@ -117,9 +130,11 @@ export function scheduleFrom(form: ScheduleForm): NewSchedule | string {
       kind === 'prompt'
         ? { kind, prompt: words, ...chosen(form) }
         : {
-            ...{ kind, list },
+            ...{ kind, list, commands: [...form.commands] },
             ...(maxIterations === undefined ? {} : { maxIterations }),
             ...(parallel === undefined ? {} : { parallel }),
+            ...(waitForLimits === undefined ? {} : { waitForLimits }),
+            ...(form.handOver.trim() === '' || typeof next === 'string' ? {} : { nextHarnesses: next }),
           },
   }
 }
@@ -148,7 +163,10 @@ const NUMBERS = {
   keepRuns: { label: 'Keep worktrees', min: 1, max: 50, whole: true },
   maxIterations: { label: 'Turns of agents', min: 1, max: 1_000_000, whole: true },
   parallel: { label: 'Tasks at once', min: 1, max: 16, whole: true },
+  waitForLimits: { label: 'Waits for the plan', min: 0, max: 50, whole: true },
 } as const satisfies Record<string, Limit>
+
+const LOOP_ONLY: ReadonlySet<string> = new Set(['maxIterations', 'parallel', 'waitForLimits'])
 
 /** `2030-01-31T06:30`, in the time zone of the browser. */
 export function localTime(time: Date): string {

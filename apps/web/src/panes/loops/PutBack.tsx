@@ -1,0 +1,68 @@
+import { useState } from 'react'
+import type { LoopTask, ShownLoop } from '../../state/server/loops-api.ts'
+import { useApi } from '../../state/server/use-api.ts'
+import { Button } from '../../ui/controls/Button.tsx'
+import { Field } from '../../ui/controls/Field.tsx'
+import { Commands } from './Commands.tsx'
+import { useAction } from './use-action.ts'
+
+/** Why it stands still, and the words that put it back. */
+export function PutBack({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
+  const api = useApi()
+  const [note, setNote] = useState('')
+  const again = useAction(() =>
+    api.resumeLoop({ loopId: loop.loopId, again: { task: task.id, note: note.trim() } }),
+  )
+  const allow = useAction(() => api.resumeLoop({ loopId: loop.loopId, allow: [...(task.commands ?? [])] }))
+  if (task.commands !== undefined && task.commands.length > 0)
+    return (
+      <section
+        className="page__card loops__parked loops__parked--parked"
+        aria-label={`Commands of ${task.title}`}
+      >
+        <p>The list names commands that nobody allowed for this loop. Nothing of this task has run.</p>
+        <div className="loops__plan">
+          <Commands title="It would run" commands={task.commands} />
+        </div>
+        <p className="loops__hint">
+          If you do not want them, take them out of the list and run the task again.
+        </p>
+        <div className="page__buttons">
+          <Button size="small" disabled={again.isBusy || allow.isBusy} onClick={again.run}>
+            Run again with the list as it is now
+          </Button>
+          <Button look="primary" size="small" disabled={again.isBusy || allow.isBusy} onClick={allow.run}>
+            {task.commands.length === 1 ? 'Allow exactly this command' : 'Allow exactly these commands'}
+          </Button>
+        </div>
+      </section>
+    )
+  const isQuestion = task.parked === 'question' || task.parked === 'plan' || task.parked === 'permission'
+  return (
+    <form
+      className={`page__card loops__parked loops__parked--${task.status}`}
+      onSubmit={event => {
+        event.preventDefault()
+        again.run()
+      }}
+    >
+      <p>{task.why}</p>
+      <Field label={isQuestion ? 'Your answer' : 'A note for the agent'}>
+        {id => (
+          <textarea
+            id={id}
+            className="input"
+            rows={2}
+            value={note}
+            onChange={event => setNote(event.target.value)}
+          />
+        )}
+      </Field>
+      <div className="page__buttons">
+        <Button type="submit" size="small" disabled={again.isBusy || (isQuestion && note.trim() === '')}>
+          {isQuestion ? 'Answer' : 'Run again'}
+        </Button>
+      </div>
+    </form>
+  )
+}
