@@ -90,8 +90,8 @@ try {
     }),
     benchRow({
       ...{
-        name: 'memory of a proved task, of 64 KB',
-        ratio: memory.perTask / 65_536,
+        name: 'memory of a proved task, of 4 KB',
+        ratio: memory.perTask / 4_096,
         bar: 1,
         better: 'lower',
       },
@@ -210,12 +210,13 @@ function replayOf(middle: (values: number[]) => number) {
   return { ms: middle(times), entries: entries.length, bytes }
 }
 
-/** Heap after a collection, after a quarter of the tasks and after all of them. */
+/** Heap and buffers after a collection, after half of the tasks and after all of them. */
 async function memoryOf(tasks: number) {
   const list = writeList(tasks, () => '')
   const heap = () => {
     collect?.()
-    return process.memoryUsage().heapUsed
+    const { heapUsed, arrayBuffers } = process.memoryUsage()
+    return heapUsed + arrayBuffers
   }
   let merged = 0
   let before = 0
@@ -226,13 +227,13 @@ async function memoryOf(tasks: number) {
     onEntry: ({ type }) => {
       if (type !== 'task:merged') return
       merged += 1
-      if (merged === Math.floor(tasks / 4)) before = heap()
+      if (merged === Math.floor(tasks / 2)) before = heap()
       if (merged === tasks) after = heap()
     },
   })
   const { reason, why } = await loop.run()
   if (reason !== 'done') throw new Error(why)
-  const perTask = Math.max(0, after - before) / (tasks - Math.floor(tasks / 4))
+  const perTask = Math.max(0, after - before) / (tasks - Math.floor(tasks / 2))
   return { tasks, before, after, perTask, ms: (performance.now() - start) / tasks }
 }
 
