@@ -1,4 +1,4 @@
-import type { LoopState, TaskState } from './loop-state.ts'
+import type { LoopState } from './loop-state.ts'
 import type { Task, TaskList } from './task-list.ts'
 
 /** Everything that a loop on the list runs without asking, each once, in the order of the list. */
@@ -34,9 +34,4 @@ const MAX_WORDS = 2_000
 export function awaitedCommands({ tasks, allowed }: LoopState): string[] {
   const parked = [...tasks.values()].flatMap(({ commands = [] }) => commands)
   return [...new Set(parked)].filter(command => !allowed.has(command))
-}
-
-/** Parked only because of commands, and all of them are allowed now. */
-export function mayGoOn({ allowed }: LoopState, { status, commands }: TaskState): boolean {
-  return status === 'parked' && commands !== undefined && commands.every(command => allowed.has(command))
 }

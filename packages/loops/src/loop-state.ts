@@ -1,5 +1,4 @@
 import type { CheckRecord } from './checks.ts'
-import { mayGoOn } from './commands.ts'
 import type {
   DiffStat,
   Flag,
@@ -323,6 +322,11 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
       if (entry.now !== undefined) task.task = entry.now
       if (entry.fresh !== undefined) startFresh(task, entry.fresh)
   }
+}
+
+/** Parked only because of commands, and all of them are allowed now. */
+function mayGoOn({ allowed }: LoopState, { status, commands }: TaskState): boolean {
+  return status === 'parked' && commands !== undefined && commands.every(command => allowed.has(command))
 }
 
 function putBack(task: TaskState): void {

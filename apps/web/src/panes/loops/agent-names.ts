@@ -11,5 +11,5 @@ export function agentNames(text: string): string[] | string {
     .filter(Boolean)
   return names.every(name => HARNESS_ID.test(name))
     ? names
-    : `"${HAND_OVER}" must be ids of agents with commas between, such as codex, claude-code.`
+    : `"${HAND_OVER}" must be ids of agents with commas between.`
 }

@@ -105,7 +105,7 @@ export function LimitFields({ typed, now, onChange }: LimitFieldsProps) {
       ))}
       <Field
         label={HAND_OVER}
-        hint="Agents that go on at a limit of the plan, in order: codex, claude-code. Empty: nobody."
+        hint="Ids of agents that go on at a limit of the plan, in order, with commas between. Empty: nobody."
       >
         {id => (
           <input

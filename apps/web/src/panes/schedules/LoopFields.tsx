@@ -5,8 +5,7 @@ import { SelectField } from '../../ui/controls/SelectField.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { HAND_OVER } from '../loops/agent-names.ts'
 import { Commands } from '../loops/Commands.tsx'
-import type { FormProps } from './ScheduleDialog.tsx'
-import type { ScheduleForm } from './schedule-form.logic.ts'
+import type { FormProps, ScheduleForm } from './schedule-form.logic.ts'
 
 /** What the list of a form names now. */
 function useListPlan({ kind, project, list }: ScheduleForm) {

@@ -15,6 +15,7 @@ import { offers } from '../sidebar/new-session.logic.ts'
 import { LoopFields, useAllowed } from './LoopFields.tsx'
 import {
   emptyForm,
+  type FormProps,
   formOf,
   type ScheduleForm,
   scheduleFrom,
@@ -22,11 +23,6 @@ import {
   timesFrom,
   timeZones,
 } from './schedule-form.logic.ts'
-
-export interface FormProps {
-  form: ScheduleForm
-  set(fields: Partial<ScheduleForm>): void
-}
 
 /** Adds a schedule, or changes one. */
 export function ScheduleDialog({

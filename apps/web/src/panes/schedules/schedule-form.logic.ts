@@ -38,6 +38,12 @@ export interface ScheduleForm {
   keepRuns: string
 }
 
+/** What the parts of the form get. */
+export interface FormProps {
+  form: ScheduleForm
+  set(fields: Partial<ScheduleForm>): void
+}
+
 export function emptyForm(timeZone: string): ScheduleForm {
   return {
     ...{ name: '', project: '', kind: 'prompt', prompt: '', harness: '', persona: '', model: '' },
