@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import path from 'node:path'
 import { initRepository } from '@chirality/fixtures'
 import { LoopBook, readJournal, readReceipt } from '@chirality/loops'
-import type { Script } from '@chirality/scripted-model'
+import type { Script, ScriptAnswer } from '@chirality/scripted-model'
 import { expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../src/index.ts'
 import { createWorld } from './support/agents.ts'
@@ -113,12 +113,15 @@ test('a loop at a limit of the plan waits as often as it may, ends, or hands its
 })
 
 const SUBSCRIPTION = { ANTHROPIC_API_KEY: undefined, CLAUDE_CODE_OAUTH_TOKEN: 'scripted-oauth-token' }
-/** Codex takes the task over, and makes it. */
-const CODEX_MAKES = {
-  when: { api: 'responses' as const },
-  answers: [{ tool: 'apply_patch', input: '*** Begin Patch\n*** Add File: one.txt\n+one\n*** End Patch\n' }],
-  otherwise: 'I am done.',
-}
+/** Claude Code is refused in both of its turns. The agent that takes the task over is heard, and makes it. */
+const refusedTwice = (limited: ScriptAnswer) => [
+  { when: { toolResultContains: 'made it' }, answers: [], otherwise: 'I am done.' },
+  {
+    when: { lastUserContains: '## Task\n\nMake one' },
+    answers: [limited, limited],
+    otherwise: { tool: 'bash', input: { command: 'echo one > one.txt; echo made it' } },
+  },
+]
 const ONE = '- [ ] Make one\n  checks: grep -q one one.txt\n'
 
 /** A server with Claude Code whose model answers as the routes say, and task lists that are committed. */
@@ -127,7 +130,7 @@ async function claudeWorld(
   lists: Record<string, string>,
   login: Record<string, string | undefined> = {},
 ) {
-  const world = await createWorld({ routes: [CODEX_MAKES, ...routes], otherwise: 'A title.' }, login)
+  const world = await createWorld({ routes, otherwise: 'A title.' }, login)
   const { project, home } = world
   const repository = initRepository(project)
   for (const [name, text] of Object.entries(lists)) repository.write(name, text)
@@ -162,7 +165,7 @@ test('Claude Code with a subscription: the loop waits for the time that it state
     },
   }
   const { project, start, turns } = await claudeWorld(
-    [{ when: { api: 'messages' }, answers: [], otherwise: limited }],
+    refusedTwice(limited),
     { 'TASKS.md': `---\nharness: claude-code\nwait_for_limits: 1\n---\n${ONE}` },
     SUBSCRIPTION,
   )
@@ -180,12 +183,12 @@ test('Claude Code with a subscription: the loop waits for the time that it state
   expect(await shown()).toMatchObject({ waitsUntil: time, limits: { waits: 1 } })
   await loops.stop.mutate({ loopId })
   expect(turns()).toBe(asked)
-  await loops.resume.mutate({ loopId, limits: { handOver: true, nextHarnesses: ['codex'] } })
+  await loops.resume.mutate({ loopId, limits: { handOver: true, nextHarnesses: ['messages-api'] } })
   await expect.poll(async () => (await shown()).end?.reason, SLOW).toBe('done')
   expect((await shown()).tasks).toMatchObject([
     {
-      ...{ status: 'merged', harness: 'codex' },
-      handed: [{ from: 'claude-code', to: 'codex', why: expect.stringContaining(time) }],
+      ...{ status: 'merged', harness: 'messages-api' },
+      handed: [{ from: 'claude-code', to: 'messages-api', why: expect.stringContaining(time) }],
     },
   ])
 })
@@ -203,7 +206,7 @@ test('Claude Code with a key states no reset time: the loop ends instead of wait
   const { project, start } = await claudeWorld(
     [
       { when: { lastUserContains: 'Hang here' }, answers: [], otherwise: { text: 'Never.', stallAfter: 0 } },
-      { when: { lastUserContains: 'Make one' }, answers: [], otherwise: limited },
+      ...refusedTwice(limited),
     ],
     {
       'TASKS.md': `---\nharness: claude-code\nwait_for_limits: 3\n---\n${ONE}`,
@@ -220,9 +223,9 @@ test('Claude Code with a key states no reset time: the loop ends instead of wait
     // No attempt: the agent had no chance.
     tasks: [{ status: 'working', iterations: 1 }],
   })
-  await loops.resume.mutate({ loopId, limits: { handOver: true, nextHarnesses: ['codex'] } })
+  await loops.resume.mutate({ loopId, limits: { handOver: true, nextHarnesses: ['messages-api'] } })
   await expect.poll(async () => (await shown()).end?.reason, SLOW).toBe('done')
-  expect((await shown()).tasks).toMatchObject([{ status: 'merged', handed: [{ to: 'codex' }] }])
+  expect((await shown()).tasks).toMatchObject([{ status: 'merged', handed: [{ to: 'messages-api' }] }])
 
   const hanging = await loops.start.mutate({ project, list: 'HANG.md', allowDirty: true })
   const hung = () => loops.get.query({ loopId: hanging.loopId })
