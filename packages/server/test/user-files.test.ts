@@ -110,9 +110,8 @@ test('servers that change the projects at the same time lose nothing of each oth
   const { folder, home } = createFolder()
   const shared = path.join(folder, 'shared')
   mkdirSync(shared)
-  const servers = await Promise.all(
-    Array.from({ length: SERVERS }, (_, index) => startRegistering(home, folder, `server-${index}`)),
-  )
+  const names = Array.from({ length: SERVERS }, (_, index) => `server-${index}`)
+  const servers = await startRegistering(home, folder, names)
   await Promise.all(servers.map(server => server.change()))
   const registered = (await new ProjectRegistry(home).list()).map(({ root, name }) => `${root} ${name}`)
   // Each adds its folders, forgets every second, and one of them names the one that all add.

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { bundleProgram } from '@chirality/fixtures/bundle-program'
 
 export interface Registering {
   name: string
@@ -11,11 +12,24 @@ export interface Registering {
 /** How many each adds; it forgets those with an even number. */
 export const FOLDERS = 30
 
-/** Another process that uses the same list of projects, ready to begin when told to. */
-export async function startRegistering(home: string, folder: string, name: string): Promise<Registering> {
-  const program = fileURLToPath(new URL('../programs/registering.ts', import.meta.url))
-  const args = ['--import', 'tsx', '--conditions=@chirality/source', program, home, folder, name]
-  const child = spawn(process.execPath, [...args, String(FOLDERS)], { stdio: ['pipe', 'pipe', 'inherit'] })
+/** Other processes that use the same list of projects, ready to begin when told to. */
+export async function startRegistering(
+  home: string,
+  folder: string,
+  names: readonly string[],
+): Promise<Registering[]> {
+  const program = await bundleProgram(fileURLToPath(new URL('../programs/registering.ts', import.meta.url)))
+  try {
+    return await Promise.all(
+      names.map(name => start([program.file, home, folder, name, String(FOLDERS)], name)),
+    )
+  } finally {
+    program.remove()
+  }
+}
+
+async function start(args: readonly string[], name: string): Promise<Registering> {
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
   await once(child.stdout, 'data')
   return {
