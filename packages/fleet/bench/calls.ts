@@ -3,14 +3,14 @@ import { type BenchRow, benchRow } from '../../core/bench/report.ts'
 import { Link } from '../src/engine/link.ts'
 import { callMachine } from '../src/rpc/calls.ts'
 import { subjects } from '../src/subjects.ts'
-import { BenchFleet } from './machine.ts'
+import { ProcessFleet } from '../test/support/processes/process-fleet.ts'
 import { median, percentile } from './statistics.ts'
 
 const CALLS = 400
 
 /** A call to a session on another machine, beside a request through the same broker that is answered as it is. */
 export async function callRows(): Promise<BenchRow[]> {
-  const fleet = await BenchFleet.start()
+  const fleet = await ProcessFleet.start()
   try {
     const worker = await fleet.machine('worker')
     await worker.send({ do: 'echo', member: await fleet.member('echo') })

@@ -1,6 +1,6 @@
 import { loadavg } from 'node:os'
 import { type BenchRow, benchRow } from '../../core/bench/report.ts'
-import { BenchFleet, type BenchMachine } from './machine.ts'
+import { type MachineProcess, ProcessFleet } from '../test/support/processes/process-fleet.ts'
 import { median, percentile, range } from './statistics.ts'
 
 const SESSIONS = 200
@@ -19,7 +19,7 @@ interface Round {
 
 /** What shipping the logs costs a worker, and how late they are on the hub. */
 export async function loadRows(): Promise<BenchRow[]> {
-  const fleet = await BenchFleet.start()
+  const fleet = await ProcessFleet.start()
   try {
     const rounds: Round[] = []
     for (let round = 0; round < ROUNDS; round += 1) rounds.push(await measure(fleet, round))
@@ -60,7 +60,7 @@ export async function loadRows(): Promise<BenchRow[]> {
   }
 }
 
-async function measure(fleet: BenchFleet, round: number): Promise<Round> {
+async function measure(fleet: ProcessFleet, round: number): Promise<Round> {
   // In turn, so that whatever else the machine does hits both alike.
   const measureAlone = async () => {
     const machine = await fleet.alone(`alone-${round}`)
@@ -92,7 +92,7 @@ async function measure(fleet: BenchFleet, round: number): Promise<Round> {
   }
 }
 
-async function speak(machine: BenchMachine, made?: (sessionIds: string[]) => Promise<void>) {
+async function speak(machine: MachineProcess, made?: (sessionIds: string[]) => Promise<void>) {
   const { sessionIds = [] } = await machine.send({ do: 'create', sessions: SESSIONS })
   await made?.(sessionIds)
   return machine.send({ do: 'speak', ...SPEECH })

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { createServer, connect as dial, type Socket } from 'node:net'
+import { connect as dial } from 'node:net'
 import { join } from 'node:path'
 import { connect as nats, nkeyAuthenticator } from '@nats-io/transport-node'
 import { expect, test } from 'vitest'
@@ -9,7 +9,8 @@ import { brokerFolder, newKey } from '../src/engine/fleet-files.ts'
 import { Link } from '../src/engine/link.ts'
 import { STREAMS, subjects } from '../src/subjects.ts'
 import { connect, joined, later, startFleet } from './support/fleet.ts'
-import { freePort, natsBinary, whenItWorks } from './support/nats.ts'
+import { natsBinary, whenItWorks } from './support/nats.ts'
+import { portOf, proxy } from './support/proxy.ts'
 
 const BEAT = Buffer.from('{}')
 
@@ -20,45 +21,6 @@ async function fleetOfTwo() {
   const { member } = await joined(fleet, hub)
   return { fleet, hub, member }
 }
-
-/** Between a machine and the broker: `cut` ends the connections and lets none through. */
-async function proxy(to: number) {
-  const sockets = new Set<Socket>()
-  let isOpen = true
-  const server = createServer(socket => {
-    if (!isOpen) return void socket.destroy()
-    const other = dial(to, '127.0.0.1')
-    for (const one of [socket, other]) {
-      sockets.add(one)
-      one
-        .on('error', () => {})
-        .on('close', () => {
-          sockets.delete(one)
-          socket.destroy()
-          other.destroy()
-        })
-    }
-    socket.pipe(other).pipe(socket)
-  })
-  const port = await freePort()
-  await new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve))
-  later(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return {
-    port,
-    cut: () => {
-      isOpen = false
-      for (const socket of sockets) socket.destroy()
-    },
-    mend: () => {
-      isOpen = true
-    },
-  }
-}
-
-const portOf = (url: string) => Number(url.split(':').at(-1))
 
 test('a beat that was stored before a hub listened, or while it was cut off, is not a live one', async () => {
   const { fleet, member } = await fleetOfTwo()

@@ -46,6 +46,7 @@ export class Shipper {
   readonly #stop = new AbortController()
   readonly #ended: Promise<void>
   #lastSweep = Number.NEGATIVE_INFINITY
+  #fault: string | undefined
 
   constructor(options: ShipperOptions) {
     this.#options = options
@@ -74,13 +75,21 @@ export class Shipper {
         // A log waits for the answer to its last part; the others do not wait for it.
         if (this.#options.link.connected)
           await inWindow(this.#grown(), WINDOW, log => (signal.aborted ? DONE : this.#shipGrown(log)))
+        this.#fault = undefined
       } catch (error) {
-        if (this.#options.link.connected) this.#options.onFault?.(error)
+        this.#report(error)
         await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})
       }
       const rest = PACE_MS - (performance.now() - begun)
       await sleep(Math.max(MIN_REST_MS, rest), undefined, { signal }).catch(() => {})
     }
+  }
+
+  /** A disk that is full stays so for long: it is said once. */
+  #report(error: unknown): void {
+    const fault = error instanceof Error ? error.message : String(error)
+    if (this.#options.link.connected && fault !== this.#fault) this.#options.onFault?.(error)
+    this.#fault = fault
   }
 
   async #shipGrown({ sessionId, path, size }: GrownLog): Promise<void> {

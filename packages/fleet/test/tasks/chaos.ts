@@ -5,6 +5,7 @@ import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { endMarked, findByMarker } from '@chirality/runner'
 import { folder, later } from '../support/fleet.ts'
+import { seeded } from '../support/seeded.ts'
 import { Marks, taskOf } from './marks.ts'
 import type { End, TaskList } from './task-names.ts'
 
@@ -215,15 +216,6 @@ function readJournal(file: string): { work: string; end: End }[] {
 
 function pick<T>(items: readonly T[], random: () => number): T {
   return items[Math.floor(random() * items.length)] as T
-}
-
-/** Numbers that are the same for the same seed. */
-function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state * 1664525 + 1013904223) % 2 ** 32
-    return state / 2 ** 32
-  }
 }
 
 const LOOK_MS = 20

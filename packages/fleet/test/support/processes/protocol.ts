@@ -1,13 +1,18 @@
-import type { MachineState } from '../src/claim/presence.ts'
-import type { Member } from '../src/engine/fleet-files.ts'
+import type { MachineState } from '../../../src/claim/presence.ts'
+import type { Member } from '../../../src/engine/fleet-files.ts'
 import type { Speech } from './speaking-agent.ts'
 
-/** What a machine of the benchmark is asked. */
+/** What a machine is asked. */
 export type Command =
   | { do: 'create'; sessions: number }
   /** A turn in every session. Ends when all of them have. */
   | ({ do: 'speak' } & Speech)
   | { do: 'turn'; sessionId: string; message: string }
+  /** Interrupts all turns. */
+  | { do: 'stop' }
+  /** The sessions whose agents are at work, and those that the machine has. */
+  | { do: 'running' }
+  | { do: 'info' }
   /** Answers when the next turn begins. */
   | { do: 'asked' }
   /** Which sessions of other machines it knows. */
@@ -17,6 +22,8 @@ export type Command =
   | { do: 'received' }
   | { do: 'machines' }
   | { do: 'takeover'; sessionId: string; to: string }
+  /** Asks the agent of a session on another machine. */
+  | { do: 'call'; sessionId: string; message: string }
   /** Answers as another machine that sends back what it gets. */
   | { do: 'echo'; member: Member }
   | { do: 'usage' }
@@ -28,6 +35,8 @@ export interface Reply {
   ms?: number
   events?: number
   sizes?: Record<string, { seq: number; bytes: number }>
+  running?: string[]
+  readOnly?: string | null
   received?: number
   lags?: number[]
   states?: Record<string, MachineState>

@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Envelope, SessionHarness } from '@chirality/core'
 import { HarnessRegistry } from '@chirality/runner'
 import { SessionHost } from '@chirality/sessions'
-import { Link } from '../src/engine/link.ts'
-import { FleetMember } from '../src/fleet-member.ts'
-import type { LocalMachine } from '../src/machines.ts'
-import { logPath } from '../src/ship/shipper.ts'
-import { subjects } from '../src/subjects.ts'
+import { Link } from '../../../src/engine/link.ts'
+import { FleetMember } from '../../../src/fleet-member.ts'
+import type { LocalMachine } from '../../../src/machines.ts'
+import { logPath } from '../../../src/ship/shipper.ts'
+import { subjects } from '../../../src/subjects.ts'
 import type { Command, Reply } from './protocol.ts'
 import { SpeakingAgent } from './speaking-agent.ts'
 
@@ -19,7 +19,7 @@ const harnesses = new HarnessRegistry<SessionHarness>()
 harnesses.register(agent)
 const host = new SessionHost({ harnesses, address: '', home })
 await host.openProject(project)
-const sessionIds: string[] = []
+const sessionIds = await owned()
 const member = fleet === undefined ? undefined : await FleetMember.open({ home, onFault: console.error })
 member?.start(local())
 const lags: number[] = []
@@ -70,6 +70,17 @@ async function run(command: Command): Promise<Reply> {
       await session.start(command.message)
       return {}
     }
+    case 'stop': {
+      const sessions = await Promise.all(sessionIds.map(id => host.session(id)))
+      await Promise.all(sessions.map(session => session.interrupt()))
+      await idle()
+      await Promise.all(sessions.map(({ log }) => log.flush()))
+      return { sessionIds }
+    }
+    case 'running':
+      return { running: sessionIds.filter(id => agent.isRunning(id)), sessionIds: await owned() }
+    case 'info':
+      return { readOnly: member?.info().readOnly ?? null }
     case 'asked':
       return new Promise(resolve => {
         agent.onTurn = message => resolve({ message, at: Date.now() })
@@ -88,6 +99,11 @@ async function run(command: Command): Promise<Reply> {
       await member?.takeover(command.sessionId, command.to, true)
       return { at }
     }
+    case 'call': {
+      const { sessionId, message } = command
+      await member?.call(sessionId, { path: 'turns.start', input: { sessionId, message } })
+      return {}
+    }
     case 'echo': {
       const link = await Link.open(command.member)
       link.serve(subjects.calls(command.member.machine), async body => body)
@@ -96,6 +112,11 @@ async function run(command: Command): Promise<Reply> {
     case 'usage':
       return { cpuMs: cpuMs() }
   }
+}
+
+/** The sessions that this machine has now. */
+async function owned(): Promise<string[]> {
+  return (await host.store.list(project)).map(({ id }) => id)
 }
 
 async function speak(command: Extract<Command, { do: 'speak' }>): Promise<Reply> {

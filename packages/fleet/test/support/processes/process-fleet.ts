@@ -4,16 +4,23 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { brokerPid, initFleet, invite, joinFleet } from '../src/engine/broker.ts'
-import { type Member, readMember } from '../src/engine/fleet-files.ts'
-import { Link } from '../src/engine/link.ts'
-import { BIN_VARIABLE } from '../src/engine/nats-binary.ts'
-import type { Role } from '../src/subjects.ts'
-import { freePort, natsBinary, whenItWorks } from '../test/support/nats.ts'
+import { brokerPid, initFleet, invite, joinFleet } from '../../../src/engine/broker.ts'
+import { brokerFolder, type Member, readMember } from '../../../src/engine/fleet-files.ts'
+import { Link } from '../../../src/engine/link.ts'
+import { BIN_VARIABLE } from '../../../src/engine/nats-binary.ts'
+import type { Role } from '../../../src/subjects.ts'
+import { freePort, natsBinary, whenItWorks } from '../nats.ts'
 import type { Command, Reply } from './protocol.ts'
 
-/** One machine of the benchmark. */
-export class BenchMachine {
+export interface MachineOptions {
+  project?: string
+  isInFleet: boolean
+  /** By how much its clock is wrong. */
+  clockMs?: number
+}
+
+/** One machine in a process of its own. */
+export class MachineProcess {
   readonly home: string
   readonly project: string
   readonly #child: ChildProcess
@@ -28,15 +35,16 @@ export class BenchMachine {
 
   static async start(
     home: string,
-    { project = join(home, 'project'), isInFleet }: { project?: string; isInFleet: boolean },
-  ): Promise<BenchMachine> {
+    { project = join(home, 'project'), isInFleet, clockMs }: MachineOptions,
+  ): Promise<MachineProcess> {
     const execArgv = ['--import', 'tsx', '--conditions=@chirality/source']
+    if (clockMs !== undefined) execArgv.push('--import', join(import.meta.dirname, 'wrong-clock.mjs'))
     const program = join(import.meta.dirname, 'machine-process.ts')
     const child = fork(program, [home, project, ...(isInFleet ? ['fleet'] : [])], {
       execArgv,
-      env: { ...process.env, [BIN_VARIABLE]: await natsBinary() },
+      env: { ...process.env, [BIN_VARIABLE]: await natsBinary(), CLOCK_MS: String(clockMs ?? 0) },
     })
-    const machine = new BenchMachine(child, home, project)
+    const machine = new MachineProcess(child, home, project)
     await machine.#reply()
     return machine
   }
@@ -65,6 +73,11 @@ export class BenchMachine {
     }
   }
 
+  /** A stopped machine answers when it goes on. */
+  signal(name: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child.kill(name)
+  }
+
   async kill(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
     const ended = once(this.#child, 'exit')
@@ -76,7 +89,7 @@ export class BenchMachine {
     const done = new AbortController()
     const { signal } = done
     const ended = once(this.#child, 'exit', { signal }).then(() => {
-      throw new Error('A machine of the benchmark ended.')
+      throw new Error('A machine ended.')
     })
     ended.catch(() => {})
     const [reply] = (await Promise.race([once(this.#child, 'message', { signal }), ended]).finally(() =>
@@ -88,24 +101,26 @@ export class BenchMachine {
 }
 
 /** A hub with its broker, and machines that join it. */
-export class BenchFleet {
-  readonly hub: BenchMachine
+export class ProcessFleet {
+  hub: MachineProcess
   readonly #root: string
-  readonly #machines: BenchMachine[]
+  readonly #machines: MachineProcess[]
 
-  private constructor(root: string, hub: BenchMachine) {
+  private constructor(root: string, hub: MachineProcess) {
     this.#root = root
     this.hub = hub
     this.#machines = [hub]
   }
 
-  static async start(): Promise<BenchFleet> {
-    const root = mkdtempSync(join(tmpdir(), 'chirality-bench-'))
+  /** `prepare` gets the folder of the broker's store before it is started. */
+  static async start(prepare: (store: string) => void = () => {}): Promise<ProcessFleet> {
+    const root = mkdtempSync(join(tmpdir(), 'chirality-fleet-'))
     const home = join(root, 'hub')
     await initFleet({ home, machine: 'hub', port: await freePort() })
-    const hub = await BenchMachine.start(home, { isInFleet: true })
+    prepare(join(brokerFolder(home), 'store'))
+    const hub = await MachineProcess.start(home, { isInFleet: true })
     await hub.until({ do: 'machines' }, ({ states }) => states?.hub === 'here')
-    return new BenchFleet(root, hub)
+    return new ProcessFleet(root, hub)
   }
 
   folder(name: string): string {
@@ -125,18 +140,33 @@ export class BenchFleet {
     return member
   }
 
-  async machine(machine: string, project?: string): Promise<BenchMachine> {
+  async machine(machine: string, options: Omit<MachineOptions, 'isInFleet'> = {}): Promise<MachineProcess> {
     await this.member(machine)
-    const options = { isInFleet: true, ...(project === undefined ? {} : { project }) }
-    const made = await BenchMachine.start(this.folder(machine), options)
-    this.#machines.push(made)
+    const made = await this.start(machine, options)
     await this.hub.until({ do: 'machines' }, ({ states }) => states?.[machine] === 'here')
     return made
   }
 
+  /** Starts a machine that joined. */
+  async start(machine: string, options: Omit<MachineOptions, 'isInFleet'> = {}): Promise<MachineProcess> {
+    const made = await MachineProcess.start(this.folder(machine), { ...options, isInFleet: true })
+    this.#machines.push(made)
+    return made
+  }
+
+  /** The hub again, after it was killed. Its broker may still run. */
+  async startHub(): Promise<void> {
+    this.hub = await this.start('hub')
+  }
+
+  async killBroker(): Promise<void> {
+    const pid = await brokerPid(this.hub.home)
+    if (pid !== undefined) process.kill(pid, 'SIGKILL')
+  }
+
   /** A machine that is in no fleet. */
-  async alone(name: string): Promise<BenchMachine> {
-    const made = await BenchMachine.start(this.folder(name), { isInFleet: false })
+  async alone(name: string): Promise<MachineProcess> {
+    const made = await MachineProcess.start(this.folder(name), { isInFleet: false })
     this.#machines.push(made)
     return made
   }
@@ -149,9 +179,8 @@ export class BenchFleet {
   }
 
   async close(): Promise<void> {
-    const pid = await brokerPid(this.hub.home)
     for (const machine of this.#machines) await machine.kill()
-    if (pid !== undefined) process.kill(pid, 'SIGKILL')
+    await this.killBroker()
     rmSync(this.#root, { recursive: true, force: true, maxRetries: 5 })
   }
 }
