@@ -347,6 +347,8 @@ export class FleetMember {
       // The end of a session elsewhere is told also of one that came here.
       if (!isOurs || message.body.length === 0)
         this.#remote.take(machine, session, Buffer.from(message.body).toString())
+      // A broker that is away now tells it again when this hub starts the next time.
+      if (message.body.length === 0) void this.#carrier.ended(machine, session).catch(() => {})
       return
     }
     this.#machines.heard(machine, message.body, isLive)

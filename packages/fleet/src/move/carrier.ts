@@ -102,6 +102,17 @@ export class Carrier {
     })
   }
 
+  /** Of a hub: a machine has a session no more. If it was given to no other machine, it was deleted, and its copies go. */
+  async ended(machine: string, session: string): Promise<void> {
+    const { remote, own, link } = this.#options
+    const isElsewhere = async () => remote.get(session) !== undefined || (await own(session)) !== undefined
+    if (await isElsewhere()) return
+    if ((await this.#copies.get(machine, session)) === undefined) return
+    const owner = await ownersOf(link()).read(session)
+    if ((owner === undefined || owner.machine === machine) && !(await isElsewhere()))
+      await this.#copies.forget(session)
+  }
+
   /** The connection was lost or made: another machine may have taken sessions over meanwhile. */
   connected(): void {
     this.#refusals.forget()

@@ -45,6 +45,8 @@ export class Copies {
   readonly #tried = new Map<string, { seq: number; at: number; failed: boolean }>()
   readonly #known = new Map<string, number>()
   readonly #clones = new Map<string, { at: number; commits: string[][] }>()
+  /** Those that were deleted while they may have been fetched. */
+  readonly #forgotten = new Set<string>()
   /** The machines that one is fetched from. */
   readonly #running = new Set<string>()
   /** Machines that did not answer, and until when they are left alone. */
@@ -72,6 +74,17 @@ export class Copies {
     const others = await readdir(this.#options.folder).catch(() => [])
     const found = await Promise.all(others.map(other => this.#stored(other, session)))
     return found.filter(copy => copy !== undefined).sort((a, b) => b.seq - a.seq)[0]
+  }
+
+  /** Of a session that was deleted. One that is on its way is not kept. */
+  async forget(session: string): Promise<void> {
+    for (const machine of await readdir(this.#options.folder).catch(() => [])) {
+      const key = keyOf(machine, session)
+      this.#forgotten.add(key)
+      this.#known.delete(key)
+      this.#tried.delete(key)
+      await this.#remove(machine, session)
+    }
   }
 
   async #stored(machine: string, session: string): Promise<Copy | undefined> {
@@ -120,6 +133,7 @@ export class Copies {
     const seq = lastSeqOf(remote)
     const tried = { seq, at: performance.now(), failed: false }
     this.#tried.set(key, tried)
+    this.#forgotten.delete(key)
     try {
       // Of an earlier run of this hub.
       const stored = this.#known.has(key) ? undefined : await this.#stored(machine, session.id)
@@ -127,6 +141,7 @@ export class Copies {
       if ((stored?.seq ?? -1) >= seq) return
       const hasRoom = await this.#hasRoom(remote)
       this.#known.set(key, hasRoom ? await this.#fetch(machine, session.id) : seq)
+      if (this.#forgotten.has(key)) await this.forget(session.id)
     } catch (error) {
       if (isCodedError(error) && error.code === 'machine-silent')
         this.#paused.set(machine, performance.now() + AGAIN_MS)

@@ -165,6 +165,7 @@ export async function twoMachines() {
   const beat = (name: Name) => own[name].refusals.look(own[name].host, () => new Owners(wire))
   return {
     ...{ root, beat, one, two, hub, takeovers, copies, mirrored, owners: new Owners(wire), sent: () => sent },
+    ...{ link, machines },
     cut: (next: typeof fault) => {
       sent = 0
       fault = next

@@ -28,8 +28,8 @@ export interface ChaosOptions {
 
 export interface ChaosReport {
   seconds: number
-  /** Until a worker that was started answered, in seconds. */
-  slowestStart: number
+  /** Until a worker that was killed answered again, in seconds, without those that are gone. */
+  longestAway: number
   kills: { servers: number; machines: number; gone: number; brokers: number; hubs: number }
   begun: number
   /** Tasks that no process ran to its end, or that the hub does not have as done. */
@@ -64,15 +64,19 @@ export async function runTasks(options: ChaosOptions): Promise<ChaosReport> {
   const kills = { servers: 0, machines: 0, gone: 0, brokers: 0, hubs: 0 }
   const running = new Map<string, ChildProcess>()
   let isOver = false
-  let slowestStart = 0
+  let longestAway = 0
+  /** One that was started and does not answer yet is not killed again: it would be away for longer than it may. */
+  const answering = new Set<string>()
   const start = (name: string): ChildProcess => {
     const home = workers[name]
     const child =
       home === undefined ? program('task-hub.ts', [hub, list]) : program('task-worker.ts', [home, file])
     running.set(name, child)
     const began = performance.now()
+    answering.delete(name)
     child.once('message', () => {
-      slowestStart = Math.max(slowestStart, (performance.now() - began) / 1000)
+      answering.add(name)
+      longestAway = Math.max(longestAway, (performance.now() - began) / 1000)
     })
     return child
   }
@@ -121,17 +125,17 @@ export async function runTasks(options: ChaosOptions): Promise<ChaosReport> {
         gone = undefined
       }
     }
-    const there = names.filter(name => name !== gone?.name)
+    const there = names.filter(name => name !== gone?.name && answering.has(name))
     const made = marks.all().length
-    if (gone === undefined && made >= (goneAt[0] ?? Number.POSITIVE_INFINITY)) {
+    if (gone === undefined && there.length > 0 && made >= (goneAt[0] ?? Number.POSITIVE_INFINITY)) {
       goneAt.shift()
       kills.gone += 1
-      const name = pick(names, random)
+      const name = pick(there, random)
       await kill(name)
       const work = begunBy(name)
       for (const one of work) await endMarked(one)
       gone = { name, work }
-    } else if (made >= nextKill) {
+    } else if (made >= nextKill && there.length > 0) {
       nextKill = made + 1 + Math.floor(random() * 2 * marksBetweenKills)
       const name = pick(there, random)
       const what = random()
@@ -157,7 +161,7 @@ export async function runTasks(options: ChaosOptions): Promise<ChaosReport> {
   return {
     ...report({ tasks, marks, ends: journal() }),
     seconds: (performance.now() - from) / 1000,
-    slowestStart,
+    longestAway,
     kills,
     left: await left(marks),
   }
