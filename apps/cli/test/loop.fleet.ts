@@ -92,7 +92,7 @@ test('a task whose worker is killed in the middle is begun anew on another one b
     otherwise: 'ok',
   })
   const { project, model } = world
-  const [first = '', second = ''] = cloneProject(world, { clones: ['first', 'second'] })
+  const [first = '', second = ''] = cloneProject(world, { clones: ['first/project', 'second/project'] })
   const list = '- [ ] Say hello\n  where: build\n  checks: grep -q hello hello.txt && test ! -f begun.txt\n'
   writeFileSync(path.join(project, 'TASKS.md'), list)
   const hub = await startHub(world, [project])
