@@ -1,6 +1,7 @@
 import { lstat, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { ensurePrivateDirectory } from '@chirality/runner'
+import { editedTree, fileOnDisk, type TreeEdit } from './edited-tree.ts'
 import { type GitOptions, type GitRepository, git } from './git.ts'
 import { writeHeadIndex } from './head-index.ts'
 
@@ -48,9 +49,9 @@ export async function takeSnapshot(
     const known = lastSnapshots.get(place)
     if (known !== undefined && known.marks === marks && (await hasObject(stateFolder, known.tree)))
       return { tree: known.tree }
-    await addFiles(repository, await largeOf(repository, changed, maxFileBytes), withIndex)
-    const written = await git(repository, ['write-tree'], withIndex)
-    const tree = written.toString('utf8').trim()
+    const tree =
+      (await treeOfEdits(repository, { stateFolder, head, changed, options: withIndex, maxFileBytes })) ??
+      (await treeOfIndex(repository, await largeOf(repository, changed, maxFileBytes), withIndex))
     remember(place, marks === undefined ? undefined : { marks, tree })
     return { tree }
   } finally {
@@ -62,6 +63,8 @@ interface ChangedName {
   /** Byte for byte as `latin1`, because a name need not be UTF-8. */
   name: string
   isNew: boolean
+  /** In the work tree, as git has it: 000000 if it is deleted. Undefined for a new file. */
+  mode?: string | undefined
 }
 
 /** What differs from the last commit, by `git status`: unlike `git ls-files` it looks at files in several threads. */
@@ -78,10 +81,10 @@ async function changedFiles(repository: GitRepository, options: GitOptions): Pro
   const files = new Map<string, ChangedName>()
   for (const entry of listed.toString('latin1').split('\0')) {
     // What the index has and the commit has not is nothing that a file differs in.
-    const [, found] = /^(?:\? |1 .[^.] (?:[^ ]+ ){6})(.+)$/s.exec(entry) ?? []
+    const [, mode, found] = /^(?:\? |1 .[^.] [^ ]+ [^ ]+ [^ ]+ ([^ ]+) [^ ]+ [^ ]+ )(.+)$/s.exec(entry) ?? []
     // A repository inside of this one ends with a slash.
     const name = found?.replace(/\/$/, '')
-    if (name !== undefined) files.set(name, { name, isNew: entry.startsWith('?') })
+    if (name !== undefined) files.set(name, { name, isNew: entry.startsWith('?'), mode })
   }
   return [...files.values()]
 }
@@ -114,8 +117,11 @@ async function marksOf(
   if (changed.length > MAX_MARKED) return undefined
   const now = BigInt(Date.now()) * NS_PER_MS
   const marks: string[] = [JSON.stringify(about)]
-  for (const { name, isNew } of changed) {
-    const facts = await lstat(fileOf(repository, name), { bigint: true }).catch(() => undefined)
+  const found = await inBatches(changed, ({ name }) =>
+    lstat(fileOnDisk(repository, name), { bigint: true }).catch(() => undefined),
+  )
+  for (const [index, { name, isNew }] of changed.entries()) {
+    const facts = found[index]
     if (facts !== undefined && !facts.isFile() && !facts.isSymbolicLink()) return undefined
     const { ctimeNs = 0n, mtimeNs, size, mode, ino } = facts ?? {}
     // File systems with whole seconds are rare, and need a longer time.
@@ -126,6 +132,15 @@ async function marksOf(
   return marks.join('\0')
 }
 
+/** Together, but not all at once: one after the other, a thousand files take as long as git itself. */
+async function inBatches<T, R>(all: readonly T[], work: (one: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  for (let at = 0; at < all.length; at += BATCH)
+    results.push(...(await Promise.all(all.slice(at, at + BATCH).map(work))))
+  return results
+}
+
+const BATCH = 100
 const MAX_MARKED = 2000
 const NS_PER_MS = 1_000_000n
 const NS_PER_SECOND = 1_000_000_000n
@@ -134,11 +149,6 @@ const NS_PER_SECOND = 1_000_000_000n
 async function hasObject(stateFolder: string, id: string): Promise<boolean> {
   const file = path.join(stateFolder, 'objects', id.slice(0, 2), id.slice(2))
   return (await lstat(file).catch(() => undefined)) !== undefined
-}
-
-/** Byte for byte. */
-function fileOf({ top }: GitRepository, name: string): Buffer {
-  return Buffer.from(`${Buffer.from(top).toString('latin1')}/${name}`, 'latin1')
 }
 
 interface FilesToAdd {
@@ -153,14 +163,56 @@ async function largeOf(
   maxFileBytes: number,
 ): Promise<FilesToAdd> {
   const files: FilesToAdd = { names: [], large: [] }
-  for (const { name, isNew } of changed) {
-    const facts = isNew ? await lstat(fileOf(repository, name)).catch(() => undefined) : undefined
+  const found = await inBatches(changed, async ({ name, isNew }) =>
+    isNew ? lstat(fileOnDisk(repository, name)).catch(() => undefined) : undefined,
+  )
+  for (const [index, { name }] of changed.entries()) {
+    const facts = found[index]
     if (facts?.isFile() && facts.size > maxFileBytes) {
       const note = `Not kept: ${facts.size} bytes, more than ${maxFileBytes}. Last changed ${facts.mtime.toISOString()}.\n`
       files.large.push({ name, note })
     } else files.names.push(name)
   }
   return files
+}
+
+interface EditsOfSnapshot {
+  stateFolder: string
+  head: string
+  changed: readonly ChangedName[]
+  options: GitOptions
+  maxFileBytes: number
+}
+
+/** Without the index, for a few files of the usual kinds. Undefined for others. */
+async function treeOfEdits(
+  repository: GitRepository,
+  { stateFolder, head, changed, options, maxFileBytes }: EditsOfSnapshot,
+): Promise<string | undefined> {
+  if (head === EMPTY_TREE) return undefined
+  const edits: TreeEdit[] = []
+  for (const { name, isNew, mode } of changed) {
+    if (mode === '000000') edits.push({ name, mode: null })
+    else if (mode === '100644' || mode === '100755') edits.push({ name, mode })
+    else if (isNew && (await isPlain(repository, name, maxFileBytes))) edits.push({ name, mode: '100644' })
+    else return undefined
+  }
+  return editedTree(repository, { tree: head, edits, objects: path.join(stateFolder, 'objects'), options })
+}
+
+/** Whether a program stays one is for git to say: a repository can be told not to keep that. */
+async function isPlain(repository: GitRepository, name: string, maxFileBytes: number): Promise<boolean> {
+  const facts = await lstat(fileOnDisk(repository, name)).catch(() => undefined)
+  return facts?.isFile() === true && facts.size <= maxFileBytes && (facts.mode & 0o111) === 0
+}
+
+async function treeOfIndex(
+  repository: GitRepository,
+  files: FilesToAdd,
+  options: GitOptions,
+): Promise<string> {
+  await addFiles(repository, files, options)
+  return (await git(repository, ['write-tree'], options)).toString('utf8').trim()
 }
 
 async function addFiles(

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { ensurePrivateDirectory } from '@chirality/runner'
 
 /** Non-blocking and without links: the file may have been replaced by a FIFO or by a link to an endless file. */
-export async function readStateFile(file: string, maxBytes = MAX_BYTES): Promise<Buffer> {
+export async function readStateFile(file: string | Buffer, maxBytes = MAX_BYTES): Promise<Buffer> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
   try {
     const stats = await handle.stat()

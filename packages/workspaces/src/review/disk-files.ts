@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import {
   chmod,
   lstat,
@@ -13,6 +12,7 @@ import {
 } from 'node:fs/promises'
 import path from 'node:path'
 import { errnoOf } from '@chirality/runner'
+import { objectId } from '../git/edited-tree.ts'
 import type { GitRepository } from '../git/git.ts'
 import { workspaceError } from '../workspace-error.ts'
 
@@ -122,10 +122,7 @@ export class DiskFiles {
 
 /** The id that git gives this content. `like` is any id of the same repository. */
 export function blobId(content: Buffer, like: string): string {
-  return createHash(like.length === 64 ? 'sha256' : 'sha1')
-    .update(`blob ${content.length}\0`)
-    .update(content)
-    .digest('hex')
+  return objectId('blob', content, like)
 }
 
 /** As people read it. */

@@ -1,0 +1,242 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { lstat, mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { deflate } from 'node:zlib'
+import { type GitOptions, type GitRepository, git } from './git.ts'
+import { readStateFile } from './state-file.ts'
+
+/** A file that differs from a tree. Its name is byte for byte as `latin1`, because it need not be UTF-8. */
+export interface TreeEdit {
+  name: string
+  /** Null if it is deleted. */
+  mode: '100644' | '100755' | null
+}
+
+export interface TreeEdits {
+  tree: string
+  edits: readonly TreeEdit[]
+  /** Where new objects go. `options.env` names it, too. */
+  objects: string
+  options: GitOptions
+}
+
+/**
+ * The tree with these files as they are on the disk. Only the folders of the files are read and written: with an index,
+ * git reads and writes the entries of all files of the repository, twice. Undefined where git has to decide with an index:
+ * very many or large files, carriage returns, odd names and modes, a file in the place of a folder, a missing
+ * `.gitattributes`.
+ */
+export async function editedTree(
+  repository: GitRepository,
+  { tree, edits, objects, options }: TreeEdits,
+): Promise<string | undefined> {
+  if (edits.length > MAX_EDITS || edits.some(({ name }) => ODD_NAME.test(name))) return undefined
+  const written = edits.filter(({ mode }) => mode !== null)
+  if (!(await areSimple(repository, written))) return undefined
+  const names = edits.map(({ name }) => name)
+  const [ids, folders] = await Promise.all([
+    storeFiles(repository, written, options),
+    readFolders(repository, { tree, names, options }),
+  ])
+  if (ids === undefined || folders === undefined) return undefined
+  if (!(await hasAttributeFiles(repository, folders))) return undefined
+  for (const { name, mode } of edits) if (mode === null) removeFile(folders, name)
+  for (const { name, mode } of written) {
+    if (!addFile(folders, name, { mode: mode ?? '', id: ids.get(name) ?? '' })) return undefined
+  }
+  return writeFolder(folders, '', { objects, like: tree })
+}
+
+const MAX_EDITS = 100
+const MAX_FILE_BYTES = 1024 * 1024
+/** Git takes one name in each line, and one that begins with a quotation mark as quoted. */
+const ODD_NAME = /\n|^"|(^|\/)\.gitattributes$/
+
+/** Whether a line ending is converted depends on the one that the index has. */
+async function areSimple(repository: GitRepository, edits: readonly TreeEdit[]): Promise<boolean> {
+  const checked = await Promise.all(
+    edits.map(({ name }) =>
+      readStateFile(fileOnDisk(repository, name), MAX_FILE_BYTES).then(
+        content => !content.includes(CARRIAGE_RETURN),
+        () => false,
+      ),
+    ),
+  )
+  return checked.every(Boolean)
+}
+
+const CARRIAGE_RETURN = 13
+
+/** Byte for byte. */
+export function fileOnDisk({ top }: GitRepository, name: string): Buffer {
+  return Buffer.concat([Buffer.from(`${top}/`), Buffer.from(name, 'latin1')])
+}
+
+/** Undefined if one of them cannot be read. */
+async function storeFiles(
+  repository: GitRepository,
+  edits: readonly TreeEdit[],
+  options: GitOptions,
+): Promise<ReadonlyMap<string, string> | undefined> {
+  if (edits.length === 0) return new Map()
+  const input = Buffer.from(edits.map(({ name }) => `${name}\n`).join(''), 'latin1')
+  const output = await git(repository, ['hash-object', '-w', '--stdin-paths'], { ...options, input }).catch(
+    () => undefined,
+  )
+  const ids = output?.toString('latin1').trim().split('\n') ?? []
+  if (ids.length !== edits.length) return undefined
+  return new Map(edits.map(({ name }, index) => [name, ids[index] ?? '']))
+}
+
+interface Entry {
+  mode: string
+  id: string
+}
+
+/** The entries of each folder by name; the root is ''. */
+type Folders = Map<string, Map<string, Entry>>
+
+/** All folders above these files that the tree has. */
+async function readFolders(
+  repository: GitRepository,
+  { tree, names, options }: { tree: string; names: readonly string[]; options: GitOptions },
+): Promise<Folders | undefined> {
+  const wanted = [...new Set(names.flatMap(parentsOf))]
+  const input = Buffer.from(wanted.map(folder => `${tree}:${folder}\n`).join(''), 'latin1')
+  const output = await git(repository, ['cat-file', '--batch'], {
+    ...{ ...options, input, maxBytes: MAX_TREES_BYTES },
+  })
+  const folders: Folders = new Map()
+  let at = 0
+  for (const folder of wanted) {
+    const end = output.indexOf('\n', at)
+    const [, type, size] = /^[0-9a-f]+ (\w+) (\d+)$/.exec(output.toString('latin1', at, end)) ?? []
+    at = end + 1
+    // There is none, or a file has its place.
+    const entries = type === 'tree' ? parseTree(output.subarray(at, at + Number(size)), tree) : new Map()
+    if (entries === undefined) return undefined
+    folders.set(folder, entries)
+    if (size !== undefined) at += Number(size) + 1
+  }
+  return folders
+}
+
+const MAX_TREES_BYTES = 64 * 1024 * 1024
+
+function parentsOf(name: string): string[] {
+  const parts = name.split('/')
+  return parts.map((_, depth) => parts.slice(0, depth).join('/'))
+}
+
+/** Undefined if it has a mode that an index would not keep. */
+function parseTree(content: Buffer, like: string): Map<string, Entry> | undefined {
+  const entries = new Map<string, Entry>()
+  for (let at = 0; at < content.length; ) {
+    const end = content.indexOf(0, at)
+    const head = content.toString('latin1', at, end)
+    const space = head.indexOf(' ')
+    const mode = head.slice(0, space)
+    if (!MODES.has(mode)) return undefined
+    at = end + 1 + like.length / 2
+    entries.set(head.slice(space + 1), { mode, id: content.toString('hex', end + 1, at) })
+  }
+  return entries
+}
+
+const FOLDER = '40000'
+const MODES = new Set([FOLDER, '100644', '100755', '120000', '160000'])
+
+/** In their place git would take those of the index. */
+async function hasAttributeFiles(repository: GitRepository, folders: Folders): Promise<boolean> {
+  for (const [folder, entries] of folders) {
+    if (!entries.has('.gitattributes')) continue
+    const name = folder === '' ? '.gitattributes' : `${folder}/.gitattributes`
+    const facts = await lstat(fileOnDisk(repository, name)).catch(() => undefined)
+    if (!facts?.isFile()) return false
+  }
+  return true
+}
+
+/** Folders that have no file any more go, too. */
+function removeFile(folders: Folders, name: string): void {
+  for (let left = name; ; left = path.posix.dirname(left)) {
+    const parent = folderOf(left)
+    folders.get(parent)?.delete(path.posix.basename(left))
+    if (parent === '' || (folders.get(parent)?.size ?? 0) > 0) return
+  }
+}
+
+/** False if a folder is in its place, or a file in that of one of its folders. */
+function addFile(folders: Folders, name: string, entry: Entry): boolean {
+  const before = folders.get(folderOf(name))?.get(path.posix.basename(name))
+  if (before !== undefined && !before.mode.startsWith('100')) return false
+  folders.get(folderOf(name))?.set(path.posix.basename(name), entry)
+  for (let folder = folderOf(name); folder !== ''; folder = folderOf(folder)) {
+    const parent = folders.get(folderOf(folder))
+    const known = parent?.get(path.posix.basename(folder))
+    if (known !== undefined && known.mode !== FOLDER) return false
+    if (known === undefined) parent?.set(path.posix.basename(folder), { mode: FOLDER, id: '' })
+  }
+  return true
+}
+
+function folderOf(name: string): string {
+  const folder = path.posix.dirname(name)
+  return folder === '.' ? '' : folder
+}
+
+/** Writes it and all read folders below it. */
+async function writeFolder(
+  folders: Folders,
+  folder: string,
+  store: { objects: string; like: string },
+): Promise<string> {
+  const rows: { key: string; row: Buffer }[] = []
+  for (const [name, { mode, id }] of folders.get(folder) ?? []) {
+    const below = folder === '' ? name : `${folder}/${name}`
+    const isRead = mode === FOLDER && folders.has(below)
+    const now = isRead ? await writeFolder(folders, below, store) : id
+    const row = Buffer.concat([Buffer.from(`${mode} ${name}\0`, 'latin1'), Buffer.from(now, 'hex')])
+    // Git sorts a folder as if its name ended with a slash.
+    rows.push({ key: mode === FOLDER ? `${name}/` : name, row })
+  }
+  rows.sort((a, b) => (a.key < b.key ? -1 : 1))
+  return writeTree(Buffer.concat(rows.map(({ row }) => row)), store)
+}
+
+/** As git stores one: whole under its name, or not at all. */
+async function writeTree(
+  content: Buffer,
+  { objects, like }: { objects: string; like: string },
+): Promise<string> {
+  const id = objectId('tree', content, like)
+  const folder = path.join(objects, id.slice(0, 2))
+  const place = path.join(folder, id.slice(2))
+  if ((await lstat(place).catch(() => undefined)) !== undefined) return id
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const temporary = path.join(folder, `tmp_obj_${randomBytes(6).toString('hex')}`)
+  try {
+    const packed = await compress(Buffer.concat([headOf('tree', content), content]))
+    await writeFile(temporary, packed, { flag: 'wx', mode: 0o444 })
+    await rename(temporary, place)
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+  return id
+}
+
+const compress = promisify<Buffer, Buffer>(deflate)
+
+/** The id that git gives this content. `like` is any id of the same repository. */
+export function objectId(type: 'blob' | 'tree', content: Buffer, like: string): string {
+  return createHash(like.length === 64 ? 'sha256' : 'sha1')
+    .update(headOf(type, content))
+    .update(content)
+    .digest('hex')
+}
+
+function headOf(type: string, content: Buffer): Buffer {
+  return Buffer.from(`${type} ${content.length}\0`)
+}
