@@ -1,4 +1,4 @@
-// `pnpm bench [group …]`: follow-up, answers, load, clients, snapshots; all of them by default.
+// `pnpm bench [group …]`: follow-up, answers, load, clients, snapshots; all of them by default. `snapshots --turns=500`.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ const GROUPS: Readonly<Record<string, () => Promise<BenchRow[]>>> = {
   snapshots: snapshotRows,
 }
 
-const wanted = process.argv.slice(2)
+const wanted = process.argv.slice(2).filter(word => !word.startsWith('--'))
 const rows: BenchRow[] = []
 for (const [name, measure] of Object.entries(GROUPS))
   if (wanted.length === 0 || wanted.includes(name)) rows.push(...(await measure()))
