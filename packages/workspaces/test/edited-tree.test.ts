@@ -1,23 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
-import { initRepository } from '@chirality/fixtures'
-import { expect, onTestFinished, test } from 'vitest'
-import { findRepository, takeSnapshot } from '../src/index.ts'
+import { chmodSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { commit, loggedRepository } from './support/logged-repository.ts'
 
 test('a few edits make the tree that git makes with an index, and git is not asked for one', async () => {
-  const { repository, at, snapshot, plain, log } = create()
+  const { repository, at, snapshot, plain, log } = loggedRepository()
   // In the order of git, a folder is between `a-b` and `a0`.
   for (const name of ['a-b', 'a.txt', 'a/x', 'a/y', 'a0', 'deep/er/still/z', 'run', 'with space/ü'])
     repository.write(name, `${name}\n`)
@@ -62,7 +49,7 @@ test('a few edits make the tree that git makes with an index, and git is not ask
   expect(repository.run('status', '--porcelain')).toContain(' D run')
 })
 
-test.each<[string, (of: ReturnType<typeof create>) => void]>([
+test.each<[string, (of: ReturnType<typeof loggedRepository>) => void]>([
   [
     'carriage returns that the commit has stay',
     ({ repository }) => {
@@ -110,7 +97,7 @@ test.each<[string, (of: ReturnType<typeof create>) => void]>([
     },
   ],
 ])('with an index, because git decides by it: %s', async (_, change) => {
-  const made = create()
+  const made = loggedRepository()
   for (const name of ['a', 'b']) made.repository.write(name, `${name}\n`)
   commit(made.repository)
   change(made)
@@ -120,7 +107,7 @@ test.each<[string, (of: ReturnType<typeof create>) => void]>([
 })
 
 test('a mode that git does not write any more, and a repository with long ids', async () => {
-  const old = create()
+  const old = loggedRepository()
   old.repository.write('a', 'a\n')
   commit(old.repository)
   const blob = old.repository.run('rev-parse', 'HEAD:a').trim()
@@ -132,61 +119,10 @@ test('a mode that git does not write any more, and a repository with long ids', 
   old.repository.write('b', 'b\n')
   expect(await old.snapshot()).toBe(old.plain())
 
-  const long = create('--object-format=sha256')
+  const long = loggedRepository('--object-format=sha256')
   for (const name of ['a', 'dir/b']) long.repository.write(name, `${name}\n`)
   commit(long.repository)
   long.repository.write('dir/b', 'changed\n')
   expect(await long.snapshot()).toBe(long.plain())
   expect(long.log()).not.toContain('write-tree')
 })
-
-function commit(repository: ReturnType<typeof initRepository>): void {
-  repository.run('add', '--all')
-  repository.run('commit', '-qm', 'a commit')
-}
-
-function create(...init: string[]) {
-  const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'chirality-edited-')))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  const root = path.join(folder, 'repository')
-  if (init.length > 0) execFileSync('git', ['init', '-q', '-b', 'main', ...init, root])
-  const repository = initRepository(root)
-  const [state, programs, logged] = ['state', 'programs', 'log'].map(name => path.join(folder, name)) as [
-    string,
-    string,
-    string,
-  ]
-  mkdirSync(state)
-  mkdirSync(programs)
-  const own = process.env.PATH ?? ''
-  // A git that writes down what it is asked for.
-  writeFileSync(
-    path.join(programs, 'git'),
-    `#!/bin/sh\necho "$*" >> '${logged}'\nPATH='${own}' exec git "$@"\n`,
-  )
-  chmodSync(path.join(programs, 'git'), 0o755)
-  return {
-    repository,
-    at: (file: string) => path.join(root, file),
-    log: () => readFileSync(logged, 'utf8'),
-    snapshot: async () => {
-      const found = await findRepository(root)
-      if (found === undefined) throw new Error('no repository')
-      const env = { ...found.env, PATH: `${programs}:${own}` }
-      return (await takeSnapshot({ ...found, env }, state)).tree
-    },
-    /** The tree that git makes with an index. */
-    plain: () => {
-      const env = { ...process.env, GIT_INDEX_FILE: path.join(folder, 'plain-index') }
-      const run = (...args: string[]) =>
-        execFileSync('git', args, { cwd: root, env, encoding: 'utf8', stdio: 'pipe' }).trim()
-      rmSync(env.GIT_INDEX_FILE, { force: true })
-      run('read-tree', 'HEAD')
-      // A sparse checkout stays one.
-      if (repository.run('config', '--default', 'false', '--get', 'core.sparseCheckout').trim() === 'true')
-        run('read-tree', '-m', 'HEAD')
-      run('add', '--all')
-      return run('write-tree')
-    },
-  }
-}

@@ -49,6 +49,9 @@ test('a thousand files and a diff of fifty thousand lines: only what is near is 
   const drawn = () => changes.locator('.diff__line').count()
   await expect.poll(drawn).toBeGreaterThan(50)
   expect(await drawn()).toBeLessThan(2500)
+  // Those that are not seen come after those that are, and all of them do: a search of the browser finds each.
+  await expect.poll(() => changes.locator('.file-change').count(), { timeout: 20_000 }).toBe(1001)
+  expect(await changes.getByRole('listitem').count()).toBe(1001)
   // The long file is the last; opened, its first lines are there, and the others come when they are scrolled to.
   await page.keyboard.press('Escape')
   await page.keyboard.press(',')
@@ -62,6 +65,21 @@ test('a thousand files and a diff of fifty thousand lines: only what is near is 
     .first()
     .waitFor()
   expect(await drawn()).toBeLessThan(2500)
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('a key leads to a file that is not drawn yet, and opens it', async () => {
+  const { page, complaints, close } = await dashboard.open({ path: '/s/s1', scene: manyLines })
+  // The steps in which files are drawn wait for frames: this page hears of none.
+  await page.addInitScript('window.requestAnimationFrame = () => 0')
+  await page.reload()
+  const changes = page.getByRole('tabpanel')
+  await changes.getByText('1001 files').waitFor()
+  expect(await changes.locator('.file-change').count()).toBe(40)
+  await page.keyboard.press('Escape')
+  await page.keyboard.press(',')
+  await changes.getByText('const n0 = 0', { exact: true }).waitFor()
   expect(complaints).toEqual([])
   await close()
 })

@@ -5,9 +5,9 @@ import type { LiveSession, SessionHost, SessionStatus, StartingTurn } from '@chi
 import {
   type Changes,
   diffTrees,
+  diffWorkTree,
   findRepository,
   type GitRepository,
-  headTree,
   SNAPSHOT_LIMITS,
   type SnapshotLimits,
   takeSnapshot,
@@ -68,11 +68,7 @@ export class TurnChanges {
   async workingTree(root: string, folder = root): Promise<Changes | null> {
     const repository = await findRepository(folder)
     if (repository === undefined) return null
-    return this.#using(root, repository, async stateFolder => {
-      const from = await headTree(repository)
-      const { tree: to } = await takeSnapshot(repository, stateFolder, this.#limits)
-      return diffTrees(repository, { from, to, stateFolder })
-    })
+    return this.#using(root, repository, stateFolder => diffWorkTree(repository, stateFolder, this.#limits))
   }
 
   async turn(session: LiveSession, turnId: string): Promise<TurnDiff> {

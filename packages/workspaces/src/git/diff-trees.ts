@@ -1,8 +1,8 @@
 import { hasCode } from '@chirality/core'
 import { workspaceError } from '../workspace-error.ts'
 import type { Changes, FileChange } from './changes.ts'
-import { type GitRepository, git } from './git.ts'
-import { snapshotEnvironment } from './snapshot.ts'
+import { type GitOptions, type GitRepository, git } from './git.ts'
+import { lastTree, openSnapshots, type SnapshotLimits, snapshotEnvironment, snapshotIn } from './snapshot.ts'
 
 export interface TreePair {
   from: string
@@ -11,22 +11,55 @@ export interface TreePair {
   stateFolder: string
 }
 
-export async function diffTrees(repository: GitRepository, pair: TreePair): Promise<Changes> {
-  const env = await snapshotEnvironment(repository, pair.stateFolder)
-  const scope = [
-    pair.from,
-    pair.to,
-    ...(repository.prefix === '' ? [] : [`--relative=${repository.prefix}/`]),
-  ]
+export async function diffTrees(
+  repository: GitRepository,
+  { from, to, stateFolder }: TreePair,
+): Promise<Changes> {
+  return diffIn(repository, [from, to], { env: await snapshotEnvironment(repository, stateFolder) })
+}
+
+/**
+ * The difference of the last commit and the files as they are. Mostly they are as they were when the last turn ended: what
+ * they were then is compared while git looks whether they still are.
+ */
+export async function diffWorkTree(
+  repository: GitRepository,
+  stateFolder: string,
+  limits: Partial<SnapshotLimits> = {},
+): Promise<Changes> {
+  const opened = await openSnapshots(repository, stateFolder)
+  const { env, head } = opened
+  const guess = lastTree(repository, stateFolder)
+  const stop = new AbortController()
+  const guessed =
+    guess === undefined
+      ? undefined
+      : // Its objects may be gone: the snapshot writes them again.
+        diffIn(repository, [head, guess], { env, signal: stop.signal }).catch(() => undefined)
+  try {
+    const { tree } = await snapshotIn(repository, opened, limits)
+    const known = tree === guess ? await guessed : undefined
+    return known ?? (await diffIn(repository, [head, tree], { env }))
+  } finally {
+    stop.abort()
+  }
+}
+
+async function diffIn(
+  repository: GitRepository,
+  trees: [from: string, to: string],
+  options: Pick<GitOptions, 'env' | 'signal'>,
+): Promise<Changes> {
+  const scope = [...trees, ...(repository.prefix === '' ? [] : [`--relative=${repository.prefix}/`])]
   const maxBytes = MAX_LIST_BYTES + MAX_PATCH_BYTES
   const run = (...formats: string[]) =>
     git(repository, ['diff', ...SAFE_DIFF, ...formats, '-z', ...scope], {
-      ...{ env, maxBytes, cuts: true, timeoutMs: DIFF_TIMEOUT_MS },
+      ...{ ...options, maxBytes, cuts: true, timeoutMs: DIFF_TIMEOUT_MS },
     })
   let hasPatch = true
   // In one run: each format alone would compare all files again.
   const output = await run('--raw', '--numstat', '--patch').catch((error: unknown) => {
-    if (!hasCode(error, 'git-failed')) throw error
+    if (!hasCode(error, 'git-failed') || options.signal?.aborted) throw error
     // The patch may be what took too long: the files are shown without it.
     hasPatch = false
     return run('--raw', '--numstat')

@@ -25,6 +25,8 @@ export interface GitOptions {
   timeoutMs?: number
   /** Exit codes that count as success. Default only 0. */
   okCodes?: number[]
+  /** Kills it. */
+  signal?: AbortSignal | undefined
 }
 
 /** Runs git in a repository, so that its config, hooks and attributes cannot run a program or use the network. */
@@ -40,6 +42,7 @@ export async function git(
     stdio: ['pipe', 'pipe', 'pipe'],
     timeout: timeoutMs,
     killSignal: 'SIGKILL',
+    signal: options.signal,
   })
   child.stdin.on('error', () => {})
   child.stdin.end(options.input ?? '')
@@ -59,6 +62,7 @@ export async function git(
     child.once('error', reject)
     child.once('close', resolve)
   }).catch((error: NodeJS.ErrnoException) => {
+    if (options.signal?.aborted) throw workspaceError('git-failed', `git ${args[0]}: stopped`, error)
     throw workspaceError('git-missing', 'git cannot be run. Install it.', error)
   })
   if (bytes > maxBytes && cuts) return Buffer.concat(output)

@@ -32,9 +32,16 @@ export const SNAPSHOT_LIMITS: SnapshotLimits = {
 export async function takeSnapshot(
   repository: GitRepository,
   stateFolder: string,
-  { maxFileBytes = SNAPSHOT_LIMITS.maxFileBytes }: Partial<SnapshotLimits> = {},
+  limits: Partial<SnapshotLimits> = {},
 ): Promise<Snapshot> {
-  const { env, head } = await openSnapshots(repository, stateFolder)
+  return snapshotIn(repository, await openSnapshots(repository, stateFolder), limits)
+}
+
+export async function snapshotIn(
+  repository: GitRepository,
+  { stateFolder, env, head }: OpenSnapshots,
+  { maxFileBytes = SNAPSHOT_LIMITS.maxFileBytes }: Partial<SnapshotLimits>,
+): Promise<Snapshot> {
   const folder = await mkdtemp(path.join(stateFolder, 'index-'))
   const target = path.join(folder, 'index')
   const withIndex = { env: { ...env, GIT_INDEX_FILE: target }, timeoutMs: SNAPSHOT_TIMEOUT_MS }
@@ -43,7 +50,7 @@ export async function takeSnapshot(
       await writeHeadIndex(repository, { stateFolder, head, target, env, timeoutMs: SNAPSHOT_TIMEOUT_MS })
     const changed = await changedFiles(repository, withIndex)
     if (changed.length === 0) return { tree: head }
-    const place = `${stateFolder}\0${repository.top}\0${repository.prefix}`
+    const place = placeOf(repository, stateFolder)
     // Before the files are read: what changes from here on has other marks.
     const marks = await marksOf(repository, changed, [head, maxFileBytes, repository.overrides])
     const known = lastSnapshots.get(place)
@@ -96,6 +103,16 @@ interface LastSnapshot {
 }
 
 const lastSnapshots = new Map<string, LastSnapshot>()
+
+/** The tree that the files had last. It may have been trimmed since. */
+export function lastTree(repository: GitRepository, stateFolder: string): string | undefined {
+  return lastSnapshots.get(placeOf(repository, stateFolder))?.tree
+}
+
+function placeOf({ top, prefix }: GitRepository, stateFolder: string): string {
+  return `${stateFolder}\0${top}\0${prefix}`
+}
+
 const MAX_REMEMBERED = 100
 
 function remember(place: string, snapshot: LastSnapshot | undefined): void {
@@ -278,10 +295,15 @@ export async function snapshotEnvironment(
   return (await openSnapshots(repository, stateFolder)).env
 }
 
-async function openSnapshots(
-  repository: GitRepository,
-  stateFolder: string,
-): Promise<{ env: Record<string, string>; head: string }> {
+export interface OpenSnapshots {
+  stateFolder: string
+  /** With which git finds the objects of the snapshots. */
+  env: Record<string, string>
+  /** The tree of the last commit; the empty tree before the first. */
+  head: string
+}
+
+export async function openSnapshots(repository: GitRepository, stateFolder: string): Promise<OpenSnapshots> {
   const objects = path.join(stateFolder, 'objects')
   await ensurePrivateDirectory(objects)
   // Before the first commit the second line is the question itself.
@@ -290,6 +312,7 @@ async function openSnapshots(
   })
   const [, theirs = '', head = ''] = /^(.*)\n(.+)\n$/s.exec(found.toString('utf8')) ?? []
   return {
+    stateFolder,
     env: {
       GIT_OBJECT_DIRECTORY: objects,
       GIT_ALTERNATE_OBJECT_DIRECTORIES: path.resolve(repository.top, theirs),

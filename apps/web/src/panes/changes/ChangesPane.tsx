@@ -30,6 +30,7 @@ import { FileChange } from './FileChange.tsx'
 import { LineOrigins } from './LineOrigins.tsx'
 import { usePaneKeys } from './use-pane-keys.ts'
 import { useReview } from './use-review.ts'
+import { useSteps } from './use-steps.ts'
 import './changes.css'
 
 const ReviewBar = late(() => import('./ReviewBar.tsx'))
@@ -51,9 +52,6 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
   const [foot, setFoot] = useState<HTMLElement | null>(null)
   const store = useSessionStore()
   const whole = useSession(snapshot => snapshot.whole)
-  const review = useReview(status)
-  const { branches } = review.state ?? {}
-  const scopes = useScopes(branches?.base)
   const { data, error, isPending, isPlaceholderData, refetch } = useQuery<TreeDiff | null>({
     queryKey: ['diff', sessionId, scope],
     queryFn: () => {
@@ -66,6 +64,10 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
     gcTime: 0,
     retry: false,
   })
+  // After the changes, which are what is looked at: both at once would ask git for the state of all files twice.
+  const review = useReview(status, !isPending)
+  const { branches } = review.state ?? {}
+  const scopes = useScopes(branches?.base)
   const workDone = useWorkDone()
   const isOfTurn = scope !== WORKING_TREE && scope !== BRANCH
   usePulse(workDone, () => {
@@ -106,6 +108,8 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
   const { at, onPlace, onFile } = usePlace(own, canDiscard ? onDiscard : undefined)
   const { look, controls } = useLook()
 
+  // Where somebody goes by a key is drawn at once.
+  const drawn = Math.max(useSteps(count), own.findIndex(({ path }) => path === at?.path) + 1)
   const list = (files: readonly ChangedFile[], discard: typeof onDiscard | undefined) => {
     let before = 0
     return files.map(file => {
@@ -128,10 +132,10 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
         {own.length > 0 ? <Sum files={own} /> : null}
         {own.length > 0 ? controls : null}
       </div>
-      {own.length > 1 ? <FileList files={own} onFile={onFile} /> : null}
+      {own.length > 1 ? <FileList files={own.slice(0, drawn)} onFile={onFile} /> : null}
       <LineOrigins {...{ status, source, foot }}>
-        {list(own, canDiscard ? onDiscard : undefined)}
-        {others.length > 0 ? (
+        {list(own.slice(0, drawn), canDiscard ? onDiscard : undefined)}
+        {others.length > 0 && drawn >= own.length ? (
           <>
             <p className="changes__other">
               {`${own.length > 0 ? 'Also changed' : 'Changed'} in this folder since the last commit, but not by an edit of ${whole ? 'this session: a command, another session or you.' : 'the part of this session that is loaded.'}`}
@@ -141,7 +145,7 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
                 </Button>
               )}
             </p>
-            {list(others, undefined)}
+            {list(others.slice(0, Math.max(1, drawn - own.length)), undefined)}
           </>
         ) : null}
       </LineOrigins>

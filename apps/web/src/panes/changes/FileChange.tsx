@@ -17,7 +17,8 @@ export const FileChange = memo(function FileChange(props: FileChangeProps) {
   const section = useRef<HTMLElement>(null)
   const head = useRef<HTMLButtonElement>(null)
   const asked = at?.times ?? 0
-  const [answered, setAnswered] = useState(asked)
+  // Not `asked`: a key may lead to a file that is drawn only because of it.
+  const [answered, setAnswered] = useState(0)
   // While it is drawn: where its lines are is known only when they are there.
   if (asked !== answered) {
     setAnswered(asked)

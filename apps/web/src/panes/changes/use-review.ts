@@ -22,8 +22,8 @@ export interface Review {
   forgetFailure(): void
 }
 
-/** What can be done with the changes of a session. */
-export function useReview(status: SessionStatus): Review {
+/** What can be done with the changes of a session; asked for once it is wanted. */
+export function useReview(status: SessionStatus, isWanted: boolean): Review {
   const { sessionId, phase, machine } = status
   const api = useApi()
   const queries = useQueryClient()
@@ -33,11 +33,11 @@ export function useReview(status: SessionStatus): Review {
     queryKey: ['review', sessionId],
     queryFn: () => api.reviewState(sessionId),
     // What changes files is done on the machine that has them.
-    ...{ staleTime: 0, gcTime: 0, retry: false, enabled: !machine },
+    ...{ staleTime: 0, gcTime: 0, retry: false, enabled: isWanted && !machine },
   })
   const workDone = useWorkDone()
   const rests = phase === 'idle'
-  usePulse(`${rests} ${workDone}`, () => (rests && !machine ? refetch() : Promise.resolve()))
+  usePulse(`${rests} ${workDone}`, () => (rests && isWanted && !machine ? refetch() : Promise.resolve()))
   const run = async <T>(action: () => Promise<T>): Promise<T | undefined> => {
     if (isBusy) return undefined
     setBusy(true)
