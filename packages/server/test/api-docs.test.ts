@@ -4,9 +4,8 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
-import { startServer } from '../src/index.ts'
 import { appRouter } from '../src/trpc/router.ts'
-import { createWorld } from './support/agents.ts'
+import { createWorld, serveWorld } from './support/agents.ts'
 import { notice, startTestServer } from './support/test-server.ts'
 
 const DOCS = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8')
@@ -54,11 +53,7 @@ test('the TypeScript example in docs/api.md compiles under strict types, and pri
 
 test('every command in docs/api.md does what is written there', async () => {
   const world = await createWorld({ otherwise: 'Hello.' })
-  const server = await startServer({
-    ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
-    home: path.join(world.home, 'chirality'),
-  })
-  onTestFinished(() => server.close())
+  const server = await serveWorld(world)
   const script = ['set -euo pipefail', ...blocks].join(`\nprintf '${BREAK.replaceAll('\n', '\\n')}'\n`)
   // A clean home: some shells read a file from it even so.
   const env = {

@@ -9,8 +9,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { changesFromTools } from '../src/changes/changes-from-tools.ts'
 import { confine } from '../src/files/confine.ts'
 import { readProjectFile } from '../src/files/read-file.ts'
-import { startServer } from '../src/index.ts'
-import { createWorld } from './support/agents.ts'
+import { createWorld, serveWorld } from './support/agents.ts'
 import { sessionWith, startTestServer } from './support/test-server.ts'
 import { connect } from './support/trpc-client.ts'
 import { SessionWatch } from './support/watch-session.ts'
@@ -239,11 +238,7 @@ test('a turn of Codex shows its diff where there is no git', async () => {
     '*** Begin Patch\n*** Add File: new.txt\n+new line\n*** Update File: old.txt\n@@\n-old\n+changed\n*** End Patch\n'
   const world = await createWorld({ answers: [{ tool: 'apply_patch', input }], otherwise: 'Done.' })
   writeFileSync(path.join(world.project, 'old.txt'), 'old\n')
-  const server = await startServer({
-    ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
-    home: path.join(world.home, 'chirality'),
-  })
-  onTestFinished(() => server.close())
+  const server = await serveWorld(world)
   const { client } = connect(server)
   const options = { project: world.project, harness: 'codex' }
   const { id: sessionId } = await client.sessions.create.mutate(options)

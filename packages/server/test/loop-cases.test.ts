@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { initRepository } from '@chirality/fixtures'
 import type { Script, ScriptAnswer } from '@chirality/scripted-model'
-import { expect, onTestFinished, test } from 'vitest'
-import { startServer } from '../src/index.ts'
-import { createWorld } from './support/agents.ts'
+import { expect, test } from 'vitest'
+import { createWorld, serveWorld } from './support/agents.ts'
 import { connect } from './support/trpc-client.ts'
 
 interface Agent {
@@ -154,11 +153,7 @@ test.each(RUNS)(
     )
     repository.run('add', '.')
     repository.run('commit', '-qm', 'First')
-    const server = await startServer({
-      ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
-      home: path.join(world.home, 'chirality'),
-    })
-    onTestFinished(() => server.close())
+    const server = await serveWorld(world)
     const { client } = connect(server)
     const { loopId } = await client.loops.start.mutate({ project: world.project, list: 'TASKS.md' })
     const shown = () => client.loops.get.query({ loopId })

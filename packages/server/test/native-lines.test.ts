@@ -1,8 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
-import { startServer } from '../src/index.ts'
-import { createWorld } from './support/agents.ts'
+import { expect, test } from 'vitest'
+import { createWorld, serveWorld } from './support/agents.ts'
 import { sessionWith, startTestServer } from './support/test-server.ts'
 import { connect } from './support/trpc-client.ts'
 import { SessionWatch } from './support/watch-session.ts'
@@ -11,11 +10,7 @@ test('the lines of a real Claude Code: while it waits, what comes next, and page
   const world = await createWorld({
     answers: [{ text: 'I make it.', tool: 'Bash', input: { command: 'echo made > made.txt' } }, 'Made.'],
   })
-  const server = await startServer({
-    ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
-    home: path.join(world.home, 'chirality'),
-  })
-  onTestFinished(() => server.close())
+  const server = await serveWorld(world)
   const { client } = connect(server)
   const { id: sessionId } = await client.sessions.create.mutate({
     ...{ project: world.project, mode: 'direct', permissionMode: 'default' },

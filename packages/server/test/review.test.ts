@@ -2,9 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { FileMoves, findRepository, goBack, type TurnTreePair } from '@chirality/workspaces'
-import { expect, onTestFinished, test } from 'vitest'
-import { startServer } from '../src/index.ts'
-import { createWorld } from './support/agents.ts'
+import { expect, test } from 'vitest'
+import { createWorld, serveWorld } from './support/agents.ts'
 import { withRepository } from './support/repository.ts'
 import { connect } from './support/trpc-client.ts'
 import { SessionWatch } from './support/watch-session.ts'
@@ -35,11 +34,7 @@ test('a session is reviewed: a hunk taken back and told, a commit, a merge, and 
   git('add', '.')
   git('commit', '-qm', 'first')
   const start = async () => {
-    const started = await startServer({
-      ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
-      home: path.join(world.home, 'chirality'),
-    })
-    onTestFinished(() => started.close())
+    const started = await serveWorld(world)
     return started
   }
   const server = await start()

@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { initRepository } from '@chirality/fixtures'
 import type { RecordedRequest } from '@chirality/scripted-model'
-import { expect, onTestFinished, test } from 'vitest'
-import { startServer } from '../src/index.ts'
-import { createWorld } from './support/agents.ts'
+import { expect, test } from 'vitest'
+import { createWorld, serveWorld } from './support/agents.ts'
 import { connect } from './support/trpc-client.ts'
 
 interface Worker {
@@ -73,11 +72,7 @@ test('six sessions of two harnesses at work at once in six worktrees each see on
   repository.run('commit', '-qm', 'first')
   repository.write('c.txt', "a person's own words\n")
   const untouched = repository.run('status', '--porcelain')
-  const server = await startServer({
-    ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
-    home: path.join(world.home, 'chirality'),
-  })
-  onTestFinished(() => server.close())
+  const server = await serveWorld(world)
   const { client } = connect(server)
   const { project } = world
 

@@ -1,20 +1,15 @@
-import path from 'node:path'
 import { isEnclosing } from '@chirality/runner'
-import { expect, onTestFinished, test } from 'vitest'
-import { type RunningServer, startServer } from '../src/index.ts'
+import { expect, test } from 'vitest'
+import type { RunningServer } from '../src/index.ts'
 import { StoppedTurns } from '../src/system/stopped-turns.ts'
-import { createWorld, type World } from './support/agents.ts'
+import { createWorld, serveWorld, type World } from './support/agents.ts'
 import { connect } from './support/trpc-client.ts'
 import { SessionWatch } from './support/watch-session.ts'
 
 const FREE = { permissionMode: 'bypassPermissions' } as const
 
 async function serve(world: World): Promise<RunningServer> {
-  const server = await startServer({
-    ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
-    home: path.join(world.home, 'chirality'),
-  })
-  onTestFinished(() => server.close())
+  const server = await serveWorld(world)
   return server
 }
 

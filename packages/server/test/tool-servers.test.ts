@@ -2,9 +2,8 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import path from 'node:path'
 import type { SessionHarness } from '@chirality/core'
 import { ClaudeCodeHarness, HarnessRegistry } from '@chirality/runner'
-import { expect, onTestFinished, test } from 'vitest'
-import { startServer } from '../src/index.ts'
-import { createWorld } from './support/agents.ts'
+import { expect, test } from 'vitest'
+import { createWorld, serveWorld } from './support/agents.ts'
 import { startTestServer, type TestServer } from './support/test-server.ts'
 import { connect } from './support/trpc-client.ts'
 import { SessionWatch } from './support/watch-session.ts'
@@ -189,11 +188,7 @@ test('a tool server that was added in the settings is used by a turn of Claude C
     answers: [{ tool: 'mcp__shop__refund', input: { order: 'A1' } }],
     otherwise: 'It is paid back.',
   })
-  const server = await startServer({
-    ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
-    home: path.join(world.home, 'chirality'),
-  })
-  onTestFinished(() => server.close())
+  const server = await serveWorld(world)
   const { client } = connect(server)
   const { project } = world
   const config = {

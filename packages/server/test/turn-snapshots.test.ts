@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { TurnChanges } from '../src/changes/turn-changes.ts'
 import { TurnTrees } from '../src/changes/turn-trees.ts'
 import { startServer } from '../src/index.ts'
-import { createWorld } from './support/agents.ts'
+import { createWorld, serveWorld } from './support/agents.ts'
 import { createCommitted } from './support/repository.ts'
 import { connect } from './support/trpc-client.ts'
 
@@ -21,11 +21,7 @@ test('the first edit of an agent that answers at once is in the diff of its turn
   repository.write('b.txt', 'b\n')
   repository.run('add', '.')
   repository.run('commit', '-qm', 'first')
-  const server = await startServer({
-    ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
-    home: path.join(world.home, 'chirality'),
-  })
-  onTestFinished(() => server.close())
+  const server = await serveWorld(world)
   const { client } = connect(server)
   const { id: sessionId } = await server.host.createSession(world.project, { harness: 'messages-api' })
   const session = await server.host.session(sessionId)

@@ -4,10 +4,9 @@ import type { PermissionMode } from '@chirality/core'
 import { initRepository } from '@chirality/fixtures'
 import { findByMarker } from '@chirality/runner'
 import { setupMarker } from '@chirality/workspaces'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { checkAnswers } from '../src/contract/checked.ts'
-import { startServer } from '../src/index.ts'
-import { createWorld } from './support/agents.ts'
+import { createWorld, serveWorld } from './support/agents.ts'
 import { connect } from './support/trpc-client.ts'
 import { SessionWatch } from './support/watch-session.ts'
 
@@ -123,11 +122,7 @@ async function createSetups() {
   repository.run('add', '.')
   repository.run('commit', '-qm', 'first')
   repository.write('.env', 'SECRET=1\n')
-  const server = await startServer({
-    ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
-    home: path.join(world.home, 'chirality'),
-  })
-  onTestFinished(() => server.close())
+  const server = await serveWorld(world)
   const { client } = connect(server)
   return {
     ...{ server, client, project: world.project, home: path.join(world.home, 'chirality') },

@@ -12,10 +12,10 @@ import {
 import path from 'node:path'
 import { initRepository } from '@chirality/fixtures'
 import { findRepository, takeSnapshot } from '@chirality/workspaces'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { TurnTrees } from '../src/changes/turn-trees.ts'
-import { type CallInputs, startServer } from '../src/index.ts'
-import { createWorld } from './support/agents.ts'
+import type { CallInputs } from '../src/index.ts'
+import { createWorld, serveWorld } from './support/agents.ts'
 import { startTestServer } from './support/test-server.ts'
 import { connect } from './support/trpc-client.ts'
 import { SessionWatch } from './support/watch-session.ts'
@@ -64,11 +64,7 @@ test('a turn in a worktree shows what it changed there, also after the worktree 
   repository.write('a.txt', 'a\n')
   repository.run('add', '.')
   repository.run('commit', '-qm', 'first')
-  const server = await startServer({
-    ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
-    home: path.join(world.home, 'chirality'),
-  })
-  onTestFinished(() => server.close())
+  const server = await serveWorld(world)
   const { client } = connect(server)
   const chosen = { project: world.project, permissionMode: 'default' as const, worktree: {} }
   const { id: sessionId, worktree } = await client.sessions.create.mutate(chosen)
@@ -134,11 +130,7 @@ test('a fork gets a worktree of its own, with the files of that point, and leave
   repository.write('a.txt', 'a\n')
   repository.run('add', '.')
   repository.run('commit', '-qm', 'first')
-  const server = await startServer({
-    ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
-    home: path.join(world.home, 'chirality'),
-  })
-  onTestFinished(() => server.close())
+  const server = await serveWorld(world)
   const { client } = connect(server)
   const chosen = { harness: 'messages-api', title: 'Count', worktree: {} } as const
   const { id: sessionId } = await server.host.createSession(world.project, chosen)

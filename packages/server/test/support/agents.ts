@@ -1,8 +1,10 @@
+import path from 'node:path'
 import type { SessionHarness } from '@chirality/core'
 import { claudeBinary, cleanHome, codexBinary } from '@chirality/fixtures'
 import { ClaudeCodeHarness, CodexHarness, HarnessRegistry, MessagesApiHarness } from '@chirality/runner'
 import { codexArgs, type Script, type ScriptedModel, startScriptedModel } from '@chirality/scripted-model'
 import { onTestFinished } from 'vitest'
+import { type RunningServer, startServer } from '../../src/index.ts'
 
 export interface World {
   model: ScriptedModel
@@ -36,6 +38,16 @@ export async function createWorld(
       return harnesses
     },
   }
+}
+
+/** A server with the agents and the project of a world, closed when the test is over. */
+export async function serveWorld(world: World): Promise<RunningServer> {
+  const server = await startServer({
+    ...{ harnesses: world.harnesses(), projects: [world.project], port: 0 },
+    home: path.join(world.home, 'chirality'),
+  })
+  onTestFinished(() => server.close())
+  return server
 }
 
 function codex(model: ScriptedModel, env: Record<string, string>): CodexHarness {
