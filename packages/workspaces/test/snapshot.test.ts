@@ -19,7 +19,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { initRepository } from '@chirality/fixtures'
 import { expect, onTestFinished, test } from 'vitest'
-import { diffTrees, findRepository, takeSnapshot } from '../src/index.ts'
+import { diffTrees, findRepository, takeSnapshot, trimSnapshots } from '../src/index.ts'
 
 test('a snapshot with a kept index is the tree that git makes of all files, through every kind of change', async () => {
   const { repository, snapshot, plain } = create()
@@ -229,6 +229,18 @@ test('the indexes of work trees that are gone are removed', async () => {
     1,
   )
   expect(readdirSync(state).filter(name => name.startsWith('index-'))).toEqual([])
+})
+
+test('the index of a snapshot whose process was killed is removed, one that is being made is not', async () => {
+  const { repository, state } = create()
+  const found = await findRepository(repository.root)
+  if (found === undefined) throw new Error('no repository')
+  for (const name of ['index-killed', 'index-now', 'indexes']) mkdirSync(path.join(state, name))
+  writeFileSync(path.join(state, 'index-killed', 'index'), 'DIRC')
+  const old = new Date(Date.now() - 3_600_000)
+  for (const name of ['index-killed', 'indexes']) utimesSync(path.join(state, name), old, old)
+  await trimSnapshots(found, state)
+  expect(readdirSync(state).sort()).toEqual(['index-now', 'indexes', 'objects'])
 })
 
 test('what a clone has in place of the kept indexes is neither followed nor waited for', async () => {

@@ -1,4 +1,4 @@
-import { lstat, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { lstat, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { ensurePrivateDirectory } from '@chirality/runner'
 import { editedTree, fileOnDisk, type TreeEdit } from './edited-tree.ts'
@@ -42,7 +42,7 @@ export async function snapshotIn(
   { stateFolder, env, head }: OpenSnapshots,
   { maxFileBytes = SNAPSHOT_LIMITS.maxFileBytes }: Partial<SnapshotLimits>,
 ): Promise<Snapshot> {
-  const folder = await mkdtemp(path.join(stateFolder, 'index-'))
+  const folder = await mkdtemp(path.join(stateFolder, INDEX_PREFIX))
   const target = path.join(folder, 'index')
   const withIndex = { env: { ...env, GIT_INDEX_FILE: target }, timeoutMs: SNAPSHOT_TIMEOUT_MS }
   try {
@@ -269,6 +269,7 @@ export async function trimSnapshots(
   { maxBytes, maxObjects }: SnapshotLimits = SNAPSHOT_LIMITS,
 ): Promise<number> {
   const env = await snapshotEnvironment(repository, stateFolder)
+  await removeLeft(stateFolder)
   const counted = await git(repository, ['count-objects', '-v'], { env })
   const numberOf = (name: string) =>
     Number(new RegExp(`^${name}: (\\d+)$`, 'm').exec(counted.toString('utf8'))?.[1] ?? 0)
@@ -278,6 +279,21 @@ export async function trimSnapshots(
   await mkdir(stateFolder, { recursive: true, mode: 0o700 })
   return 0
 }
+
+/** The indexes of snapshots whose process was killed: each is as large as that of the repository. */
+async function removeLeft(stateFolder: string): Promise<void> {
+  for (const entry of await readdir(stateFolder, { withFileTypes: true })) {
+    if (!entry.isDirectory() || !entry.name.startsWith(INDEX_PREFIX)) continue
+    const place = path.join(stateFolder, entry.name)
+    const facts = await lstat(place).catch(() => undefined)
+    if (facts !== undefined && Date.now() - facts.mtimeMs > LEFT_MS)
+      await rm(place, { recursive: true, force: true })
+  }
+}
+
+const INDEX_PREFIX = 'index-'
+/** Longer than all commands of a snapshot together may take. */
+const LEFT_MS = 10 * 60_000
 
 /** The tree of the last commit; the empty tree before the first. */
 export async function headTree(repository: GitRepository): Promise<string> {
