@@ -10,6 +10,7 @@ import { Moves } from '../src/move/moves.ts'
 import { Takeovers } from '../src/move/takeovers.ts'
 import type { RemoteSession } from '../src/remote-sessions.ts'
 import { isAbsent } from '../src/rpc/calls.ts'
+import { subjects } from '../src/subjects.ts'
 import { connect, folder, joined, startFleet } from './support/fleet.ts'
 import { clonesOf, machineOn, mirrorLog, work } from './support/machines.ts'
 
@@ -200,4 +201,16 @@ test('a session that one hub moves while another takes it over, because its mach
     ended.add(await hasOne(id, { step, first, second }))
   }
   expect([...ended].sort()).toEqual(['three', 'two'])
+})
+
+test('a hub that tries its broker out again and again leaves one claim', async () => {
+  const fleet = await startFleet()
+  const hub = await connect(fleet.hub)
+  for (let times = 0; times < 3; times += 1) await hub.prepare()
+  const found = new Set<string>()
+  const reader = hub.follow('claims', 'last-of-each', async ({ subject }) => void found.add(subject))
+  await hub.publish(subjects.claim('last'), Buffer.from('{}'), { after: 0 })
+  await expect.poll(() => found.has(subjects.claim('last'))).toBe(true)
+  await reader.close()
+  expect(found.size).toBe(2)
 })

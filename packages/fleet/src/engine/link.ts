@@ -21,7 +21,7 @@ import {
   TimeoutError,
 } from '@nats-io/transport-node'
 import { fleetError } from '../fleet-error.ts'
-import { inboxOf, STREAMS, type StreamKind } from '../subjects.ts'
+import { inboxOf, STREAMS, type StreamKind, subjects } from '../subjects.ts'
 import { serversOf } from './fleet-files.ts'
 import { Follower, type Handler, type StoredMessage } from './follower.ts'
 
@@ -62,13 +62,19 @@ export class Link {
   readonly #stream: JetStreamClient
   readonly #manager: JetStreamManager
   readonly #listeners = new Set<(connected: boolean) => void>()
+  readonly #machine: string
   readonly #replicas: number
   #connected = true
   #fault: string | undefined
   #preparing: Promise<void> | undefined
   #closed = false
 
-  private constructor(connection: NatsConnection, manager: JetStreamManager, replicas: number) {
+  private constructor(
+    connection: NatsConnection,
+    manager: JetStreamManager,
+    { machine, replicas }: { machine: string; replicas: number },
+  ) {
+    this.#machine = machine
     this.#replicas = replicas
     this.#connection = connection
     this.#stream = jetstream(connection, { timeout: ACK_MS })
@@ -102,7 +108,7 @@ export class Link {
       throw fleetError('fleet-refused', `The broker at ${url} does not let this machine in: ${why}.`, error)
     }
     const manager = await jetstreamManager(connection, { checkAPI: false, timeout: ACK_MS })
-    return new Link(connection, manager, servers.length >= 3 ? 3 : 1)
+    return new Link(connection, manager, { machine, replicas: servers.length >= 3 ? 3 : 1 })
   }
 
   get connected(): boolean {
@@ -131,7 +137,7 @@ export class Link {
   }
 
   async #prepare(): Promise<void> {
-    for (const [kind, { name, subjects }] of Object.entries(STREAMS)) {
+    for (const [kind, { name, subjects: held }] of Object.entries(STREAMS)) {
       const found = await this.#manager.streams.info(name).catch((error: unknown) => {
         if (error instanceof JetStreamApiError && error.code === STREAM_NOT_FOUND) return undefined
         throw error
@@ -139,7 +145,7 @@ export class Link {
       if (found !== undefined) continue
       await this.#manager.streams.add({
         name,
-        subjects: [...subjects],
+        subjects: [...held],
         storage: StorageType.File,
         num_replicas: this.#replicas,
         retention: RetentionPolicy.Limits,
@@ -158,10 +164,13 @@ export class Link {
 
   /** An old broker ignores an expectation without a word, and two machines would each think that they have the work. */
   async #probe(): Promise<void> {
-    const subject = `chi.claim.probe-${crypto.randomUUID()}`
-    const first = await this.publish(subject, EMPTY, { after: 0 })
-    const second = await this.publish(subject, EMPTY, { after: 0 })
-    if (first.kind === 'stored' && second.kind === 'conflict') return
+    // One subject for each machine: claims are never deleted.
+    const subject = subjects.claim(`probe-${this.#machine}`)
+    const after = (await this.last('claims', subject))?.seq ?? 0
+    // Another connection of this machine may try it out at the same time: a conflict shows that it holds.
+    const first = await this.publish(subject, EMPTY, { after })
+    const second = await this.publish(subject, EMPTY, { after })
+    if (first.kind === 'conflict' || second.kind === 'conflict') return
     throw fleetError(
       'fleet-no-broker',
       'This broker does not hold expectations. Install a newer nats-server.',
