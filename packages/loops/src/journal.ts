@@ -107,7 +107,7 @@ export type JournalEntry =
   | { type: 'task:proved'; task: string; commit: string; flags?: Flag[] }
   | { type: 'merge:start'; task: string; onto: string }
   | { type: 'task:merged'; task: string; commit: string }
-  /** `commands`: those that nobody allowed. Nothing of the task has run then. */
+  /** `commands`: those that nobody allowed. They were not run. */
   | { type: 'task:parked'; task: string; kind: ParkKind; why: string; commands?: string[] }
   | { type: 'task:failed'; task: string; why: string }
   /**

@@ -78,8 +78,9 @@ export class Loop {
     const task = this.state.tasks.get(id)
     const isReverted = task?.status === 'reverted'
     const fresh = isReverted ? { fresh: { ...this.#names(id), base: this.state.head } } : {}
-    // Nothing of it has run: what its list says now counts, perhaps without the command that it was parked for.
-    const now = task?.commands && this.#list.tasks()?.find(one => one.id === id)
+    // If nothing of it has run, what its list says now counts, perhaps without the command that it was parked for.
+    const hasRun = task?.commands === undefined || task.iterations > 0
+    const now = hasRun ? undefined : this.#list.tasks()?.find(one => one.id === id)
     this.record({ type: 'task:again', task: id, note, ...fresh, ...(now === undefined ? {} : { now }) })
     this.#wake()
   }

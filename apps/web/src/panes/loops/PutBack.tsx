@@ -20,7 +20,9 @@ export function PutBack({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
         className="page__card loops__parked loops__parked--parked"
         aria-label={`Commands of ${task.title}`}
       >
-        <p>The list names commands that nobody allowed for this loop. Nothing of this task has run.</p>
+        <p>
+          {`The list names commands that nobody allowed for this loop.${task.iterations === 0 ? ' Nothing of this task has run.' : ''}`}
+        </p>
         <div className="loops__plan">
           <Commands title="It would run" commands={task.commands} />
         </div>
