@@ -1,7 +1,6 @@
 import type { PermissionRequestEvent } from '@chirality/core'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { launchBrowser } from '../../../../.scripts/browser.ts'
+import type { BrowserContext, Page } from 'playwright-core'
+import { expect, onTestFinished, test } from 'vitest'
 import { axeViolations } from '../support/axe.ts'
 import { CannedApi } from '../support/canned-api.ts'
 import { collectComplaints } from '../support/complaints.ts'
@@ -13,23 +12,14 @@ import {
   setLooking,
   shownNotifications,
 } from '../support/notifications.ts'
+import { useServedDashboard } from '../support/page.ts'
 import { aBusyDay } from '../support/scenes.ts'
-import { type StaticServer, serveDashboard } from '../support/static-server.ts'
 import { workerInCharge } from '../support/worker.ts'
 
-let browser: Browser
-let server: StaticServer
-beforeAll(async () => {
-  server = await serveDashboard()
-  browser = await launchBrowser()
-})
-afterAll(async () => {
-  await browser?.close()
-  await server?.close()
-})
+const served = useServedDashboard()
 
 async function newContext(permission: NotificationPermission = 'granted') {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
+  const context = await served.browser.newContext({ viewport: { width: 1440, height: 900 } })
   onTestFinished(() => context.close())
   await allowNotifications(context, permission)
   const api = new CannedApi()
@@ -40,7 +30,7 @@ async function newContext(permission: NotificationPermission = 'granted') {
 async function openTab(context: BrowserContext, api: CannedApi, path: string): Promise<Page> {
   const page = await context.newPage()
   await api.connect(page)
-  await page.goto(`${server.url}${path}#sign-in=secret`)
+  await page.goto(`${served.url}${path}#sign-in=secret`)
   await page.getByText('Connected', { exact: true }).waitFor()
   await page.getByRole('button', { name: '2 need you' }).waitFor()
   await workerInCharge(page)

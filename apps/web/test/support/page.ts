@@ -22,8 +22,8 @@ export interface OpenOptions extends BrowserContextOptions {
 /** The size that the phone pictures of the design have. */
 export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 
-/** One browser for a test file, and a page of its own for each test. */
-export function useDashboard(): { open(options?: OpenOptions): Promise<OpenPage> } {
+/** One browser and the built dashboard for a test file. */
+export function useServedDashboard(): { readonly browser: Browser; readonly url: string } {
   let browser: Browser
   let server: StaticServer
   beforeAll(async () => {
@@ -35,14 +35,27 @@ export function useDashboard(): { open(options?: OpenOptions): Promise<OpenPage>
     await server?.close()
   })
   return {
+    get browser() {
+      return browser
+    },
+    get url() {
+      return server.url
+    },
+  }
+}
+
+/** One browser for a test file, and a page of its own for each test. */
+export function useDashboard(): { open(options?: OpenOptions): Promise<OpenPage> } {
+  const served = useServedDashboard()
+  return {
     open: async ({ path = '/', scene, ...options } = {}) => {
-      const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options })
+      const context = await served.browser.newContext({ viewport: { width: 1440, height: 900 }, ...options })
       const page = await context.newPage()
       const complaints = collectComplaints(page)
       const api = new CannedApi()
       scene?.(api)
       await api.connect(page)
-      await page.goto(`${server.url}${path}#sign-in=secret`)
+      await page.goto(`${served.url}${path}#sign-in=secret`)
       await page.locator('.sheet').waitFor()
       return { page, api, complaints, close: () => context.close() }
     },
