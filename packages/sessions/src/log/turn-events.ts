@@ -85,6 +85,11 @@ export function askedNobody(request: PermissionRequestEvent, { wentOn }: { wentO
   return notice(sessionId, message, { requestId, [wentOn ? UNANSWERED.wentOn : UNANSWERED.stopped]: true })
 }
 
+/** For the agent that stopped at such a request. */
+export function unansweredNote(request: PermissionRequestEvent): string {
+  return `Chirality was stopped while you waited for an answer (${lineOf(request)}). Nobody answered, and the call was not made then. If it is still needed and was not made since, make it again: the user will be asked.`
+}
+
 /** A message or tool call of the model: a turn with any of them has cost money, or changed something. */
 export function isOutput(event: UIEvent): boolean {
   // A line that is no event is the output of a failed start, not of the model.

@@ -7,7 +7,8 @@ import {
 } from '@chirality/core'
 import { limitsOfTurn } from '../budget/limits-of-turn.ts'
 import type { SessionLog } from '../log/session-log.ts'
-import { askedNobody } from '../log/turn-events.ts'
+import { askedNobody, unansweredNote } from '../log/turn-events.ts'
+import { AgentNotes } from '../queue/agent-notes.ts'
 import type { SessionView } from '../status/session-view.ts'
 import { SpoolIndex } from '../store/spool-index.ts'
 import type { ProjectContext } from '../turns/host-context.ts'
@@ -78,7 +79,8 @@ export async function adoptTurn(options: AdoptOptions): Promise<LiveTurn> {
     open: () => {
       const batches = turnBatches(harness.adoptTurn(session, record, opts))
       const isMissing = tellMissing(eventsOfTurn(log, record), writer)
-      return remaining(batches, isMissing, new Unanswered(view.pending))
+      const unanswered = new Unanswered(view.pending, new AgentNotes(projectRoot, sessionId))
+      return remaining(batches, isMissing, unanswered)
     },
     record: events => writer.write(events),
     known: { message: record.message, started: logged !== undefined, ended: logged?.ended },
@@ -98,6 +100,7 @@ async function* remaining(
   for await (const batch of batches) {
     const events = batch.flatMap(isMissing).flatMap(event => unanswered.tell(event))
     if (events.length > 0) yield events
+    await unanswered.note()
   }
   yield unanswered.end()
 }
@@ -131,24 +134,39 @@ class Unanswered {
   readonly #open: Map<string, PermissionRequestEvent>
   /** From such an end on, until the agent reports the result. */
   #held: UIEvent[] = []
+  /** Requests at which the agent stopped. It may not know that nobody answered. */
+  #stoppedAt: PermissionRequestEvent[] = []
+  readonly #notes: AgentNotes
 
-  constructor(pending: readonly PermissionRequestEvent[]) {
+  constructor(pending: readonly PermissionRequestEvent[], notes: AgentNotes) {
+    this.#notes = notes
     this.#open = new Map(pending.map(request => [request.requestId, request]))
   }
 
   tell(event: UIEvent): UIEvent[] {
     if (event.type === 'permission:request') this.#open.set(event.requestId, event)
     const isCancelled = event.type === 'permission:resolved' && event.outcome === 'cancelled'
-    if (isCancelled || (this.#held.length > 0 && event.type === 'status')) {
+    // The failure of the call says nothing: it fails in both cases.
+    const saysNothing = event.type === 'status' || (event.type === 'tool:result' && event.isError)
+    if (isCancelled || (this.#held.length > 0 && saysNothing)) {
       this.#held.push(event)
       return []
     }
     const wentOn = event.type === 'turn:end' ? event.reason === 'completed' : event.type !== 'session:error'
     const told = this.end().flatMap(earlier => {
       const request = earlier.type === 'permission:resolved' ? this.#open.get(earlier.requestId) : undefined
-      return request === undefined ? [earlier] : [askedNobody(request, { wentOn }), earlier]
+      if (request === undefined) return [earlier]
+      if (!wentOn) this.#stoppedAt.push(request)
+      return [askedNobody(request, { wentOn }), earlier]
     })
     return [...told, event]
+  }
+
+  /** With its next message the agent is told what it asked, so that it can ask again. */
+  async note(): Promise<void> {
+    const known = this.#stoppedAt.length > 0 ? await this.#notes.read() : []
+    const untold = this.#stoppedAt.splice(0).map(unansweredNote)
+    for (const note of untold) if (!known.includes(note)) await this.#notes.add(note)
   }
 
   end(): UIEvent[] {

@@ -2,7 +2,14 @@
 // `node host-program.mjs OPTIONS`. A message is given with each start; what an earlier host left is found again first.
 import { writeSync } from 'node:fs'
 import type { SessionHarness } from '@chirality/core'
-import { ClaudeCodeHarness, CodexHarness, HarnessRegistry, MessagesApiHarness } from '@chirality/runner'
+import {
+  type AcpAgentSpec,
+  acpDescriptor,
+  ClaudeCodeHarness,
+  CodexHarness,
+  HarnessRegistry,
+  MessagesApiHarness,
+} from '@chirality/runner'
 import { AgentSdkHarness } from '@chirality/runner/agent-sdk'
 import { SessionHost } from '../../src/host/session-host.ts'
 
@@ -19,6 +26,8 @@ export interface HostProgramOptions {
   codex?: { configOverrides: string[]; allowEnvironment: string[] }
   /** The agent is our own loop. */
   messagesApi?: boolean
+  /** The agent speaks the Agent Client Protocol. */
+  acp?: AcpAgentSpec
   /** Dies as by `kill -9` when the harness has told all of a turn, before anything else is done about it. */
   dieAtEnd?: boolean
   message?: string
@@ -38,13 +47,15 @@ const say = (value: unknown) => writeSync(1, `${JSON.stringify(value)}\n`)
 
 const harnesses = new HarnessRegistry<SessionHarness>()
 const stop = { interruptGraceMs: 10_000, termGraceMs: 10_000, killGraceMs: 10_000 }
-const harness: SessionHarness = options.codex
-  ? new CodexHarness({ binaryPath: binary, environment, stop, ...options.codex })
-  : options.sdk
-    ? new AgentSdkHarness({ binaryPath: binary, environment, stop })
-    : options.messagesApi
-      ? new MessagesApiHarness({ environment, stop })
-      : new ClaudeCodeHarness({ binaryPath: binary, environment, keepAlive, stop })
+const harness: SessionHarness = options.acp
+  ? await acpDescriptor(options.acp).create({ environment })
+  : options.codex
+    ? new CodexHarness({ binaryPath: binary, environment, stop, ...options.codex })
+    : options.sdk
+      ? new AgentSdkHarness({ binaryPath: binary, environment, stop })
+      : options.messagesApi
+        ? new MessagesApiHarness({ environment, stop })
+        : new ClaudeCodeHarness({ binaryPath: binary, environment, keepAlive, stop })
 if (options.dieAtEnd) {
   const startTurn = harness.startTurn.bind(harness)
   harness.startTurn = async function* (...args) {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createClaudeTranslator, NdjsonFramer, type SessionHarness, type UIEvent } from '@chirality/core'
-import { claudeBinary } from '@chirality/fixtures'
-import { findByMarker, MessagesApiHarness } from '@chirality/runner'
+import { acpAdapter, claudeBinary } from '@chirality/fixtures'
+import { type AcpAgentSpec, acpDescriptor, findByMarker, MessagesApiHarness } from '@chirality/runner'
 import { AgentSdkHarness } from '@chirality/runner/agent-sdk'
 import type { ScriptedModel } from '@chirality/scripted-model'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -199,7 +199,7 @@ test('the host is killed while a request waits: the log notes the missing answer
 })
 
 interface Asking {
-  harness(model: ScriptedModel): SessionHarness
+  harness(model: ScriptedModel): SessionHarness | Promise<SessionHarness>
   options(
     model: ScriptedModel,
   ): Pick<HostProgramOptions, 'binary' | 'environment'> & Partial<HostProgramOptions>
@@ -207,6 +207,18 @@ interface Asking {
   asks: { tool: string; input: Record<string, unknown> }
   /** Whether the agent itself outlives its host for long enough to go on. */
   goesOn: boolean
+  /** The next message asks about the same call first. */
+  asksAgain?: boolean
+}
+
+/** An adapter of Claude Code, as a user would configure it. */
+const ADAPTER: AcpAgentSpec = {
+  ...{ name: 'adapter', command: acpAdapter('claude-agent-acp'), args: [] },
+  env: ['ANTHROPIC_API_KEY', 'ANTHROPIC_BASE_URL', 'CLAUDE_CONFIG_DIR', 'CLAUDE_CODE_EXECUTABLE'],
+}
+
+function adapterEnvironment(model: ScriptedModel): Record<string, string> {
+  return { ...world.environment(model), CLAUDE_CODE_EXECUTABLE: claudeBinary() }
 }
 
 const MADE = 'made'
@@ -244,15 +256,25 @@ const ASKING: [string, Asking][] = [
       options: model => ({ binary: '', environment: world.environment(model), messagesApi: true }),
       asks: { tool: 'bash', input: { command: `touch ${MADE}` } },
       goesOn: false,
+      asksAgain: true,
+    },
+  ],
+  [
+    'an agent of the Agent Client Protocol',
+    {
+      harness: model => acpDescriptor(ADAPTER).create({ environment: adapterEnvironment(model) }),
+      options: model => ({ binary: '', environment: adapterEnvironment(model), acp: ADAPTER }),
+      asks: { tool: 'Bash', input: { command: `touch ${MADE}`, description: 'x' } },
+      goesOn: false,
     },
   ],
 ]
 
 test.each(ASKING)(
   '%s, and the host is killed while a request waits: it is told, nothing was run, and the next message works',
-  async (_name, { harness, options, asks, goesOn }) => {
+  async (_name, { harness, options, asks, goesOn, asksAgain = false }) => {
     const model = await world.model({ answers: [asks, 'After it.', 'And then.'] })
-    const first = world.host([harness(model)])
+    const first = world.host([await harness(model)])
     const { id } = await first.createSession(world.project)
     await first.close()
     const killed = new HostProgram(program.file, {
@@ -264,7 +286,7 @@ test.each(ASKING)(
     while ((await findByMarker(world.marker)).length > 0)
       await new Promise(resolve => setTimeout(resolve, 20))
 
-    const host = world.host([harness(model)])
+    const host = world.host([await harness(model)])
     await host.openProject(world.project)
     const session = await host.session(id)
     await session.settled()
@@ -287,9 +309,21 @@ test.each(ASKING)(
     expect(session.status).toMatchObject({ leftUnanswered: true, pending: [], phase: 'idle' })
     expect(existsSync(`${world.project}/${MADE}`)).toBe(false)
 
+    let again = 0
+    host.decisions.onChange(() => {
+      for (const { request } of host.decisions.pending()) {
+        again += 1
+        expect(JSON.stringify(request.input)).toContain(MADE)
+        host.decisions.answer(id, request.requestId, { behavior: 'deny' })
+      }
+    })
     await session.start('And now?')
     await session.settled()
     expect(session.status).toMatchObject({ lastTurn: 'completed', leftUnanswered: false })
     expect(existsSync(`${world.project}/${MADE}`)).toBe(false)
+    expect(again).toBe(asksAgain ? 1 : 0)
+    // An agent that stopped there is told what it asked.
+    const asked = model.requests.findLast(({ body }) => JSON.stringify(body).includes('And now?'))
+    expect(JSON.stringify(asked?.body).includes('while you waited for an answer')).toBe(!goesOn)
   },
 )
