@@ -3,7 +3,7 @@ import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { type BenchRow, benchRow } from '../../core/bench/report.ts'
 import { copied, git, makeRepository } from '../test/support/processes/copied-session.ts'
-import { ProcessFleet } from '../test/support/processes/process-fleet.ts'
+import { type MachineProcess, ProcessFleet } from '../test/support/processes/process-fleet.ts'
 import { WAIT } from '../test/support/processes/speaking-agent.ts'
 import { median, range } from './statistics.ts'
 
@@ -19,13 +19,13 @@ export async function takeoverRows(): Promise<BenchRow[]> {
     const clone = fleet.folder('clone')
     git(source, 'clone', '-q', source, clone)
     const target = await fleet.machine('target', { project: clone })
-    const workers = await Promise.all(
-      Array.from({ length: ROUNDS }, async (_, round) => {
-        const project = fleet.folder(`work-${round}`)
-        git(source, 'clone', '-q', source, project)
-        return { name: `worker-${round}`, machine: await fleet.machine(`worker-${round}`, { project }) }
-      }),
-    )
+    const workers: { name: string; machine: MachineProcess }[] = []
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const name = `worker-${round}`
+      const project = fleet.folder(`work-${round}`)
+      git(source, 'clone', '-q', source, project)
+      workers.push({ name, machine: await fleet.machine(name, { project }) })
+    }
     const times: number[] = []
     for (const { name, machine } of workers) {
       writeFileSync(join(machine.project, 'new.txt'), 'not committed\n')
