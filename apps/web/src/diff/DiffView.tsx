@@ -189,6 +189,7 @@ export function LineText({ row, runs }: Pick<DiffLineProps, 'row' | 'runs'>) {
           </span>
         )
       })}
+      {row.unended && row.mark !== ' ' ? <span className="diff__unended">no newline at the end</span> : null}
     </span>
   )
 }

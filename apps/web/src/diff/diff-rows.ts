@@ -8,6 +8,8 @@ export interface DiffRow {
   text: string
   /** Of a line that was changed and not written anew: from where to where it differs from what it was. */
   changed?: readonly [from: number, to: number]
+  /** It is the last of its file and has no newline, or had none. */
+  unended?: boolean
 }
 
 const cache = new WeakMap<FileDiff, readonly DiffRow[]>()
@@ -28,7 +30,7 @@ export function hunkRows(hunk: DiffHunk): readonly DiffRow[] {
   const known = hunkCache.get(hunk)
   if (known) return known
   let { oldStart: oldLine, newStart: newLine } = hunk
-  const rows = hunk.lines.map((line): DiffRow => {
+  const rows = hunk.lines.map((line, at): DiffRow => {
     const mark = line[0] === '+' || line[0] === '-' ? line[0] : ' '
     const row: DiffRow = {
       mark,
@@ -36,6 +38,7 @@ export function hunkRows(hunk: DiffHunk): readonly DiffRow[] {
       newLine: mark === '-' ? null : newLine,
       text: line.slice(1),
     }
+    if (hunk.unended?.includes(at)) row.unended = true
     if (mark !== '+') oldLine += 1
     if (mark !== '-') newLine += 1
     return row

@@ -20,6 +20,25 @@ const tool = (fields: Partial<ToolItem>): ToolItem => ({
 })
 
 describe('parseUnifiedDiff', () => {
+  test('says which line has no newline: a change of that alone would look like none', () => {
+    const note = '\\ No newline at end of file\n'
+    const [file] = parseUnifiedDiff(`--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n-b\n${note}+b\n`)
+    const [both] = parseUnifiedDiff(`--- a/x\n+++ b/x\n@@ -1 +1 @@\n-b\n${note}+c\n${note}`)
+    const ends = (diff: typeof file) =>
+      diffRows(diff as never).map(({ mark, unended = false }) => [mark, unended])
+    expect(ends(file)).toEqual([
+      [' ', false],
+      ['-', true],
+      ['+', false],
+    ])
+    expect(ends(both)).toEqual([
+      ['-', true],
+      ['+', true],
+    ])
+    // The pieces that an edit names are no whole files.
+    expect(diffTexts('x', 'a', 'b').hunks.flatMap(({ unended = [] }) => unended)).toEqual([])
+  })
+
   test('reads what git prints', () => {
     const files = parseUnifiedDiff(
       'diff --git a/x.ts b/x.ts\nindex 1..2 100644\n--- a/x.ts\n+++ b/x.ts\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n' +

@@ -15,6 +15,8 @@ export interface DiffHunk {
   readonly newStart: number
   /** Each begins with a blank, `+` or `-`. */
   readonly lines: readonly string[]
+  /** Which of them end the file without a newline, counted from 0. */
+  readonly unended?: readonly number[]
 }
 
 export function fileDiff(path: string, kind: FileDiff['kind'], hunks: readonly DiffHunk[]): FileDiff {
@@ -32,7 +34,7 @@ export function parseUnifiedDiff(text: string): FileDiff[] {
       const path = newName ?? oldName
       if (path === undefined) return []
       const kind = oldName === undefined ? 'add' : newName === undefined ? 'delete' : 'update'
-      return [fileDiff(path, kind, file.hunks.map(toHunk))]
+      return [fileDiff(path, kind, file.hunks.map(withEnds))]
     })
   } catch {
     return []
@@ -61,6 +63,15 @@ function allOf(text: string, mark: '+' | '-'): DiffHunk {
 
 function toHunk({ oldStart, newStart, lines }: DiffHunk): DiffHunk {
   return { oldStart, newStart, lines: lines.filter(line => !line.startsWith('\\')) }
+}
+
+/** Of whole files: the pieces that a tool names may end anywhere. */
+function withEnds(hunk: DiffHunk): DiffHunk {
+  const isNote = (line: string) => line.startsWith('\\')
+  const unended = hunk.lines.flatMap((line, at) =>
+    isNote(line) ? [at - 1 - hunk.lines.slice(0, at).filter(isNote).length] : [],
+  )
+  return { ...toHunk(hunk), ...(unended.length > 0 ? { unended } : {}) }
 }
 
 function stripPrefix(name: string | undefined): string | undefined {

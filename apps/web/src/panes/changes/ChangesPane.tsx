@@ -101,7 +101,9 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
   const onDiscard = useLatest((file: ChangedFile, hunk: number | null) => {
     const chosen = hunk === null ? undefined : file.diff.hunks[hunk]
     const { path, renamedFrom } = file
-    const hunks = chosen && [{ ...chosen, lines: [...chosen.lines] }]
+    const hunks = chosen && [
+      { oldStart: chosen.oldStart, newStart: chosen.newStart, lines: [...chosen.lines] },
+    ]
     const files = [{ path, ...(renamedFrom ? { renamedFrom } : {}), ...(hunks ? { hunks } : {}) }]
     void review.run(() => api.discardChanges({ sessionId, ...(isOfTurn ? { turnId: scope } : {}), files }))
   })
