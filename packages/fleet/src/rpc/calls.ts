@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { CodedError, isCodedError } from '@chirality/core'
 import { z } from 'zod'
 import type { Link } from '../engine/link.ts'
@@ -14,6 +15,8 @@ export interface RemoteCall {
 
 type Request =
   | ({ kind: 'call'; id: string } & RemoteCall)
+  /** What became of a call. */
+  | { kind: 'outcome'; id: string }
   | { kind: 'ping' }
   | { kind: 'bytes'; session: string; from: number }
   | ({ kind: 'move' } & MoveStep)
@@ -22,17 +25,28 @@ type Request =
 
 /**
  * Calls another machine, once. `machine-away` means that nothing was done. `machine-silent` means that it is not known:
- * the caller looks at the session before it tries again.
+ * the caller looks at the session before it tries again. A push or a hook takes as long as it takes: while the machine
+ * says that it is at it, only its outcome is asked for.
  */
 export async function callMachine(
   link: Link | undefined,
   machine: string,
   call: RemoteCall,
+  { firstMs = CALL_MS, longestMs = LONGEST_MS }: { firstMs?: number; longestMs?: number } = {},
 ): Promise<unknown> {
-  return answerOf(
-    machine,
-    await ask(link, machine, { kind: 'call', id: crypto.randomUUID(), ...call }, CALL_MS),
-  )
+  const id = crypto.randomUUID()
+  const first = await ask(link, machine, { kind: 'call', id, ...call }, firstMs)
+  if (first !== 'silent') return answerOf(machine, first)
+  for (const end = performance.now() + longestMs; performance.now() < end; ) {
+    // It was there when it was called: that it is away now does not mean that nothing was done.
+    const later = (await ask(link, machine, { kind: 'outcome', id }, OUTCOME_MS)) ?? 'silent'
+    if (later === 'silent' || !isWorking(later)) return answerOf(machine, later)
+  }
+  return answerOf(machine, 'silent')
+}
+
+function isWorking(answer: Uint8Array): boolean {
+  return 'working' in JSON.parse(Buffer.from(answer).toString())
 }
 
 function answerOf(machine: string, answer: Uint8Array | 'silent' | undefined): unknown {
@@ -154,6 +168,11 @@ export function answerCalls(link: Link, machine: string, answers: Answers): () =
         JSON.stringify(await answered(Promise.resolve().then(() => answers.work.answer(step)))),
       )
     }
+    if (request.kind === 'outcome') {
+      const known = done.get(request.id) ?? UNKNOWN
+      const still = sleep(WORKING_MS, WORKING, { ref: false })
+      return sendable(await Promise.race([known, still]))
+    }
     const { id, path, input } = request
     let answer = done.get(id)
     if (answer === undefined) {
@@ -161,10 +180,14 @@ export function answerCalls(link: Link, machine: string, answers: Answers): () =
       done.set(id, answer)
       if (done.size > MAX_REMEMBERED) done.delete(done.keys().next().value ?? '')
     }
-    const bytes = Buffer.from(JSON.stringify(await answer))
-    // The broker would drop it, and who asked would wait for nothing.
-    return bytes.length <= MAX_ANSWER ? bytes : Buffer.from(JSON.stringify(TOO_LARGE))
+    return sendable(await answer)
   })
+}
+
+/** The broker would drop what is larger, and who asked would wait for nothing. */
+function sendable(answer: CallAnswer | typeof WORKING): Buffer {
+  const bytes = Buffer.from(JSON.stringify(answer))
+  return bytes.length <= MAX_BYTES ? bytes : Buffer.from(JSON.stringify(TOO_LARGE))
 }
 
 function answered(work: Promise<unknown>): Promise<CallAnswer> {
@@ -183,7 +206,10 @@ async function ask(
   timeout: number,
 ): Promise<Uint8Array | 'silent' | undefined> {
   if (!link?.connected) return undefined
-  const answer = await link.request(subjects.calls(machine), Buffer.from(JSON.stringify(request)), timeout)
+  const body = Buffer.from(JSON.stringify(request))
+  if (body.length > MAX_BYTES)
+    throw new CodedError('unsupported', 'This is too large to be sent between machines. Nothing was done.')
+  const answer = await link.request(subjects.calls(machine), body, timeout)
   if (answer.kind === 'answer') return answer.body
   return answer.kind === 'absent' ? undefined : 'silent'
 }
@@ -198,8 +224,19 @@ const PING_MS = 10_000
 const GONE_MS = 3_000
 /** Packing and checking out a large repository. The broker lets a machine answer for two minutes. */
 const MOVE_MS = 110_000
+/** Longer than the machine waits until it says that it is at work. */
+const OUTCOME_MS = 30_000
+const WORKING_MS = 20_000
+const LONGEST_MS = 30 * 60_000
+const WORKING = { working: true }
+/** Its server was started again since. */
+const UNKNOWN: CallAnswer = {
+  ...{ ok: false, code: 'machine-silent' },
+  message:
+    'The machine was started again before it answered. It may have done it: look at the session before you try again.',
+}
 /** Below the broker's `max_payload`. */
-const MAX_ANSWER = 7 * 1024 * 1024
+const MAX_BYTES = 7 * 1024 * 1024
 const TOO_LARGE: CallAnswer = {
   ...{ ok: false, code: 'unsupported' },
   message: 'The answer is too large to be sent between machines. Open the dashboard of that machine.',

@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest'
+import type { Link } from '../src/engine/link.ts'
+import { answerCalls, callMachine } from '../src/rpc/calls.ts'
+import { connect, joined, later, NO_WORK, startFleet } from './support/fleet.ts'
+
+/** A call whose answer takes longer than the hub waits at first. */
+const FIRST = { firstMs: 200 }
+
+async function fleetOfTwo() {
+  const fleet = await startFleet()
+  const hub = await connect(fleet.hub)
+  const { member } = await joined(fleet, hub)
+  return { hub, worker: await connect(member) }
+}
+
+function answering(worker: Link, call: () => Promise<unknown>): () => void {
+  const stop = answerCalls(worker, 'worker', {
+    ...{ call, bytes: () => Buffer.alloc(0), work: NO_WORK },
+    moves: { answer: async () => undefined, bytes: async () => Buffer.alloc(0) },
+  })
+  later(stop)
+  return stop
+}
+
+/** A call that was taken, and what ends it. */
+function slowCall() {
+  let end: (answer: string) => void = () => {}
+  let take: () => void = () => {}
+  const answer = new Promise<string>(resolve => {
+    end = resolve
+  })
+  const taken = new Promise<void>(resolve => {
+    take = resolve
+  })
+  let times = 0
+  const call = () => {
+    times += 1
+    take()
+    return answer
+  }
+  return { call, end, taken, times: () => times }
+}
+
+test('a call that takes long is made once, and its outcome comes when it is there', async () => {
+  const { hub, worker } = await fleetOfTwo()
+  const { call, end, times } = slowCall()
+  answering(worker, call)
+  const asked: string[] = []
+  const counted = Object.assign(Object.create(hub), {
+    request: (subject: string, body: Uint8Array, timeout: number) => {
+      const { kind } = JSON.parse(Buffer.from(body).toString()) as { kind: string }
+      asked.push(kind)
+      if (kind === 'outcome') end('pushed')
+      return hub.request(subject, body, timeout)
+    },
+  }) as Link
+  expect(await callMachine(counted, 'worker', { path: 'review.push', input: {} }, FIRST)).toBe('pushed')
+  expect(asked).toEqual(['call', 'outcome'])
+  expect(times()).toBe(1)
+})
+
+test('a machine that is gone or was started again after it took a call does not say that nothing was done', async () => {
+  const { hub, worker } = await fleetOfTwo()
+  for (const isStartedAgain of [false, true]) {
+    const { call, taken, times } = slowCall()
+    const stop = answering(worker, call)
+    const pushed = callMachine(hub, 'worker', { path: 'review.push', input: {} }, FIRST)
+    const refused = expect(pushed).rejects.toMatchObject({
+      ...{ code: 'machine-silent', message: expect.stringContaining('It may have done it') },
+    })
+    await taken
+    stop()
+    if (isStartedAgain) answering(worker, call)
+    await refused
+    expect(times()).toBe(1)
+  }
+})
+
+test('what is too large for the broker is refused before anything is sent', async () => {
+  const { hub, worker } = await fleetOfTwo()
+  const { call, times } = slowCall()
+  answering(worker, call)
+  const input = { message: 'x'.repeat(8 * 1024 * 1024) }
+  await expect(callMachine(hub, 'worker', { path: 'turns.send', input })).rejects.toMatchObject({
+    ...{ code: 'unsupported', message: expect.stringContaining('Nothing was done') },
+  })
+  expect(times()).toBe(0)
+})
