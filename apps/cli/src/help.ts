@@ -27,6 +27,7 @@ export const HELP = `Usage: chirality <command> [options]
   worker --fleet URL       Runs agents for a fleet; takes the options of serve
       --label L              What the machine has, such as gpu; can be given more than once
       --slots N              How many turns may run at once (default: one for each core)
+      --no-copies            Send no copies of sessions to the hubs: when this machine is gone, none goes on elsewhere
   fleet init               Make this machine the first hub of a fleet, with its broker
       --name NAME            The name of the machine (default: made of its host name)
       --host H --port N      Where the broker listens, and where other machines dial (default: 127.0.0.1, 4222)

@@ -124,7 +124,7 @@ test('a session on one machine is seen, answered and stopped on another, and rea
   const ends = async () =>
     (await history()).flatMap(({ event }) => (event.type === 'turn:end' ? [event.reason] : []))
   await expect.poll(ends).toEqual(['completed', 'completed', 'interrupted'])
-  await expect(change(hub, 'sessions.fork', { sessionId: id })).rejects.toThrow(
+  await expect(change(hub, 'sessions.delete', { sessionId: id })).rejects.toThrow(
     /unsupported: .*machine worker/,
   )
   const source = path.join(world.project, '.chirality', 'events', `${id}.ndjson`)

@@ -18,13 +18,13 @@ import { findNatsServer } from './engine/nats-binary.ts'
 import { fleetError } from './fleet-error.ts'
 import { HubStreams } from './hub-streams.ts'
 import { type Beat, beatOf, type Keys, type LocalMachine, type Machine, Machines } from './machines.ts'
-import { isSession, Mirror } from './mirror/mirror.ts'
+import { Mirror } from './mirror/mirror.ts'
 import { Carrier } from './move/carrier.ts'
 import type { Kept, Moved } from './move/moves.ts'
 import type { TakenOver } from './move/takeovers.ts'
 import { OwnSessions } from './own-sessions.ts'
 import { choose } from './placement/place.ts'
-import { type RemoteSession, RemoteSessions } from './remote-sessions.ts'
+import { idIn, type RemoteSession, RemoteSessions } from './remote-sessions.ts'
 import { answerCalls, callMachine, fetchBytes, pingMachine, type RemoteCall } from './rpc/calls.ts'
 import { bytesOf, Shipper } from './ship/shipper.ts'
 import { parseSubject, type Role, subjects } from './subjects.ts'
@@ -38,6 +38,8 @@ export interface FleetMemberOptions {
   labels?: readonly string[]
   /** How many turns may run at once. */
   slots?: number
+  /** Hubs get no copies of this machine's sessions, whatever its settings say. */
+  noCopies?: boolean
   onFault?: (error: unknown) => void
   /** For people: what happens. */
   onNews?: (text: string) => void
@@ -95,7 +97,7 @@ export class FleetMember {
       ...{ home: options.home, machine: member.machine, role: member.role, remote: this.#remote },
       ...{ link: () => this.#link, machines: () => this.machines() },
       ...{ log: id => this.log(id), own: async id => this.#local?.host.store.get(id).catch(() => undefined) },
-      ...{ onFault: options.onFault, onNews: options.onNews },
+      ...{ onFault: options.onFault, onNews: options.onNews, noCopies: options.noCopies },
     })
     this.turns = new AwayTurns({
       ...{ home: options.home, own: member.machine, link: () => this.#link, remote: this.#remote },
@@ -158,6 +160,7 @@ export class FleetMember {
     return {
       ...{ machine, role, url, connected, readOnly: fault, hasBroker: this.#letsIn },
       fingerprint: certificateFingerprint(cert),
+      copies: { sends: this.#carrier.copyChoice.sends, isFixed: this.#carrier.copyChoice.isFixed },
     }
   }
 
@@ -172,15 +175,15 @@ export class FleetMember {
   /** Where a new session would run, and why each machine fits or does not. */
   readonly choose = (work: Parameters<typeof choose>[0]) => choose(work, this.machines())
 
-  /** Makes a session on another machine. It is known here at once. */
+  /** Makes a session on another machine. */
   async create(machine: string, input: object): Promise<StoredSession> {
-    const made = await callMachine(this.#link, machine, { path: 'sessions.create', input })
-    const session = made as StoredSession
-    // A machine answers for its own sessions only.
-    if (!isSession(session?.id) || this.#remote.get(session.id) || (await this.#has(session.id)))
-      throw fleetError('machine-silent', `The machine ${machine} answered nonsense. Look there.`)
-    this.#remote.take(machine, session.id, JSON.stringify({ session, status: null }))
-    return session
+    return this.made(machine, await callMachine(this.#link, machine, { path: 'sessions.create', input }))
+  }
+
+  /** A session that another machine says it made for this hub: it is known here at once. */
+  async made(machine: string, session: unknown): Promise<StoredSession> {
+    if (this.#remote.made(machine, session, await this.#has(idIn(session)))) return session as StoredSession
+    throw fleetError('machine-silent', `The machine ${machine} answered nonsense. Look there.`)
   }
 
   /** The sessions of the other machines. */
@@ -215,6 +218,8 @@ export class FleetMember {
 
   readonly takeover = (sessionId: string, to: string, goOn?: boolean): Promise<TakenOver> =>
     this.#carrier.takeover(sessionId, to, { goOn })
+
+  readonly sendCopies = (send: boolean): Promise<void> => this.#carrier.copyChoice.choose(send)
 
   readonly keep = (sessionId: string): Promise<Kept> => this.#carrier.keep(sessionId)
 
@@ -371,7 +376,8 @@ export class FleetMember {
 
   #beat(local: LocalMachine): Beat {
     const { labels, slots } = this.#options
-    const own = { agents: this.#agents, repositories: this.#repositories }
+    const copies = this.#carrier.copyChoice.sends
+    const own = { agents: this.#agents, repositories: this.#repositories, copies }
     return beatOf(local, { role: this.role, labels, slots, ...own })
   }
 

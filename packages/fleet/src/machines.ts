@@ -26,6 +26,8 @@ const beat = z.object({
     )
     .max(100),
   projects: z.array(z.string().max(4096)).max(10_000),
+  /** Whether it sends copies of its sessions to the hubs. */
+  copies: z.boolean().default(true),
   /** Its projects again, each with the name that it has on every machine: its git remote, else the folder's name. */
   repositories: z
     .array(z.object({ root: z.string().max(4096), key: z.string().max(1000) }))
@@ -71,7 +73,8 @@ export function beatOf(
     slots,
     agents,
     repositories,
-  }: Pick<Beat, 'role' | 'agents' | 'repositories'> & {
+    copies,
+  }: Pick<Beat, 'role' | 'agents' | 'repositories' | 'copies'> & {
     labels: readonly string[] | undefined
     slots: number | undefined
   },
@@ -80,7 +83,7 @@ export function beatOf(
   const load = (loadavg()[0] ?? 0) / availableParallelism()
   return {
     ...{ role, version, labels: [...(labels ?? [])], slots: slots ?? availableParallelism(), busy, load },
-    ...{ agents, projects: host.projects(), repositories },
+    ...{ agents, projects: host.projects(), repositories, copies },
   }
 }
 
@@ -171,6 +174,7 @@ export class Machines {
 
 const UNHEARD: Omit<Beat, 'role'> = {
   ...{ version: '', labels: [], slots: 0, busy: 0, load: 0, agents: [], projects: [], repositories: [] },
+  copies: true,
 }
 
 function parseBeat(body: Uint8Array): Beat | undefined {

@@ -71,6 +71,16 @@ export class RemoteSessions {
     this.tell(sessionId)
   }
 
+  /** What a machine says it made for this hub just now. False if that is nonsense: it answers for its own sessions only. */
+  made(machine: string, session: unknown, isOwn: boolean): boolean {
+    const id = idIn(session)
+    // Its state may come before its answer.
+    if (this.#sessions.get(id)?.machine === machine) return true
+    if (isOwn || !isSession(id)) return false
+    this.take(machine, id, JSON.stringify({ session, status: null }))
+    return this.#sessions.get(id)?.machine === machine
+  }
+
   /** The session was given to a machine. What that one said of it counts from now on. */
   own(sessionId: string, machine: string): void {
     this.#owners.set(sessionId, machine)
@@ -100,6 +110,11 @@ export class RemoteSessions {
     this.#doubted.delete(sessionId)
     return true
   }
+}
+
+export function idIn(session: unknown): string {
+  const { id } = (session ?? {}) as { id?: unknown }
+  return typeof id === 'string' ? id : ''
 }
 
 const STATES = 'states'

@@ -153,7 +153,7 @@ test('a cancelled move removes no worktree in which another session works', asyn
   const { worktree } = await two.host.store.resume(id)
   const desk = new MoveDesk({
     ...{ host: two.host, machine: 'two', folder: folder() },
-    ...{ tell: async () => {}, onLeft: () => {}, owner: async () => undefined },
+    ...{ tell: async () => {}, onLeft: () => {}, owner: async () => undefined, sendsCopies: () => true },
   })
   const cancel = { step: 'cancel' as const, move: worktree ?? '', session: 'another-session' }
   await expect(desk.answer(cancel)).rejects.toThrow(/Another session works/)

@@ -335,6 +335,13 @@ test('what machines said of their sessions is known again after a restart, and a
   expect(changed).toEqual([SESSION])
   const again = new RemoteSessions(states)
   expect(again.get(SESSION)).toMatchObject({ machine: 'w', session: { title: 'mine' } })
+  // What a machine says it made for this hub is its own, or nothing.
+  const made = (id: string) => ({ id, projectRoot: '/p', updatedAt: '2026-01-01' })
+  expect(again.made('w', made(SESSION), false)).toBe(true)
+  expect(again.made('thief', made(SESSION), false)).toBe(false)
+  expect(again.made('thief', made('of-this-hub'), true)).toBe(false)
+  for (const nonsense of [undefined, null, 'text', { id: 7 }, { id: '../x' }, { id: 'half' }])
+    expect(again.made('w', nonsense, false)).toBe(false)
   again.take('thief', SESSION, '')
   expect(again.list()).toHaveLength(1)
   again.take('w', SESSION, '')

@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import type { UIEvent } from '@chirality/core'
 import { openSessionLog, type SessionHost } from '@chirality/sessions'
 import { expect, test } from 'vitest'
+import { CopyChoice } from '../src/move/copy-choice.ts'
+import { MoveDesk } from '../src/move/move-desk.ts'
 import type { RemoteSession } from '../src/remote-sessions.ts'
 import { append, git, twoMachines, work } from './support/machines.ts'
 
@@ -262,6 +264,51 @@ test('of more sessions than fit the copies of those used last stay, and the othe
     expect(await hub.get('one', old.session.id)).toBeUndefined()
   }
   expect(sent()).toBe(0)
+})
+
+test('of a machine that sends no copies none is fetched or kept, and its sessions are not taken over', async () => {
+  const { one, copied, copies, mirrored, goes, sendsCopies, takeovers, cut, sent } = await twoMachines()
+  const id = await work(one.host, one.project)
+  await copied(id, 'one')
+  expect(await copies.get('one', id)).toBeDefined()
+  sendsCopies('one', false)
+  await copies.soon()
+  expect(await copies.get('one', id)).toBeUndefined()
+  await append(one.host, id, 't2', [{ type: 'turn:start', sessionId: id, message: 'Now the pelican.' }])
+  await mirrored(id, 'one')
+  cut(() => undefined)
+  await copies.soon()
+  expect(sent()).toBe(0)
+  goes('one')
+  await expect(takeovers().takeover(id, 'two')).rejects.toThrow(/one sends no copies of its sessions/)
+})
+
+test('a hub that asks a machine for a copy which sends none is refused', async () => {
+  const { one } = await twoMachines()
+  const id = await work(one.host, one.project)
+  const desk = new MoveDesk({
+    ...{ host: one.host, machine: 'one', folder: join(one.project, '..', 'parcels') },
+    ...{ tell: async () => {}, onLeft: () => {}, owner: async () => undefined, sendsCopies: () => false },
+  })
+  await expect(
+    desk.answer({ step: 'copy', session: id, move: 'copy-0123456789ab', clones: [] }),
+  ).rejects.toThrow('one sends no copies of its sessions.')
+})
+
+test('the choice whether copies are sent is kept, and a damaged file sends none', async () => {
+  const { root } = await twoMachines()
+  const file = join(root, 'copies.json')
+  const choice = new CopyChoice(file, false)
+  expect(choice.sends).toBe(true)
+  await choice.choose(false)
+  expect([choice.sends, new CopyChoice(file, false).sends]).toEqual([false, false])
+  await choice.choose(true)
+  expect(new CopyChoice(file, false).sends).toBe(true)
+  const fixed = new CopyChoice(file, true)
+  expect(fixed.sends).toBe(false)
+  await expect(fixed.choose(true)).rejects.toThrow(/--no-copies/)
+  writeFileSync(file, '{"send":')
+  expect(new CopyChoice(file, false).sends).toBe(false)
 })
 
 test('a machine that gives a session up says the same of it when it is asked again', async () => {

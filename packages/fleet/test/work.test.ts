@@ -91,7 +91,7 @@ function fleetOf(names: string[], fault: (machine: TestMachine) => Fault, goneMs
       return {
         ...{ machine: name, isThis: name === 'hub', role: 'worker', version: '', hasKey: null },
         ...{ state: machine?.state ?? 'here', labels: machine === undefined ? [] : ['build'] },
-        ...{ slots: 8, busy: 0, load: 0, heardSecondsAgo: 0, projects: [] },
+        ...{ slots: 8, busy: 0, load: 0, heardSecondsAgo: 0, projects: [], copies: true },
         agents: [{ id: 'agent', name: 'agent', installed: true, loggedIn: true, version: null }],
         repositories: [{ root: '/shop', key: 'shop' }],
       } satisfies Machine

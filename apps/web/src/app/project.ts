@@ -36,6 +36,12 @@ export function projectName(root: string): string {
   return root.split('/').filter(Boolean).at(-1) ?? root
 }
 
+/** Why nothing can be done now with a session of another machine. Null if it can. */
+export function awayWords(machine: { name: string; state: string } | undefined): string | null {
+  if (machine === undefined || machine.state === 'here') return null
+  return machine.state === 'away' ? `${machine.name} is away` : `${machine.name} was not heard yet`
+}
+
 /** The name of a machine, and that it cannot be reached. `unknown`: this server is cut off itself. */
 export function machineWords({ name, state }: { name: string; state: 'here' | 'away' | 'unknown' }): string {
   if (state === 'here') return name

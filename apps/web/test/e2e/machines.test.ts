@@ -121,7 +121,8 @@ test('a session of a machine that cannot be reached is read, found and exported,
   // What only its machine can do is not offered; what is here works.
   await page.getByRole('button', { name: 'Actions' }).click()
   expect(await page.getByRole('menuitem').allTextContents()).toEqual([
-    ...['Rename', 'Export as Markdown', 'Export as a page that replays it', 'Only this project'],
+    ...['Rename', 'Fork…build-1 was not heard yet: it is forked there', 'Export as Markdown'],
+    ...['Export as a page that replays it', 'Only this project'],
   ])
   const saved = page.waitForEvent('download')
   await page.getByRole('menuitem', { name: 'Export as Markdown' }).click()

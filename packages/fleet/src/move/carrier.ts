@@ -8,6 +8,7 @@ import { fleetError } from '../fleet-error.ts'
 import type { LocalMachine, Machine } from '../machines.ts'
 import type { RemoteSessions } from '../remote-sessions.ts'
 import { Copies } from './copies.ts'
+import { CopyChoice } from './copy-choice.ts'
 import { MoveDesk } from './move-desk.ts'
 import { type Kept, type Moved, Moves, ownersOf } from './moves.ts'
 import { type TakenOver, Takeovers } from './takeovers.ts'
@@ -19,6 +20,8 @@ export interface CarrierOptions {
   link: () => Link | undefined
   machines: () => Machine[]
   remote: RemoteSessions
+  /** This run sends no copies, whatever the machine's settings say. */
+  noCopies?: boolean | undefined
   /** The mirrored log of a session of another machine. */
   log: (sessionId: string) => Promise<SessionLog>
   /** A session of this machine. */
@@ -33,6 +36,8 @@ export class Carrier {
   readonly #moves: Moves
   readonly #copies: Copies
   readonly #takeovers: Takeovers
+  /** Whether the hubs get copies of this machine's sessions. */
+  readonly copyChoice: CopyChoice
   readonly #refusals: Refusals
 
   constructor(options: CarrierOptions) {
@@ -40,6 +45,7 @@ export class Carrier {
     const { link, machines, remote, log, onFault } = options
     const folder = (name: string) => join(fleetFolder(options.home), name)
     this.#refusals = new Refusals(options.machine)
+    this.copyChoice = new CopyChoice(folder('copies.json'), options.noCopies === true)
     const running = new Set<string>()
     this.#moves = new Moves({ folder: folder('moves'), link, machines, running })
     this.#copies = new Copies({
@@ -83,6 +89,7 @@ export class Carrier {
     return new MoveDesk({
       folder: join(fleetFolder(home), 'parcels'),
       ...{ host: local.host, machine, onLeft: local.left },
+      sendsCopies: () => this.copyChoice.sends,
       owner: session => ownersOf(this.#options.link()).read(session),
       tell: async session => {
         const before = remote.get(session)

@@ -47,6 +47,8 @@ export class Copies {
   readonly #clones = new Map<string, { at: number; commits: string[][] }>()
   /** Those that were deleted while they may have been fetched. */
   readonly #forgotten = new Set<string>()
+  /** The machines that send none, and of which none is kept. */
+  readonly #dropped = new Set<string>()
   /** The machines that one is fetched from. */
   readonly #running = new Set<string>()
   /** Machines that did not answer, and until when they are left alone. */
@@ -58,7 +60,9 @@ export class Copies {
 
   /** Begins the next copy of each machine that is due, if none of it runs. Resolves with their end. */
   async soon(): Promise<void> {
-    const begun: Promise<void>[] = []
+    const begun = this.#options
+      .machines()
+      .flatMap(({ machine, state, copies }) => (copies || state !== 'here' ? [] : [this.#drop(machine)]))
     for (let next = this.#due(); next !== undefined; next = this.#due()) {
       const { machine } = next
       this.#running.add(machine)
@@ -102,13 +106,25 @@ export class Copies {
       await rm(this.#file(machine, session, kind), { force: true })
   }
 
+  /** A machine that sends none any more wants none to be elsewhere. Not of what it did not have: those are of others. */
+  async #drop(machine: string): Promise<void> {
+    if (this.#dropped.has(machine) || this.#running.has(machine)) return
+    this.#dropped.add(machine)
+    await rm(join(this.#options.folder, machine), { recursive: true, force: true })
+    for (const { session } of this.#options.sessions()) {
+      const key = keyOf(machine, session.id)
+      this.#known.delete(key)
+      this.#tried.delete(key)
+    }
+  }
+
   #due(): RemoteSession | undefined {
     if (this.#running.size >= MAX_RUNNING) return undefined
     const now = performance.now()
     const here = new Set(
-      this.#options.machines().flatMap(({ machine, state }) => {
+      this.#options.machines().flatMap(({ machine, state, copies }) => {
         const isFree = !this.#running.has(machine) && now >= (this.#paused.get(machine) ?? 0)
-        return state === 'here' && isFree ? [machine] : []
+        return state === 'here' && copies && isFree ? [machine] : []
       }),
     )
     const due = this.#options.sessions().filter(({ machine, session, status }) => {
@@ -132,6 +148,7 @@ export class Copies {
     const key = keyOf(machine, session.id)
     const seq = lastSeqOf(remote)
     const tried = { seq, at: performance.now(), failed: false }
+    this.#dropped.delete(machine)
     this.#tried.set(key, tried)
     this.#forgotten.delete(key)
     try {

@@ -62,6 +62,7 @@ export interface MoveDeskOptions {
   /** Tells the hubs of a session, and resolves when the broker has it. */
   tell: (sessionId: string) => Promise<void>
   onLeft: (sessionId: string) => void
+  sendsCopies: () => boolean
   /** The machine that a session was given to, as the broker has it. */
   owner: (sessionId: string) => Promise<Owner | undefined>
 }
@@ -151,7 +152,9 @@ export class MoveDesk {
   }
 
   async #copy({ session, move, clones }: MoveStep & { step: 'copy' }): Promise<unknown> {
-    const { host, machine } = this.#options
+    const { host, machine, sendsCopies } = this.#options
+    // Asked for or not: a hub may be one that has not heard of it yet.
+    if (!sendsCopies()) throw fleetError('move-failed', `${machine} sends no copies of its sessions.`)
     const folder = this.#folder(move)
     try {
       const { projectRoot } = await host.store.resume(session)

@@ -139,6 +139,14 @@ export class Takeovers {
     if (from === to) throw fleetError('move-failed', `The machine ${to} is gone: name another one.`)
     requireReady(this.#options.machines(), to, session.harness)
     const copy = await this.#options.copies.get(from, session.id)
+    if (
+      copy === undefined &&
+      this.#options.machines().find(({ machine }) => machine === from)?.copies === false
+    )
+      throw fleetError(
+        'move-failed',
+        `${from} sends no copies of its sessions, so no other machine can go on with this one. What is mirrored can be read and exported.`,
+      )
     if (copy === undefined)
       throw fleetError(
         'move-failed',

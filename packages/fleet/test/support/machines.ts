@@ -46,6 +46,7 @@ export async function machineOn(
   const desk = new MoveDesk({
     ...{ host, machine: name, folder: join(home, 'parcels') },
     ...{ tell: async () => {}, onLeft: () => {}, owner: id => new Owners(link).read(id) },
+    sendsCopies: () => true,
   })
   const answer = () =>
     answerCalls(link, name, {
@@ -99,6 +100,8 @@ export async function twoMachines() {
     ['one', 'here'],
     ['two', 'here'],
   ])
+  /** Which machines send copies; those that are not named do. */
+  const sends = new Map<Name, boolean>()
   let sent = 0
   let fault: (count: number) => Fault = () => undefined
   const faulty = async <T>(work: () => Promise<T> | T): Promise<T> => {
@@ -138,7 +141,10 @@ export async function twoMachines() {
   const two = await machine('two', clone)
   const own = { one, two }
   const machines = () =>
-    [...states].map(([name, state]) => ({ state, agents: [], machine: name }) as unknown as Machine)
+    [...states].map(([name, state]) => {
+      const copies = sends.get(name as Name) ?? true
+      return { state, agents: [], machine: name, copies } as unknown as Machine
+    })
   const link = () => wire
   const running = new Set<string>()
   const hub = () => new Moves({ folder: join(root, 'moves'), link, machines, running })
@@ -170,6 +176,8 @@ export async function twoMachines() {
       sent = 0
       fault = next
     },
+    /** Whether the hubs get copies of the sessions of a machine. */
+    sendsCopies: (name: Name, send: boolean) => sends.set(name, send),
     goes: (name: Name) => states.set(name, 'away'),
     /** It looks who has all of its sessions, as it does when it is connected. */
     returns: async (name: Name) => {

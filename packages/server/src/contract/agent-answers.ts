@@ -83,6 +83,9 @@ export const machine = z
       }),
     ),
     projects: z.array(z.string()),
+    copies: z
+      .boolean()
+      .describe('False: hubs get no copies of its sessions, so none of them can be taken over.'),
     repositories: z
       .array(z.strictObject({ root: z.string(), key: z.string() }))
       .describe('Its projects, with the name that each has on every machine.'),
@@ -122,6 +125,12 @@ export const fleetInfo = z.strictObject({
     .describe('Why nothing can be stored although it is connected, such as two of three brokers gone.'),
   hasBroker: z.boolean().describe('Whether machines are invited and revoked here.'),
   fingerprint: z.string().describe('Of the certificate of the broker.'),
+  copies: z
+    .strictObject({
+      sends: z.boolean(),
+      isFixed: z.boolean().describe('This server was started with `--no-copies`.'),
+    })
+    .describe('Whether hubs get copies of this machine’s sessions after each turn.'),
 })
 
 /** Where a new session would run. */

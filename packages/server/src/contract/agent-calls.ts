@@ -37,6 +37,7 @@ export const fleetCalls = {
   info: { output: agents.fleetInfo.nullable() },
   invite: { input: z.strictObject({ role: agents.machineRole }), output: agents.invitation },
   revoke: { input: z.strictObject({ machine: values.machineName }), output: nothing },
+  sendCopies: { input: z.strictObject({ send: z.boolean() }), output: nothing },
   place: { input: values.newWork, output: agents.placement.nullable() },
   move: {
     input: z.strictObject({ sessionId, to: target }),

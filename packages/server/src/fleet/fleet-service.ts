@@ -1,7 +1,6 @@
-import { CodedError, conditionOf } from '@chirality/core'
+import { conditionOf } from '@chirality/core'
 import type { AwayEnd, AwayTurn, AwayTurns } from '@chirality/loops'
 import type { SessionHost, SessionLog, SessionStatus, StoredSession } from '@chirality/sessions'
-import { TRPCError } from '@trpc/server'
 import { z } from 'zod'
 import type {
   fleetInfo,
@@ -12,8 +11,6 @@ import type {
   takenOverSession,
 } from '../contract/agent-answers.ts'
 import { sessionStatus, storedSession } from '../contract/answers.ts'
-import { callError } from '../errors/call-error.ts'
-import { toCallError } from '../errors/to-call-error.ts'
 
 export type Machine = z.infer<typeof machine>
 
@@ -50,9 +47,13 @@ export interface FleetService {
   /** A code with which one machine can join. */
   invite(role: Machine['role']): Promise<{ code: string; fingerprint: string }>
   revoke(machine: string): Promise<void>
+  /** Whether hubs get copies of this machine's sessions. */
+  sendCopies(send: boolean): Promise<void>
   choose(work: { agent: string; project: string; labels: readonly string[] }): z.infer<typeof placement>
   /** Makes a session on another machine. */
   create(machine: string, input: object): Promise<StoredSession>
+  /** A session that another machine says it made for this hub just now: it is known here at once. */
+  made(machine: string, session: unknown): Promise<StoredSession>
   /** The project folder that has the mirrored logs of a machine. */
   mirrorRoot(machine: string): string
   machines(): Machine[]
@@ -138,72 +139,5 @@ function closedStatus(session: StoredSession): SessionStatus {
     ...{ phase: 'idle', condition: conditionOf({ phase: 'idle', lastTurn, leftUnanswered }) },
     ...{ lastTurn, leftUnanswered, turnId: null, turnStartedAt: null, lastLine: progress.lastLine },
     ...{ pending: [], policyProblem: null, queue: [], steered: [], queueHeld: false, logHealth: 'ok' },
-  }
-}
-
-/** What is read here, from the mirror: it also works while the machine is away. */
-const FROM_MIRROR: ReadonlySet<string> = new Set([
-  'sessions.get',
-  'sessions.history',
-  'sessions.export',
-  'sessions.markRead',
-  // A hub asks both machines.
-  ...['fleet.move', 'fleet.takeover', 'fleet.keep'],
-])
-
-/** What a hub does on a machine that is named, not found by a session. */
-const OF_MACHINE: ReadonlySet<string> = new Set(['sessions.create'])
-
-/** What a hub may ask of another machine. */
-const FORWARDED: ReadonlySet<string> = new Set([
-  ...[
-    'start',
-    'send',
-    'steer',
-    'interrupt',
-    'kill',
-    'leftovers',
-    'prewarm',
-    'setPermissionMode',
-    'contextUsage',
-  ].map(name => `turns.${name}`),
-  ...['list', 'edit', 'move', 'remove', 'clear', 'hold', 'release'].map(name => `turns.queue.${name}`),
-  ...['decisions.answer', 'budgets.setSession'],
-  ...['tree', 'find', 'read', 'status', 'diff', 'turnDiff', 'blame'].map(name => `files.${name}`),
-  ...['rename', 'configure', 'nativeLines', 'nativeLine', 'forkHistory'].map(name => `sessions.${name}`),
-])
-
-/** The answer of the machine that has the session; undefined for a call that is this machine's to answer. */
-export async function forwarded(
-  fleet: FleetService | undefined,
-  { path, input }: RemoteCall,
-): Promise<{ data: unknown } | undefined> {
-  const sessionId = sessionOf(input)
-  const owner = sessionId === undefined ? undefined : remoteSession(fleet, sessionId)?.machine
-  if (fleet === undefined || sessionId === undefined || owner === undefined || FROM_MIRROR.has(path))
-    return undefined
-  if (FORWARDED.has(path)) return { data: await fleet.call(sessionId, { path, input }) }
-  const message = `This session is on the machine ${owner}. Open the dashboard there to do that.`
-  throw callError('unsupported', message)
-}
-
-function sessionOf(input: unknown): string | undefined {
-  const { sessionId } = (input ?? {}) as { sessionId?: unknown }
-  return typeof sessionId === 'string' ? sessionId : undefined
-}
-
-type Caller = Record<string, unknown>
-
-/** Answers calls of hubs with this server's own procedures, as far as hubs may call them. */
-export function answerWith(caller: object): FleetLocal['answer'] {
-  return async ({ path, input }) => {
-    if (typeof path !== 'string' || !(FORWARDED.has(path) || OF_MACHINE.has(path)))
-      throw new CodedError('unsupported', 'A hub may not call that on another machine.')
-    const procedure = path.split('.').reduce<unknown>((part, name) => (part as Caller)[name], caller)
-    try {
-      return await (procedure as (input: unknown) => Promise<unknown>)(input)
-    } catch (error) {
-      throw toCallError(error instanceof TRPCError && error.cause !== undefined ? error.cause : error)
-    }
   }
 }

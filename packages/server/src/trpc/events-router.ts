@@ -106,6 +106,11 @@ export const fleetRouter = router({
   /** Takes the rights of a machine away. */
   revoke: call(CALLS.fleet.revoke).mutation(({ ctx, input }) => requireFleet(ctx).revoke(input.machine)),
 
+  /** Whether hubs get copies of the sessions of this machine after each turn. */
+  sendCopies: call(CALLS.fleet.sendCopies).mutation(({ ctx, input }) =>
+    requireFleet(ctx).sendCopies(input.send),
+  ),
+
   /** Where a new session of a project would run, and why. Null without a fleet. */
   place: call(CALLS.fleet.place).query(({ ctx, input: { harness, project, labels = [] } }) => {
     return ctx.fleet?.choose({ agent: harness, project, labels }) ?? null

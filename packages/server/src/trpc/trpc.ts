@@ -5,7 +5,7 @@ import type { z } from 'zod'
 import { checked } from '../contract/checked.ts'
 import { CALL_STATUS, type CallErrorCode } from '../errors/call-error.ts'
 import { toCallError } from '../errors/to-call-error.ts'
-import { forwarded } from '../fleet/fleet-service.ts'
+import { forwarded } from '../fleet/forward.ts'
 import type { CallContext } from './context.ts'
 
 const t = initTRPC.context<CallContext>().create({

@@ -101,7 +101,8 @@ export async function receiveSession(
     await agent?.placeConversation?.({ nativeSessionId: claudeSessionId, cwd, projectRoot }, conversation)
   const hasConversation = conversation.length > 0 && agent?.placeConversation !== undefined
   const made = { folder: worktree.folder, hasConversation }
-  const { session, lost } = await writeLog(parcel, { ...parsed, worktree: worktree.id }, made)
+  const here = { ...withoutBranch(parsed), worktree: worktree.id }
+  const { session, lost } = await writeLog(parcel, here, made)
   await new QueueFile(projectRoot, id).write({
     ...queue,
     sending: null,
@@ -115,6 +116,13 @@ export async function receiveSession(
     if (!stored.includes(note)) await noteFile.add(note)
   await store.add(session)
   return session
+}
+
+/** A fork whose agent has not answered yet would go on from a conversation of the other machine: it gets a written account. */
+function withoutBranch(session: StoredSession): StoredSession {
+  const { forkedFrom, claudeSessionId } = session
+  if (forkedFrom === null || claudeSessionId !== null) return session
+  return { ...session, forkedFrom: { ...forkedFrom, claudeSessionId: null } }
 }
 
 async function isOfAnother(
@@ -144,7 +152,11 @@ function missingOf(
     'Files that git ignores, such as .env, and processes in the background did not come along',
     ...(hasConversation || session.turnCount === 0
       ? []
-      : ['nor did the agent’s own conversation: it begins a new one and does not know what is above']),
+      : session.forkedFrom !== null && session.claudeSessionId === null
+        ? [
+            'nor did the agent’s own conversation: it begins a new one with a written account of what is above',
+          ]
+        : ['nor did the agent’s own conversation: it begins a new one and does not know what is above']),
   ]
   const files = work.files === 1 ? '1 uncommitted file' : `${work.files} uncommitted files`
   const head =

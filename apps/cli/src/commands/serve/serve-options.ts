@@ -22,7 +22,7 @@ export interface ServeOptions {
   /** The memory limit of agents that are kept between turns. */
   keepMemory?: MemoryLimit
   /** The fleet that this machine is one of. */
-  fleet?: { url: string; labels: string[]; slots?: number }
+  fleet?: { url: string; labels: string[]; slots?: number; noCopies?: boolean }
 }
 
 export async function readServeOptions(args: string[]): Promise<ServeOptions> {
@@ -64,6 +64,7 @@ const OPTIONS = {
   'proxy-address': { type: 'string' },
   fleet: { type: 'string' },
   slots: { type: 'string' },
+  'no-copies': { type: 'boolean' },
 } as const
 
 const MAX_PORT = 65_535
@@ -78,12 +79,24 @@ function memoryLimit(text: string | undefined): MemoryLimit | undefined {
   )
 }
 
-function fleetOf(values: { fleet?: string; slots?: string }, labels: string[]): ServeOptions['fleet'] {
+interface FleetValues {
+  fleet?: string
+  slots?: string
+  'no-copies'?: boolean
+}
+
+function fleetOf(values: FleetValues, labels: string[]): ServeOptions['fleet'] {
+  const noCopies = values['no-copies'] === true
   const slots = wholeNumber('slots', values.slots, { min: 1, max: 1000 })
   if (values.fleet !== undefined)
-    return { url: values.fleet, labels, ...(slots === undefined ? {} : { slots }) }
-  if (labels.length === 0 && slots === undefined) return undefined
-  throw new UsageError('--label and --slots are for a machine of a fleet: name it with --fleet URL.')
+    return {
+      ...{ url: values.fleet, labels, ...(slots === undefined ? {} : { slots }) },
+      ...(noCopies ? { noCopies } : {}),
+    }
+  if (labels.length === 0 && slots === undefined && !noCopies) return undefined
+  throw new UsageError(
+    '--label, --slots and --no-copies are for a machine of a fleet: name it with --fleet URL.',
+  )
 }
 
 interface ExposeValues {

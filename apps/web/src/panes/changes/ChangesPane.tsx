@@ -169,11 +169,7 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
           ) : null}
         </Empty>
       )}
-      {status.machine && count > 0 ? (
-        <p className="changes__other">
-          {`Discard, commit and merge in the dashboard of ${status.machine.name}.`}
-        </p>
-      ) : null}
+      {review.isAway && !review.state ? <p className="changes__other">{review.waits}</p> : null}
       {review.unread ? (
         <p className="changes__unread" role="alert">
           {`What can be done with these changes cannot be read: ${review.unread}`}

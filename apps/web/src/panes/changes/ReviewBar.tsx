@@ -43,7 +43,7 @@ export default function ReviewBar({ sessionId, review, state }: ReviewBarProps) 
   const canCommit = uncommitted.length > 0
   const canMerge = branches !== null && branches.ahead + branches.uncommitted > 0
   // Also while the agent works: what is committed does not change by it.
-  const canPush = state.remotes.length > 0 && !review.isBusy
+  const canPush = state.remotes.length > 0 && !review.isBusy && !review.isAway
   const show = (dialog: 'commit' | 'merge' | 'push') => () => {
     setSaid(null)
     setLink(undefined)

@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { awayWords } from '../../app/project.ts'
 import type { ReviewState } from '../../state/server/review-api.ts'
 import { type SessionStatus, workFolder } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
@@ -14,6 +15,8 @@ export interface Review {
   unread: string | null
   /** Why nothing can be done now; null when it can. */
   waits: string | null
+  /** The machine that has the files cannot be reached. */
+  isAway: boolean
   isBusy: boolean
   /** Why the last thing was refused, in the words of the server. */
   failure: string | null
@@ -24,7 +27,9 @@ export interface Review {
 
 /** What can be done with the changes of a session; asked for once it is wanted. */
 export function useReview(status: SessionStatus, isWanted: boolean): Review {
-  const { sessionId, phase, machine } = status
+  const { sessionId, phase } = status
+  const away = awayWords(status.machine)
+  const isRead = isWanted && away === null
   const api = useApi()
   const queries = useQueryClient()
   const [isBusy, setBusy] = useState(false)
@@ -32,12 +37,11 @@ export function useReview(status: SessionStatus, isWanted: boolean): Review {
   const { data, error, refetch } = useQuery({
     queryKey: ['review', sessionId],
     queryFn: () => api.reviewState(sessionId),
-    // What changes files is done on the machine that has them.
-    ...{ staleTime: 0, gcTime: 0, retry: false, enabled: isWanted && !machine },
+    ...{ staleTime: 0, gcTime: 0, retry: false, enabled: isRead },
   })
   const workDone = useWorkDone()
   const rests = phase === 'idle'
-  usePulse(`${rests} ${workDone}`, () => (rests && isWanted && !machine ? refetch() : Promise.resolve()))
+  usePulse(`${rests} ${workDone}`, () => (rests && isRead ? refetch() : Promise.resolve()))
   const run = async <T>(action: () => Promise<T>): Promise<T | undefined> => {
     if (isBusy) return undefined
     setBusy(true)
@@ -55,14 +59,17 @@ export function useReview(status: SessionStatus, isWanted: boolean): Review {
       setBusy(false)
     }
   }
-  const waits = rests
-    ? isBusy
-      ? 'One moment.'
-      : null
-    : 'The agent is at work: discard, commit and merge when it rests.'
+  const waits =
+    away !== null
+      ? `${away}: discard, commit, merge and push when it is back.`
+      : !rests
+        ? 'The agent is at work: discard, commit and merge when it rests.'
+        : isBusy
+          ? 'One moment.'
+          : null
   const unread = error !== null && data === undefined ? messageOf(error) : null
   return {
-    ...{ state: data ?? undefined, unread, waits, isBusy, failure, run },
+    ...{ state: data ?? undefined, unread, waits, isAway: away !== null, isBusy, failure, run },
     forgetFailure: () => setFailure(null),
   }
 }

@@ -15,6 +15,7 @@ function machine(name: string, state: Machine['state'], installed: boolean): Mac
   return {
     ...{ machine: name, state, isThis: false, role: 'worker', version: '', labels: [], slots: 1, busy: 0 },
     ...{ load: 0, agents: [agent], projects: [], repositories: [], heardSecondsAgo: null, hasKey: null },
+    copies: true,
   }
 }
 

@@ -28,8 +28,8 @@ export default function AwayNotice({ sessionId, harness, machine }: AwayNoticePr
           {state === 'away'
             ? `It has not been heard for 15 seconds. Its agent may still be at work there.`
             : `This server is not connected to the fleet, or has been for less than 15 seconds, so it does not know what happens on ${name}.`}{' '}
-          What arrived until then can be read, searched and exported. Messages, answers and Stop work again
-          when it is back.
+          What arrived until then can be read, searched and exported. Messages, answers, Stop, changes of
+          files and forks work again when it is back.
         </p>
         {state === 'away' ? <TakeOver {...{ sessionId, harness, name }} /> : null}
       </div>
@@ -49,6 +49,8 @@ function TakeOver({ sessionId, harness, name }: { name: string } & Omit<AwayNoti
       machine !== name &&
       (harness === null || agents.some(({ id, installed }) => id === harness && installed)),
   )
+  if (machines.find(({ machine }) => machine === name)?.copies === false)
+    return <p>{`${name} sends no copies of its sessions, so no other machine can go on with this one.`}</p>
   const takeOver = async (to: string) => {
     setBusy(to)
     try {

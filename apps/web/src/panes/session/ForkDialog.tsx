@@ -1,36 +1,59 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { ForkHistory } from '../../state/server/server-api.ts'
+import type { ForkHistory, SessionStatus } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
+import { SelectField } from '../../ui/controls/SelectField.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
+import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
+import { forkPlaces } from './fork-places.logic.ts'
 
-const WORDS: Readonly<Record<ForkHistory, string>> = {
+const WORDS: Readonly<Record<ForkHistory | 'elsewhere', string>> = {
   whole: 'The agent of the new session knows all of this conversation, with every tool call and result.',
   cut: 'The agent of the new session knows this conversation up to here, with every tool call and result. It knows nothing of what came later.',
   account:
     'The agent cannot cut its own conversation here. It begins a new one, and gets a written account of what is shown up to here: long texts and results are shortened, attachments are left out. It knows nothing of what came later.',
+  elsewhere:
+    'The agent there begins a new conversation, and gets a written account of what is shown up to here: long texts and results are shortened, attachments are left out.',
 }
 
-/** Says what the agent of the fork will know, before there is one. */
-export function ForkDialog(props: { sessionId: string; atSeq?: number | undefined; onClose(): void }) {
-  const { sessionId, atSeq, onClose } = props
+interface ForkDialogProps {
+  status: SessionStatus
+  atSeq?: number | undefined
+  onClose(): void
+}
+
+/** Says what the agent of the fork will know and where it works, before there is one. */
+export default function ForkDialog({ status, atSeq, onClose }: ForkDialogProps) {
+  const { sessionId, harness, projectRoot, worktree } = status
   const api = useApi()
   const navigate = useNavigate()
   const [isForking, setIsForking] = useState(false)
   const [failure, setFailure] = useState<unknown>()
+  const [to, setTo] = useState('')
   const { data, error } = useQuery({
     queryKey: ['fork-history', sessionId, atSeq ?? null],
     queryFn: () => api.forkHistory(sessionId, atSeq),
     // The session may go on at any time.
     gcTime: 0,
   })
+  const { data: placement } = useQuery({
+    queryKey: ['placement', harness, projectRoot],
+    queryFn: () => api.placeSession(harness ?? '', projectRoot),
+    ...{ enabled: harness !== null, staleTime: 0, gcTime: 0, retry: false },
+  })
+  const places = forkPlaces(placement, status.machine?.name)
   const fork = async () => {
     setIsForking(true)
     try {
       const { id } = await api.forkSession(sessionId, atSeq)
+      // The fork is there already: it is shown also if it cannot go on elsewhere.
+      if (to !== '')
+        await api.moveSession(id, to).catch((failed: unknown) => {
+          toasts.error(`The fork stays where it was made: it could not go to ${to}. ${messageOf(failed)}`, id)
+        })
       onClose()
       await navigate({ to: '/s/$sessionId', params: { sessionId: id } })
     } catch (failed) {
@@ -42,18 +65,27 @@ export function ForkDialog(props: { sessionId: string; atSeq?: number | undefine
   return (
     <Dialog title="Fork from here" onClose={onClose}>
       <div className="session-dialog">
-        <p>A new session with the same history. This one stays as it is, and both work in the same folder.</p>
-        <p role="status">{data ? WORDS[data] : problem ? null : 'Asking what the agent will know…'}</p>
+        <p>{`A new session with the same history. This one stays as it is, ${folderWords(to, worktree)}`}</p>
+        {places ? <SelectField label="Where" value={to} onChange={setTo} options={places} /> : null}
+        <p role="status">
+          {data ? WORDS[to === '' ? data : 'elsewhere'] : problem ? null : 'Asking what the agent will know…'}
+        </p>
         {problem ? <p role="alert">{messageOf(problem)}</p> : null}
         <div className="session-dialog__foot">
           <Button look="quiet" onClick={onClose}>
             Cancel
           </Button>
           <Button look="primary" disabled={data === undefined || isForking} onClick={() => void fork()}>
-            Fork
+            {isForking ? 'Forking…' : 'Fork'}
           </Button>
         </div>
       </div>
     </Dialog>
   )
+}
+
+function folderWords(to: string, worktree: SessionStatus['worktree']): string {
+  if (to !== '')
+    return `and the new one works on ${to}, in a worktree of its own, without files that git ignores.`
+  return worktree ? 'and the new one gets a worktree of its own.' : 'and both work in the same folder.'
 }

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
 import { type CSSProperties, Suspense, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
+import { awayWords } from '../../app/project.ts'
 import { useShell } from '../../app/shell/shell-context.ts'
 import { useFleetLoaded, useFleetStore, useStatus } from '../../state/fleet/use-fleet.ts'
 import { setLayout, useLayout } from '../../state/kept/layout.ts'
@@ -23,13 +24,13 @@ import { WORKING_TREE } from '../changes/changes.logic.ts'
 import { type ChatHandle, ChatPane, Skeleton } from '../chat/ChatPane.tsx'
 import { AfterDemo } from '../chat/FirstMessage.tsx'
 import { Composer } from '../composer/Composer.tsx'
-import { ForkDialog } from './ForkDialog.tsx'
 import { isPanelSheet, PANEL_TABS, type PanelTab } from './panel-place.ts'
 import { SidePanel } from './SidePanel.tsx'
 import './session.css'
 
 const Contents = late(() => import('../find/Contents.tsx'))
 const BackDialog = late(() => import('./BackDialog.tsx'))
+const ForkDialog = late(() => import('./ForkDialog.tsx'))
 const AwayNotice = late(() => import('./AwayNotice.tsx'))
 const OutputView = late(() => import('../output/OutputView.tsx'))
 
@@ -87,13 +88,13 @@ function OpenSession({ status }: { status: SessionStatus }) {
   const basic = useActions(status, onFork)
   const [output, setOutput] = useState<string | null>(null)
   const [backTo, setBackTo] = useState<string | null>(null)
-  const isRemote = status.machine !== undefined
+  const isAway = awayWords(status.machine) !== null
   const actions = useMemo(
     () => ({
       ...{ ...basic, showChanges: (id: string) => showChanges(id), showOutput: setOutput },
-      ...(isRemote ? {} : { goBack: setBackTo }),
+      ...(isAway ? {} : { goBack: setBackTo }),
     }),
-    [basic, isRemote],
+    [basic, isAway],
   )
 
   // How long the log was when it was opened is all that counts.
@@ -176,10 +177,10 @@ function OpenSession({ status }: { status: SessionStatus }) {
               <BackDialog sessionId={sessionId} turnId={backTo} onClose={() => setBackTo(null)} />
             )}
             {output === null ? null : <OutputView toolId={output} onClose={() => setOutput(null)} />}
+            {forking ? (
+              <ForkDialog status={status} atSeq={forking.atSeq} onClose={() => setForking(null)} />
+            ) : null}
           </Suspense>
-          {forking ? (
-            <ForkDialog sessionId={sessionId} atSeq={forking.atSeq} onClose={() => setForking(null)} />
-          ) : null}
         </SessionActionsContext>
       </ProjectRootContext>
     </SessionContext>
@@ -199,7 +200,7 @@ function useActions(status: SessionStatus, onFork: (atSeq: number | undefined) =
   const hub = useSessionHub()
   const can = useHarness(status.harness)?.capabilities
   const { sessionId } = status
-  const isRemote = status.machine !== undefined
+  const isAway = awayWords(status.machine) !== null
   return useMemo(() => {
     const failed = (error: unknown) => toasts.error(messageOf(error), sessionId)
     // A second click of the same hand would be a second turn.
@@ -218,8 +219,8 @@ function useActions(status: SessionStatus, onFork: (atSeq: number | undefined) =
     const goOn = (turnId: string | null) =>
       once(`go on ${turnId}`, () => api.send(sessionId, { text: GO_ON }))
     const fork = (turnId: string) => onFork(hub.store(sessionId).get().extras.turnEnds[turnId])
-    return { retry, goOn, ...(can?.supportsFork && !isRemote ? { fork } : {}) }
-  }, [api, hub, sessionId, can, onFork, isRemote])
+    return { retry, goOn, ...(can?.supportsFork && !isAway ? { fork } : {}) }
+  }, [api, hub, sessionId, can, onFork, isAway])
 }
 
 /** What the agent is told after a limit of steps. */

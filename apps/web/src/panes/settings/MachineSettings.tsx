@@ -51,6 +51,7 @@ export function MachineSettings() {
           {machines.map(machine => (
             <MachineCard key={machine.machine} {...{ machine, sessions }}>
               <MachineFacts machine={machine} />
+              {machine.isThis && info ? <CopiesSwitch copies={info.copies} /> : null}
               {info?.hasBroker && machine.hasKey && !machine.isThis ? (
                 <Revoke machine={machine.machine} />
               ) : null}
@@ -91,10 +92,15 @@ function NoFleet() {
   )
 }
 
-function MachineFacts({ machine: { role, version, labels, agents, projects } }: { machine: Machine }) {
+function MachineFacts({
+  machine: { role, version, labels, agents, projects, copies },
+}: {
+  machine: Machine
+}) {
   const installed = agents.filter(agent => agent.installed)
   const facts = [
     version === '' ? 'Not heard since this server listens.' : `${role}, Chirality ${version}`,
+    ...(copies ? [] : ['Sends no copies: when it is gone, none of its sessions goes on elsewhere']),
     ...(labels.length > 0 ? [`Labels: ${labels.join(', ')}`] : []),
     ...(projects.length > 0 ? [`Projects: ${projects.join(', ')}`] : []),
     ...installed.map(
@@ -107,6 +113,35 @@ function MachineFacts({ machine: { role, version, labels, agents, projects } }: 
         <li key={fact}>{fact}</li>
       ))}
     </ul>
+  )
+}
+
+/** What hubs get of this machine's sessions, and what follows from it. */
+function CopiesSwitch({ copies: { sends, isFixed } }: Pick<FleetInfo, 'copies'>) {
+  const api = useApi()
+  const queries = useQueryClient()
+  const choose = async (send: boolean) => {
+    await api.sendCopies(send).catch((error: unknown) => toasts.error(messageOf(error)))
+    await queries.invalidateQueries({ queryKey: ['fleet-info'] })
+    await queries.invalidateQueries({ queryKey: ['machines'] })
+  }
+  return (
+    <label className="machine__copies">
+      <input
+        type="checkbox"
+        checked={sends}
+        disabled={isFixed}
+        onChange={({ target }) => void choose(target.checked)}
+      />
+      <span>
+        Send copies to the hubs after each turn
+        <small>
+          {isFixed
+            ? 'This server was started with --no-copies.'
+            : 'Changed files that git does not ignore, commits, and the conversation of the agent. Without them, no other machine can go on with a session when this one is gone.'}
+        </small>
+      </span>
+    </label>
   )
 }
 

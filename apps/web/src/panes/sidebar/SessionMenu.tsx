@@ -1,4 +1,5 @@
-import { type ReactElement, useState } from 'react'
+import { type ReactElement, Suspense, useState } from 'react'
+import { awayWords } from '../../app/project.ts'
 import { useShell } from '../../app/shell/shell-context.ts'
 import { setProjectFilter } from '../../state/kept/project-filter.ts'
 import type { SessionStatus } from '../../state/server/server-api.ts'
@@ -6,9 +7,11 @@ import { Button } from '../../ui/controls/Button.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { Menu, type MenuItem } from '../../ui/controls/Menu.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
-import { ForkDialog } from '../session/ForkDialog.tsx'
+import { late } from '../../ui/overlay/late.tsx'
 import { sessionTitle } from './session-title.ts'
 import { useListActions } from './use-list-actions.ts'
+
+const ForkDialog = late(() => import('../session/ForkDialog.tsx'))
 
 /** What else can be done with a session. `trigger` opens it; without one it is the button of a row. */
 export function SessionMenu({
@@ -28,6 +31,7 @@ export function SessionMenu({
   const close = () => setAsking(null)
   const shelve = (to: SessionStatus['shelf']) => () => actions.shelve([sessionId], to)
   const rests = status.phase === 'idle'
+  const away = awayWords(status.machine)
   // `here`: only for a session of this machine.
   const items: (MenuItem & { here?: true })[] = [
     { label: 'Rename', icon: 'edit', onSelect: onRename },
@@ -37,7 +41,10 @@ export function SessionMenu({
     shelf === 'archived'
       ? { label: 'Back to the list', icon: 'archive', onSelect: shelve(null), here: true }
       : { label: 'Archive', icon: 'archive', onSelect: shelve('archived'), here: true },
-    { label: 'Fork…', icon: 'fork', onSelect: () => setAsking('fork'), here: true },
+    {
+      ...{ label: 'Fork…', icon: 'fork', onSelect: () => setAsking('fork') },
+      ...(away === null ? {} : { disabled: true, detail: `${away}: it is forked there` }),
+    },
     {
       label: 'Export as Markdown',
       icon: 'end',
@@ -73,7 +80,11 @@ export function SessionMenu({
         }
         items={items.filter(({ here }) => !here || !status.machine)}
       />
-      {asking === 'fork' ? <ForkDialog sessionId={sessionId} onClose={close} /> : null}
+      {asking === 'fork' ? (
+        <Suspense>
+          <ForkDialog status={status} onClose={close} />
+        </Suspense>
+      ) : null}
       {asking === 'delete' ? (
         <Dialog title="Delete this session?" onClose={close}>
           <div className="session-dialog">

@@ -62,6 +62,10 @@ export interface SettingsApi {
   /** A code with which one machine can join. */
   inviteMachine(role: Machine['role']): Promise<CallOutputs['fleet']['invite']>
   revokeMachine(machine: string): Promise<void>
+  /** Whether hubs get copies of the sessions of this machine. */
+  sendCopies(send: boolean): Promise<void>
+  /** Lets another machine go on with a session that rests. */
+  moveSession(sessionId: string, to: string): Promise<void>
   /** Lets another machine go on with a session whose machine is gone. */
   takeOver(sessionId: string, to: string): Promise<CallOutputs['fleet']['takeover']>
   /** Where a new session would run; null without a fleet. */
@@ -92,6 +96,8 @@ export function settingsCalls(client: TRPCClient<AppRouter>): SettingsApi {
     machines: () => client.fleet.machines.query(),
     fleetInfo: () => client.fleet.info.query(),
     inviteMachine: role => client.fleet.invite.mutate({ role }),
+    sendCopies: send => client.fleet.sendCopies.mutate({ send }),
+    moveSession: async (sessionId, to) => void (await client.fleet.move.mutate({ sessionId, to })),
     takeOver: (sessionId, to) => client.fleet.takeover.mutate({ sessionId, to }),
     revokeMachine: async machine => void (await client.fleet.revoke.mutate({ machine })),
     placeSession: (harness, project) => client.fleet.place.query({ harness, project }),
