@@ -156,7 +156,7 @@ ${keptElsewhere()}
       --policy FILE          In the place of your policy for the project, to try a change
       --json                 One file, or one change, a line; rehearse ends with the totals
   usage                    Cost and tokens, as the usage page of the dashboard shows them
-      --by GROUP             day (the default), project, agent, model or persona
+      --by GROUP             day (the default), project, agent, model, persona or machine
       --days N               The last days, with today (default: 30); 1 is by hours
       --project DIR  --all   Whose (default: this folder)
       --json  --csv

@@ -184,8 +184,28 @@ test('the changes of a session of another machine are reviewed in the dashboard 
   const forking = page.getByRole('menuitem', { name: 'Fork…' })
   expect(await forking.textContent()).toContain('worker is away')
   expect(await forking.isDisabled()).toBe(true)
-  // Its agents outlive it; the next server adopts and stops them.
+  await page.keyboard.press('Escape')
+
+  // When it is back, so is the review. Its agents outlived it; the next server adopts and stops them.
   const again = await started(worker.start())
+  const isBack = async () =>
+    (await call<{ machine: string; state: string; agents: object[] }[]>(hub, 'fleet.machines')).some(
+      ({ machine, state, agents }) => machine === 'worker' && state === 'here' && agents.length > 0,
+    )
+  await expect.poll(isBack, { timeout: 60_000 }).toBe(true)
+  await expect.poll(() => review.getByRole('button', { name: /^Commit…/ }).isEnabled()).toBe(true)
+
+  // What it cost is in the numbers of the hub, by machine.
+  const { rows } = await call<{ rows: { machine?: string; tokens: number }[] }>(hub, 'sessions.usage', {
+    ...{ timeZone: 'UTC', days: 7 },
+  })
+  expect(rows.filter(({ machine, tokens }) => machine === 'worker' && tokens > 0)).not.toEqual([])
+  await page.goto(`${hub.url}/usage`)
+  await page.getByText('on other machines, as they last told').waitFor()
+  await page.getByRole('radio', { name: 'Machine' }).click()
+  await page.locator('.usage__bars').getByText('worker').waitFor()
+  const printed = await world.start(['usage', '--all', '--by', 'machine'], hub.options).result()
+  expect(printed.stdout).toMatch(/^worker /m)
   for (const command of [again.command, hub.command]) {
     command.signal('SIGINT')
     expect((await command.result()).code).toBe(0)

@@ -285,7 +285,7 @@ test('usage sums up what the sessions cost, as lines, JSON and CSV', async () =>
   expect(report?.times).toHaveLength(30)
   expect(report?.rows.reduce((sum, { usd }) => sum + usd, 0)).toBe(0.5)
   const { stdout: csv } = await world.run(['usage', '--csv'])
-  expect(csv).toMatch(/^time,project,agent,model,persona,usd,estimate,tokens,unpriced_tokens\n/)
+  expect(csv).toMatch(/^time,project,agent,model,persona,usd,estimate,tokens,unpriced_tokens,machine\n/)
   expect(csv).toContain(`,${world.project},claude-code,,,0.5,`)
   expect(await world.run(['usage', '--by', 'week'])).toMatchObject({ code: 2 })
 })

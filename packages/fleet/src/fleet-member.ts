@@ -24,7 +24,7 @@ import type { Kept, Moved } from './move/moves.ts'
 import type { TakenOver } from './move/takeovers.ts'
 import { OwnSessions } from './own-sessions.ts'
 import { choose } from './placement/place.ts'
-import { idIn, type RemoteSession, RemoteSessions } from './remote-sessions.ts'
+import { idIn, mirrorsFolder, type RemoteSession, RemoteSessions } from './remote-sessions.ts'
 import { answerCalls, callMachine, fetchBytes, pingMachine, type RemoteCall } from './rpc/calls.ts'
 import { bytesOf, Shipper } from './ship/shipper.ts'
 import { parseSubject, type Role, subjects } from './subjects.ts'
@@ -88,7 +88,7 @@ export class FleetMember {
     this.machine = member.machine
     this.#machines = new Machines(member.machine)
     this.#own = new OwnSessions(member.machine, join(fleetFolder(options.home), 'told.json'))
-    const folder = join(fleetFolder(options.home), 'mirrors')
+    const folder = mirrorsFolder(options.home)
     this.#remote = new RemoteSessions(folder)
     const fetch = (machine: string, session: string, from: number) =>
       fetchBytes(this.#link, machine, { session, from })

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import type { SessionStatus, StoredSession } from '@chirality/sessions'
 import { z } from 'zod'
+import { fleetFolder } from './engine/fleet-files.ts'
 import { isSession } from './mirror/mirror.ts'
 
 /** A session of another machine, as that machine last told it. */
@@ -110,6 +111,15 @@ export class RemoteSessions {
     this.#doubted.delete(sessionId)
     return true
   }
+}
+
+/** What a hub last heard of the sessions of other machines, from its files. Whether one of them has moved since is not known. */
+export function storedRemoteSessions(home: string): RemoteSession[] {
+  return new RemoteSessions(mirrorsFolder(home)).list()
+}
+
+export function mirrorsFolder(home: string): string {
+  return join(fleetFolder(home), 'mirrors')
 }
 
 export function idIn(session: unknown): string {

@@ -1,6 +1,15 @@
+import { existsSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
+import path from 'node:path'
 import { costText, tokensText, usageCsv } from '@chirality/core'
-import { SessionStore, type UsageReport, type UsageRow, usageReport } from '@chirality/sessions'
+import {
+  SessionStore,
+  type UsageOptions,
+  type UsageReport,
+  type UsageRow,
+  usageReport,
+  userDataFolder,
+} from '@chirality/sessions'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { noArgument, oneOf, projectFolder, readOptions, wholeNumber } from '../options.ts'
 import { type Output, tell } from '../output.ts'
@@ -22,11 +31,20 @@ export async function usage(args: string[], output: Output): Promise<number> {
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
   // No session is open here: one that works in a server counts as far as it is stored.
   const host = { store, openSession: () => undefined }
-  const report = await usageReport(host, { projectRoots, timeZone, days })
+  const others = values.all ? await othersOfFleet() : []
+  const report = await usageReport(host, { projectRoots, timeZone, days, others })
   if (values.json) await output.write(`${JSON.stringify(report)}\n`)
   else if (values.csv) await output.write(usageCsv(report))
   else await printTable(report, by, output)
   return EXIT.done
+}
+
+/** Sessions of other machines, as this hub last heard of them. Nothing of a fleet is loaded without one. */
+async function othersOfFleet(): Promise<NonNullable<UsageOptions['others']>> {
+  const home = userDataFolder()
+  if (!existsSync(path.join(home, 'fleet'))) return []
+  const { storedRemoteSessions } = await import('@chirality/fleet')
+  return storedRemoteSessions(home)
 }
 
 const OPTIONS = {
@@ -37,7 +55,7 @@ const OPTIONS = {
   json: { type: 'boolean' },
   csv: { type: 'boolean' },
 } as const
-const GROUPS = ['day', 'project', 'agent', 'model', 'persona'] as const
+const GROUPS = ['day', 'project', 'agent', 'model', 'persona', 'machine'] as const
 type Group = (typeof GROUPS)[number]
 const DEFAULT_DAYS = 30
 const MAX_DAYS = 90
@@ -65,7 +83,7 @@ function groupsOf(rows: readonly UsageRow[], by: Group): Line[] {
   )
 }
 
-function nameOf({ time, projectRoot, harness, model, persona }: UsageRow, by: Group): string {
+function nameOf({ time, projectRoot, harness, model, persona, machine }: UsageRow, by: Group): string {
   switch (by) {
     case 'day':
       return time
@@ -77,6 +95,8 @@ function nameOf({ time, projectRoot, harness, model, persona }: UsageRow, by: Gr
       return model ?? 'not known'
     case 'persona':
       return persona ?? 'none'
+    case 'machine':
+      return machine ?? 'this machine'
   }
 }
 

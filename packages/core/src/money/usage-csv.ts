@@ -1,9 +1,10 @@
 /** One line for each row of the report, for a spreadsheet. */
 export function usageCsv({ rows }: { rows: readonly CsvRow[] }): string {
-  const head = 'time,project,agent,model,persona,usd,estimate,tokens,unpriced_tokens'
+  const head = 'time,project,agent,model,persona,usd,estimate,tokens,unpriced_tokens,machine'
   const lines = rows.map(({ time, projectRoot, harness, model, persona, ...amount }) => {
-    const { usd, isEstimate, tokens, unpricedTokens } = amount
-    const cells = [time, projectRoot, harness, model, persona, usd, isEstimate, tokens, unpricedTokens]
+    const { usd, isEstimate, tokens, unpricedTokens, machine = null } = amount
+    const spent = [usd, isEstimate, tokens, unpricedTokens, machine]
+    const cells = [time, projectRoot, harness, model, persona, ...spent]
     return cells.map(csvCell).join(',')
   })
   return `${[head, ...lines].join('\n')}\n`
@@ -19,6 +20,8 @@ interface CsvRow {
   isEstimate: boolean
   tokens: number
   unpricedTokens: number
+  /** Absent for this one. */
+  machine?: string | undefined
 }
 
 /** Quoted where it must be; what a spreadsheet would take for a formula is text. */

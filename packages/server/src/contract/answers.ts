@@ -259,6 +259,7 @@ const usageAmount = {
 const usageOf = {
   ...{ projectRoot: z.string(), harness: harnessId.nullable() },
   ...{ model: z.string().nullable(), persona: z.string().nullable() },
+  machine: z.string().optional().describe('The other machine that has it. Absent for this one.'),
 }
 const planWindow = z.strictObject({
   ...{ name: z.string(), minutes: z.number().optional() },

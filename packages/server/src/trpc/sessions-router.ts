@@ -10,6 +10,7 @@ import {
 import type { z } from 'zod'
 import { CALLS } from '../contract/calls.ts'
 import { callError } from '../errors/call-error.ts'
+import { remoteSessions } from '../fleet/fleet-service.ts'
 import { searchMirrors, withMirrored } from '../fleet/mirrored.ts'
 import { forkInWorktree } from '../review/fork-worktree.ts'
 import type { CallContext } from './context.ts'
@@ -47,7 +48,9 @@ export const sessionsRouter = router({
     const { project, ...period } = input
     const registered = (await ctx.projects.list()).map(({ root }) => root)
     const projectRoots = project === undefined ? registered : [await ctx.projects.require(project)]
-    return usageReport(ctx.host, { ...period, projectRoots })
+    // A project is a folder of this machine.
+    const others = project === undefined ? remoteSessions(ctx.fleet) : []
+    return usageReport(ctx.host, { ...period, projectRoots, others })
   }),
 
   /** The last read event of each session, in any browser of the user. */

@@ -142,6 +142,22 @@ test('of each agent the newest limits are told', async () => {
   ])
 })
 
+test('sessions of other machines count under their name, as far as what those told is sound', async () => {
+  const store = stores.open()
+  const session = await add(store, 'a', [['2026-11-16T10:00:00.000Z', 1]])
+  const told = { ...session, id: 'b', title: 'theirs' }
+  const liar = {
+    ...{ ...session, id: 'c', costUsd: 'much', tokens: Number.NaN },
+    progress: { ...session.progress, spends: [{ slot: 'now', usd: {} }] },
+  } as unknown as typeof session
+  const others = [told, liar].map(one => ({ machine: 'build-1', session: one }))
+  const { rows, sessions } = await report(store, { others })
+  expect(rows.map(({ machine }) => machine)).toEqual([undefined, 'build-1'])
+  expect(rows.every(({ usd, tokens }) => Number.isFinite(usd) && Number.isFinite(tokens))).toBe(true)
+  expect(rows[1]?.usd).toBeGreaterThanOrEqual(1)
+  expect(sessions).toContainEqual(expect.objectContaining({ sessionId: 'b', machine: 'build-1', usd: 1 }))
+})
+
 interface Extras {
   model?: string
   stated?: boolean

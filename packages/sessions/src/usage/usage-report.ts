@@ -1,7 +1,7 @@
 import { type HarnessId, type PlanWindow, roundUsd, SLOT_MS, type Spend } from '@chirality/core'
 import type { SessionHost } from '../host/session-host.ts'
 import { deletedFile } from '../store/project-state.ts'
-import type { StoredSession } from '../store/stored-session.ts'
+import { formatSession, parseSession, type StoredSession } from '../store/stored-session.ts'
 
 export interface UsageOptions {
   projectRoots: readonly string[]
@@ -10,6 +10,8 @@ export interface UsageOptions {
   /** The last days, with the current one. For one day the report is by hours. */
   days: number
   now?: Date
+  /** Sessions of other machines, as those told them. */
+  others?: readonly { machine: string; session: StoredSession }[]
 }
 
 /** Cost and tokens over time. The rows together are exactly what the sessions of these projects cost in this time. */
@@ -38,6 +40,8 @@ export interface UsageAmount {
 export interface UsageRow extends UsageAmount {
   /** One of `times`. */
   time: string
+  /** The other machine that has the sessions. Absent for this one. */
+  machine?: string
   projectRoot: string
   harness: HarnessId | null
   model: string | null
@@ -47,6 +51,7 @@ export interface UsageRow extends UsageAmount {
 export interface UsageOfSession extends UsageAmount {
   sessionId: string
   title: string | null
+  machine?: string
   projectRoot: string
   harness: HarnessId | null
   model: string | null
@@ -68,18 +73,19 @@ type Sessions = Pick<SessionHost, 'store' | 'openSession'>
 export async function usageReport(host: Sessions, options: UsageOptions): Promise<UsageReport> {
   const { projectRoots, timeZone, days, now = new Date() } = options
   const calendar = new Calendar(timeZone, days, now)
-  const sessions = await currentSessions(host, projectRoots)
+  const own = await currentSessions(host, projectRoots)
+  const sessions = [...own.map(session => ({ session, of: {} })), ...soundOthers(options.others ?? [])]
   const rows = new Map<string, UsageRow & Sums>()
   const perSession: (UsageOfSession & Sums)[] = []
-  for (const session of sessions) {
-    const { id: sessionId, title, projectRoot, harness, persona } = session
-    const total = { sessionId, title, projectRoot, harness, model: session.model, persona, ...newSums() }
+  for (const { session, of } of sessions) {
+    const { id: sessionId, title, projectRoot, harness, model: chosen, persona } = session
+    const total = { sessionId, title, projectRoot, harness, model: chosen, persona, ...of, ...newSums() }
     for (const spend of allSpends(session)) {
       const time = calendar.timeOf(spend.slot)
       if (time === undefined) continue
       const model = spend.model || session.model
-      const key = JSON.stringify([time, projectRoot, harness, model, persona])
-      const row = rows.get(key) ?? { time, projectRoot, harness, model, persona, ...newSums() }
+      const key = JSON.stringify([time, projectRoot, harness, model, persona, of])
+      const row = rows.get(key) ?? { time, projectRoot, harness, model, persona, ...of, ...newSums() }
       rows.set(key, row)
       add(row, spend)
       add(total, spend)
@@ -92,7 +98,8 @@ export async function usageReport(host: Sessions, options: UsageOptions): Promis
     rows: [...rows.values()].map(withoutSums),
     sessions: perSession.slice(0, MAX_SESSIONS).map(withoutSums),
     sessionCount: perSession.length,
-    plans: plansIn(sessions),
+    // Another machine may be logged in to another account.
+    plans: plansIn(own),
     deleted: await deletedIn(projectRoots, calendar),
   }
 }
@@ -109,6 +116,15 @@ async function currentSessions(host: Sessions, projectRoots: readonly string[]):
     found.push(live ?? (await host.store.withSpends(session).catch(() => session)))
   }
   return found
+}
+
+/** What a machine tells is read as a file of a clone is: a number that is none would spoil every sum. */
+function soundOthers(others: NonNullable<UsageOptions['others']>) {
+  return others.flatMap(({ machine, session }) => {
+    const { id, projectRoot } = session
+    const sound = parseSession(formatSession(session), { id, projectRoot })
+    return sound === undefined ? [] : [{ session: sound, of: { machine } }]
+  })
 }
 
 /** What has no time, because a file was rebuilt from less than it once had, counts at the last event. */

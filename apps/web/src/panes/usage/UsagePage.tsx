@@ -36,6 +36,7 @@ const VIEWS: readonly Segment<UsageBy>[] = [
   { value: 'model', label: 'Model' },
   { value: 'persona', label: 'Persona' },
 ]
+const MACHINE: Segment<UsageBy> = { value: 'machine', label: 'Machine' }
 const MEASURES: readonly Segment<Measure>[] = [
   { value: 'cost', label: 'Cost' },
   { value: 'tokens', label: 'Tokens' },
@@ -87,6 +88,8 @@ function Report({ report }: { report: UsageReport }) {
   const measure = chosen ?? (total.usd > 0 || total.tokens === 0 ? 'cost' : 'tokens')
   const series = seriesOf(report, by, measure, agentName)
   const { deleted } = report
+  const away = totalOf(report.rows.filter(({ machine }) => machine !== undefined))
+  const isFleet = away.usd > 0 || away.tokens > 0
   return (
     <>
       <p className="usage__total">
@@ -94,6 +97,9 @@ function Report({ report }: { report: UsageReport }) {
         <span>{`${formatCount(total.tokens)} tokens in ${plural(report.sessionCount, 'session')}`}</span>
         {total.unpricedTokens > 0 ? (
           <span>{`of which ${formatCount(total.unpricedTokens)} tokens have no known price`}</span>
+        ) : null}
+        {isFleet ? (
+          <span>{`of which ${costOf(away)} and ${formatCount(away.tokens)} tokens on other machines, as they last told; budgets of a project count this machine only`}</span>
         ) : null}
         {deleted.sessions > 0 ? (
           <span>
@@ -110,7 +116,7 @@ function Report({ report }: { report: UsageReport }) {
           <section className="usage__card" aria-label="Over time">
             <div className="usage__bar-head">
               <Segmented<Measure> label="Measure" value={measure} segments={MEASURES} onChange={setMeasure} />
-              <Segmented<UsageBy> label="Spend by" value={by} segments={VIEWS} onChange={setBy} />
+              <Segmented<UsageBy> label="Spend by" value={by} segments={isFleet ? [...VIEWS, MACHINE] : VIEWS} onChange={setBy} />
             </div>
             <UsageChart times={report.times} series={series} measure={measure} />
             <Breakdown series={series} measure={measure} />
@@ -167,7 +173,9 @@ function TopSessions({ sessions, measure }: Pick<UsageReport, 'sessions'> & { me
         {top.map(session => (
           <li key={session.sessionId}>
             <Link className="usage__row" to="/s/$sessionId" params={{ sessionId: session.sessionId }}>
-              <span className="truncate">{session.title ?? 'Untitled session'}</span>
+              <span className="truncate">
+                {`${session.title ?? 'Untitled session'}${session.machine ? ` on ${session.machine}` : ''}`}
+              </span>
               <span className="spacer" />
               <span className="number">{`${formatCount(session.tokens)} tokens`}</span>
               <span className="number">{costOf(session)}</span>

@@ -1,7 +1,7 @@
 import { projectName } from '../../app/project.ts'
 import type { UsageReport } from '../../state/server/server-api.ts'
 
-export type UsageBy = 'project' | 'agent' | 'model' | 'persona'
+export type UsageBy = 'project' | 'agent' | 'model' | 'persona' | 'machine'
 export type Measure = 'cost' | 'tokens'
 type Row = UsageReport['rows'][number]
 
@@ -88,7 +88,7 @@ function joined(a: Series, b: Series): Series {
 }
 
 function nameOf(
-  { projectRoot, harness, model, persona }: Row,
+  { projectRoot, harness, model, persona, machine }: Row,
   by: UsageBy,
   agentName: (id: string) => string,
 ) {
@@ -101,6 +101,8 @@ function nameOf(
       return model ?? 'default model'
     case 'persona':
       return persona ?? 'no persona'
+    case 'machine':
+      return machine ?? 'this machine'
   }
 }
 
