@@ -30,7 +30,7 @@ answerCalls(link, machine, {
   work: desk,
 })
 const beat: Beat = {
-  ...{ role: 'worker', version: '', labels: [LABEL], slots: 8, busy: 0, load: 0, projects: [] },
+  ...{ role: 'worker', version: '', labels: [LABEL], slots: 8, busy: 0, load: 0, projects: [], copies: true },
   agents: [{ id: AGENT, name: AGENT, installed: true, loggedIn: true, version: null }],
   repositories: [{ root: PROJECT, key: PROJECT }],
 }

@@ -116,7 +116,12 @@ function Report({ report }: { report: UsageReport }) {
           <section className="usage__card" aria-label="Over time">
             <div className="usage__bar-head">
               <Segmented<Measure> label="Measure" value={measure} segments={MEASURES} onChange={setMeasure} />
-              <Segmented<UsageBy> label="Spend by" value={by} segments={isFleet ? [...VIEWS, MACHINE] : VIEWS} onChange={setBy} />
+              <Segmented<UsageBy>
+                label="Spend by"
+                value={by}
+                segments={isFleet ? [...VIEWS, MACHINE] : VIEWS}
+                onChange={setBy}
+              />
             </div>
             <UsageChart times={report.times} series={series} measure={measure} />
             <Breakdown series={series} measure={measure} />
