@@ -156,9 +156,8 @@ export class FleetMember {
   info() {
     const { machine, role, url, cert } = this.#member
     const { connected } = this
-    const fault = this.#link?.fault ?? null
     return {
-      ...{ machine, role, url, connected, readOnly: fault, hasBroker: this.#letsIn },
+      ...{ machine, role, url, connected, readOnly: this.#link?.fault ?? null, hasBroker: this.#letsIn },
       fingerprint: certificateFingerprint(cert),
       copies: { sends: this.#carrier.copyChoice.sends, isFixed: this.#carrier.copyChoice.isFixed },
     }
@@ -376,9 +375,8 @@ export class FleetMember {
 
   #beat(local: LocalMachine): Beat {
     const { labels, slots } = this.#options
-    const copies = this.#carrier.copyChoice.sends
-    const own = { agents: this.#agents, repositories: this.#repositories, copies }
-    return beatOf(local, { role: this.role, labels, slots, ...own })
+    const own = { agents: this.#agents, repositories: this.#repositories }
+    return beatOf(local, { role: this.role, labels, slots, copies: this.#carrier.copyChoice.sends, ...own })
   }
 
   async #readKeys(): Promise<void> {
