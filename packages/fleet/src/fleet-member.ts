@@ -2,19 +2,21 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProjectLock, SessionLog, StoredSession } from '@chirality/sessions'
 import { BEAT_MS } from './claim/presence.ts'
-import { invite, letIn, notSetUp, type RunningBroker, revoke, startBroker } from './engine/broker.ts'
+import { invite, letIn, revoke } from './engine/broker.ts'
+import type { RunningBroker } from './engine/broker-process.ts'
 import { certificateFingerprint } from './engine/certificate.ts'
 import {
   fleetFolder,
   lockMember,
   type Member,
+  notSetUp,
   readBroker,
   readMember,
   serversOf,
 } from './engine/fleet-files.ts'
 import type { StoredMessage } from './engine/follower.ts'
 import { type Link, openLink } from './engine/link.ts'
-import { findNatsServer } from './engine/nats-binary.ts'
+import { startOwnBroker } from './engine/own-broker.ts'
 import { fleetError } from './fleet-error.ts'
 import { HubStreams } from './hub-streams.ts'
 import { type Beat, beatOf, type Keys, type LocalMachine, type Machine, Machines } from './machines.ts'
@@ -116,14 +118,7 @@ export class FleetMember {
       throw fleetError('fleet-refused', `This machine joined ${member.url}, not ${url}.`)
     const lock = await lockMember(home, member.machine)
     try {
-      const file = await readBroker(home)
-      // The brokers of a cluster run by themselves.
-      const isOwn = file !== undefined && file.cluster === undefined
-      const binary = isOwn
-        ? await findNatsServer({ home, fetch: true, onProgress: options.onNews })
-        : undefined
-      const broker = binary && (await startBroker(home, binary.path))
-      return new FleetMember(member, options, { lock, broker, letsIn: file !== undefined })
+      return new FleetMember(member, options, { lock, ...(await startOwnBroker(home, options.onNews)) })
     } catch (error) {
       await lock.release()
       throw error
@@ -145,6 +140,7 @@ export class FleetMember {
       local.host.onStatus(({ sessionId }) => this.#own.mark(sessionId)),
       local.onRemoved(sessionId => this.#own.mark(sessionId)),
     )
+    this.#said(local)
     this.#running = this.#run(local)
   }
 
@@ -158,6 +154,7 @@ export class FleetMember {
     const { connected } = this
     return {
       ...{ machine, role, url, connected, readOnly: this.#link?.fault ?? null, hasBroker: this.#letsIn },
+      problem: connected ? null : this.#machines.problem,
       fingerprint: certificateFingerprint(cert),
       copies: { sends: this.#carrier.copyChoice.sends, isFixed: this.#carrier.copyChoice.isFixed },
     }
@@ -254,7 +251,9 @@ export class FleetMember {
 
   async #run(local: LocalMachine): Promise<void> {
     const { signal } = this.#stop
-    const link = await openLink(this.#member, signal, this.#options.onNews)
+    const link = await openLink(this.#member, signal, why =>
+      this.#machines.refused(why, this.#options.onNews),
+    )
     if (link === undefined) return
     this.#link = link
     this.#machines.connected(true)
@@ -265,7 +264,7 @@ export class FleetMember {
         // A broker that lost its disk has no streams any more.
         if (connected && this.role === 'hub') link.prepare().catch(error => this.#options.onFault?.(error))
         this.#options.onNews?.(
-          connected ? 'The fleet is connected again.' : 'The fleet is not connected. Agents work on.',
+          `The fleet is ${connected ? 'connected again' : 'not connected. Agents work on'}.`,
         )
       }),
     )
@@ -303,7 +302,7 @@ export class FleetMember {
           // `chirality fleet` changes it, too.
           await this.#readKeys()
           await this.#carrier.check(local)
-          await link.publish(subjects.presence(this.machine), Buffer.from(JSON.stringify(this.#beat(local))))
+          await link.publish(subjects.presence(this.machine), Buffer.from(JSON.stringify(this.#said(local))))
         }
         await this.#own.tell(link, local)
         if (this.role === 'hub') this.#carrier.goOn()
@@ -313,6 +312,7 @@ export class FleetMember {
       }
       if (link.fault !== undefined) this.#streams?.repair()
       this.#machines.stored(link, this.#options.onNews)
+      this.#machines.refused(link.refusal, this.#options.onNews)
       // Also while nothing can be published: that is when machines are away.
       this.#noticeStates()
       await sleep(TELL_MS, undefined, { signal }).catch(() => {})
@@ -322,8 +322,8 @@ export class FleetMember {
   /** What only hubs do: they keep the streams, read them, and let machines join. */
   async #lead(link: Link): Promise<void> {
     const { home, onFault, onNews } = this.#options
-    const joined = (machine: string, key: string) =>
-      onNews?.(`The machine ${machine} joined. Its key is ${key}.`)
+    const say = (name: string, key: string) => onNews?.(`The machine ${name} joined. Its key is ${key}.`)
+    const joined = (...who: [string, string]) => void this.#readKeys().then(() => say(...who), onFault)
     // Nothing has to be stored for that.
     if (this.#letsIn) this.#cleanups.push(letIn(home, link, joined))
     this.#streams = await HubStreams.open(
@@ -373,10 +373,12 @@ export class FleetMember {
     return (await this.#local?.host.store.get(session).catch(() => undefined)) !== undefined
   }
 
-  #beat(local: LocalMachine): Beat {
+  /** What this machine says of itself. It is listed with it also where nobody hears it. */
+  #said(local: LocalMachine): Beat {
     const { labels, slots } = this.#options
     const own = { agents: this.#agents, repositories: this.#repositories }
-    return beatOf(local, { role: this.role, labels, slots, copies: this.#carrier.copyChoice.sends, ...own })
+    const { sends: copies } = this.#carrier.copyChoice
+    return this.#machines.said(beatOf(local, { role: this.role, labels, slots, copies, ...own }))
   }
 
   async #readKeys(): Promise<void> {

@@ -2,6 +2,7 @@ import { availableParallelism, loadavg } from 'node:os'
 import type { SessionHost } from '@chirality/sessions'
 import { z } from 'zod'
 import { type MachineState, stateOf } from './claim/presence.ts'
+import { keyFingerprint } from './engine/certificate.ts'
 import type { Link } from './engine/link.ts'
 import type { RemoteCall } from './rpc/calls.ts'
 import { isMachineName } from './subjects.ts'
@@ -59,10 +60,12 @@ export interface Machine extends Beat {
   heardSecondsAgo: number | null
   /** False: its rights were taken away. Null: only the machine with the broker knows. */
   hasKey: boolean | null
+  /** The fingerprint of its key, which `fleet join` printed there. Null: it has none, or only the broker's machine knows. */
+  key: string | null
 }
 
 /** Who has a key for the broker of this machine. */
-export type Keys = readonly { machine: string; role: Beat['role'] }[]
+export type Keys = readonly { machine: string; role: Beat['role']; key: string }[]
 
 /** What this machine says of itself. */
 export function beatOf(
@@ -100,6 +103,7 @@ export class Machines {
   #connectedSince: number | undefined
   /** Why nothing is stored. */
   #fault: string | undefined
+  #problem: string | undefined
 
   constructor(own: string) {
     this.#own = own
@@ -111,6 +115,12 @@ export class Machines {
     if (parsed === undefined || !isMachineName(machine)) return
     const heardAt = isLive ? performance.now() : this.#known.get(machine)?.heardAt
     this.#known.set(machine, { beat: parsed, heardAt })
+  }
+
+  /** What the own machine says of itself: a worker does not hear it. */
+  said(own: Beat): Beat {
+    this.#known.set(this.#own, { beat: own, heardAt: this.#known.get(this.#own)?.heardAt })
+    return own
   }
 
   /** It answered a question. */
@@ -140,6 +150,16 @@ export class Machines {
     )
   }
 
+  /** Why this machine is not connected, if that is known. It is said once. */
+  refused(problem: string | undefined, say: (text: string) => void = () => {}): void {
+    if (problem !== undefined && problem !== this.#problem) say(`${problem} It is tried again.`)
+    this.#problem = problem
+  }
+
+  get problem(): string | null {
+    return this.#problem ?? null
+  }
+
   /** The machines that came or went since this was asked last. */
   changed(): Set<string> {
     const changed = new Set<string>()
@@ -161,11 +181,13 @@ export class Machines {
     for (const [machine, known] of this.#known) all.set(machine, known)
     const machines = [...all].map(([machine, { beat: said, heardAt }]): Machine => {
       const isThis = machine === this.#own
+      const key = keys?.find(one => one.machine === machine)?.key
       return {
         ...{ machine, ...said, isThis },
         state: isThis ? 'here' : stateOf({ heardAt, connectedSince, now }),
         heardSecondsAgo: heardAt === undefined ? null : Math.round((now - heardAt) / 1000),
-        hasKey: keys === undefined ? null : keys.some(one => one.machine === machine),
+        hasKey: keys === undefined ? null : key !== undefined,
+        key: key === undefined ? null : keyFingerprint(key),
       }
     })
     return machines.sort((a, b) => (a.machine < b.machine ? -1 : 1))

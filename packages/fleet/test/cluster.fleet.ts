@@ -198,6 +198,17 @@ test('the addresses of a cluster are three different ones', () => {
     { host: 'b.example', port: 4300, clusterPort: 6300 },
     { host: '2001:db8::3', port: 4222, clusterPort: 6222 },
   ])
-  for (const bad of ['a', 'a,b', 'a,a,b', 'a,b,c,d', 'a,b,', 'a,b,c:70000', 'a b,c,d', 'a,b,c"\n'])
-    expect(() => parseNodes(bad)).toThrow(/--nodes a,b,c|no address/)
+  for (const bad of [
+    'a',
+    'a,b',
+    'a,a,b',
+    'a,b,c,d',
+    'a,b,',
+    'a,b,c:70000',
+    'a b,c,d',
+    'a,b,c"\n',
+    'a,b,999.1.1.1',
+    'a,b,-c',
+  ])
+    expect(() => parseNodes(bad)).toThrow(/--nodes a,b,c|no address|no host/)
 })

@@ -4,7 +4,8 @@ import { connect as dial } from 'node:net'
 import { join } from 'node:path'
 import { connect as nats, nkeyAuthenticator } from '@nats-io/transport-node'
 import { expect, test } from 'vitest'
-import { brokerPid, startBroker } from '../src/engine/broker.ts'
+import { refreshBroker } from '../src/engine/broker.ts'
+import { brokerPid, startBroker } from '../src/engine/broker-process.ts'
 import { brokerFolder, newKey } from '../src/engine/fleet-files.ts'
 import { Link } from '../src/engine/link.ts'
 import { STREAMS, subjects } from '../src/subjects.ts'
@@ -59,7 +60,7 @@ test('a broker that a killed server left is started again when it ends', async (
   await expect.poll(() => brokerPid(fleet.home)).toBe(left.pid)
   expect(await brokerPid(fleet.home, '/no-proc')).toBe(left.pid)
   await whenItWorks(async () => (await Link.open(fleet.hub)).close())
-  const adopted = await startBroker(fleet.home, binary)
+  const adopted = await startBroker(fleet.home, await refreshBroker(fleet.home), { binary })
   later(() => adopted.stop())
   left.kill('SIGKILL')
   await expect.poll(() => brokerPid(fleet.home)).not.toBe(left.pid)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { brokerPid } from '../src/engine/broker.ts'
+import { brokerPid } from '../src/engine/broker-process.ts'
 import { connect, joined, startFleet } from './support/fleet.ts'
 import { runTasks } from './tasks/chaos.ts'
 

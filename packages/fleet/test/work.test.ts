@@ -89,7 +89,7 @@ function fleetOf(names: string[], fault: (machine: TestMachine) => Fault, goneMs
     ['hub', ...names].map(name => {
       const machine = machines.find(one => one.name === name)
       return {
-        ...{ machine: name, isThis: name === 'hub', role: 'worker', version: '', hasKey: null },
+        ...{ machine: name, isThis: name === 'hub', role: 'worker', version: '', hasKey: null, key: null },
         ...{ state: machine?.state ?? 'here', labels: machine === undefined ? [] : ['build'] },
         ...{ slots: 8, busy: 0, load: 0, heardSecondsAgo: 0, projects: [], copies: true },
         agents: [{ id: 'agent', name: 'agent', installed: true, loggedIn: true, version: null }],

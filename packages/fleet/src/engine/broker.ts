@@ -1,16 +1,13 @@
-import { execFile, spawn } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
-import { buildChildEnv, processEnv } from '@chirality/runner'
 import { fleetError } from '../fleet-error.ts'
 import { isMachineName, machineNameOf, type Role, subjects } from '../subjects.ts'
+import { hostPort, parseHost } from './address.ts'
+import { reloadBroker } from './broker-process.ts'
 import { certificateFingerprint, keyFingerprint, makeCertificate } from './certificate.ts'
 import { tellBrokers } from './cluster.ts'
-import { type ClusterKeys, invitationCredential, machineCredential } from './credentials.ts'
+import { type ClusterKeys, invitationCredential, machineCredential, REVOKED_UNTIL } from './credentials.ts'
 import {
   type BrokerFile,
   brokerFolder,
@@ -19,6 +16,7 @@ import {
   JOINING,
   type Member,
   newKey,
+  notSetUp,
   parseJoinCode,
   publicKeyOf,
   readMember,
@@ -31,6 +29,7 @@ import {
   writeMember,
 } from './fleet-files.ts'
 import { Link } from './link.ts'
+import { isRefusedKey } from './refusal.ts'
 
 export interface InitOptions {
   home: string
@@ -45,7 +44,8 @@ export interface InitOptions {
 
 /** Makes this machine the first hub of a new fleet, with the broker. Starts nothing. */
 export async function initFleet(options: InitOptions): Promise<Member> {
-  const { home, machine = machineNameOf(hostname()), host = '127.0.0.1', port = 4222, names = [] } = options
+  const { home, machine = machineNameOf(hostname()), port = 4222, names = [] } = options
+  const host = parseHost(options.host ?? '127.0.0.1')
   requireName(machine)
   await requireNoMember(home)
   const hosts = [...new Set([host, '127.0.0.1', 'localhost', ...names])].filter(name => name !== '0.0.0.0')
@@ -57,7 +57,13 @@ export async function initFleet(options: InitOptions): Promise<Member> {
   const addedAt = new Date().toISOString()
   await writeBroker(home, { host, port, machines: [{ machine, role: 'hub', key, addedAt }], invitations: [] })
   const dialled = names[0] ?? (host === '0.0.0.0' ? '127.0.0.1' : host)
-  const member: Member = { machine, role: 'hub', url: `tls://${dialled}:${port}`, seed, cert }
+  const member: Member = {
+    machine,
+    role: 'hub',
+    url: `tls://${hostPort({ host: dialled, port })}`,
+    seed,
+    cert,
+  }
   await writeMember(home, member)
   return member
 }
@@ -90,10 +96,9 @@ export async function revoke(home: string, machine: string): Promise<void> {
   if (member === undefined || member.machine === machine)
     throw fleetError('fleet-refused', 'This machine lets the others in: it cannot be revoked.')
   const { key } = found
-  const seconds = Math.floor(Date.now() / 1000)
   await withBroker(home, async ({ cluster, ...stored }) => {
     if (cluster === undefined) return
-    const revoked = { ...cluster.revoked, [key]: seconds }
+    const revoked = { ...cluster.revoked, [key]: REVOKED_UNTIL }
     await writeBroker(home, { ...stored, cluster: { ...cluster, revoked } })
   })
   // The brokers of a cluster first: a machine that is still let in is shown as one that has a key.
@@ -126,7 +131,12 @@ export async function joinFleet(options: {
   requireName(machine)
   await requireNoMember(home)
   const { url, cert, seed: invitation, ...code } = parseJoinCode(options.code)
-  const link = await Link.open({ url, cert, seed: invitation, ...code, machine: JOINING })
+  const link = await Link.open({ url, cert, seed: invitation, ...code, machine: JOINING }).catch(
+    (error: unknown) => {
+      if (!isRefusedKey((error as Error).cause)) throw error
+      throw fleetError('fleet-refused', `${SPENT} Make another with \`chirality fleet invite\` there.`, error)
+    },
+  )
   try {
     const { seed, key } = newKey()
     const invitedBy = publicKeyOf(invitation)
@@ -153,87 +163,6 @@ export async function joinFleet(options: {
   }
 }
 
-export interface RunningBroker {
-  stop(): Promise<void>
-}
-
-/**
- * Starts the broker of this machine, and again whenever it ends. Resolves when it takes connections. One that a killed
- * server left is used as it is, watched like the others, and ended with this server.
- */
-export async function startBroker(home: string, binary: string): Promise<RunningBroker> {
-  const broker = await withBroker(home, async stored => {
-    await writeBroker(home, { ...stored, invitations: current(stored) })
-    return stored
-  })
-  const left = await brokerPid(home)
-  if (left === undefined && (await isListening(broker)))
-    throw fleetError(
-      'fleet-no-broker',
-      `Another program listens on ${broker.host}:${broker.port}. Stop it; the broker of this fleet has to be there.`,
-    )
-  let running = left === undefined ? spawnBroker(home, binary) : adoptBroker(left)
-  let isStopping = false
-  const starting = new AbortController()
-  if (left === undefined) {
-    const log = join(brokerFolder(home), 'nats.log')
-    const failed = running.ended.then(why => {
-      throw fleetError('fleet-no-broker', `nats-server does not run: ${why}. Its log is ${log}.`)
-    })
-    failed.catch(() => {})
-    await Promise.race([failed, whenListening(broker, starting.signal)]).finally(() => starting.abort())
-  }
-  const watch = (watched: BrokerProcess) =>
-    void watched.ended.then(async () => {
-      await sleep(RESTART_MS, undefined, { ref: false })
-      if (isStopping) return
-      running = spawnBroker(home, binary)
-      watch(running)
-    })
-  watch(running)
-  return {
-    stop: async () => {
-      isStopping = true
-      await stop(running)
-    },
-  }
-}
-
-interface BrokerProcess {
-  signal: (name: 'SIGTERM' | 'SIGKILL') => void
-  /** Why it ended. */
-  ended: Promise<string>
-}
-
-function spawnBroker(home: string, binary: string): BrokerProcess {
-  const child = spawn(binary, ['-c', join(brokerFolder(home), 'nats.conf')], {
-    env: { ...buildChildEnv({ source: processEnv() }).env },
-    stdio: ['ignore', 'ignore', 'pipe'],
-    // Ctrl-C reaches the server only: it ends the broker after its last words.
-    detached: true,
-  })
-  let said = ''
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    said = (said + text).slice(-2_000)
-  })
-  const ended = new Promise<string>(resolve => {
-    child.once('error', error => resolve(error.message))
-    child.once('exit', code => resolve(said.trim().split('\n').at(-1) || `exit code ${code}`))
-  })
-  return { signal: name => void child.kill(name), ended }
-}
-
-/** A process that is not our child: nobody tells us when it ends. */
-function adoptBroker(pid: number): BrokerProcess {
-  const ended = (async () => {
-    // One that nobody waited for is alive still, with an empty command.
-    while (isAlive(pid) && (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '?')) !== '')
-      await sleep(ADOPTED_LOOK_MS, undefined, { ref: false })
-    return 'it ended'
-  })()
-  return { ended, signal: name => isAlive(pid) && process.kill(pid, name) }
-}
-
 /**
  * Answers machines that want to join, for as long as the link is open. Whenever it is made the brokers of a cluster hear
  * who is revoked: those that lost their disks would let them in again.
@@ -246,7 +175,7 @@ export function letIn(home: string, link: Link, onJoin: (machine: string, key: s
         const member = await readMember(home)
         return member && (await tellRevoked(home, member))
       } catch {
-        await sleep(RESTART_MS, undefined, { ref: false })
+        await sleep(TELL_AGAIN_MS, undefined, { ref: false })
       }
     }
   }
@@ -293,7 +222,8 @@ async function admit(
       return { refused: 'The key of the machine is not valid.' }
     const answer = await withBroker<Judged>(home, async broker => {
       const invited = current(broker).find(one => one.key === invitation)
-      if (invited === undefined) return { refused: 'This code was used, or is older than a day.' }
+      if (invited === undefined)
+        return { refused: `${SPENT} Make another with \`chirality fleet invite\` there.` }
       if (broker.machines.some(one => one.machine === machine))
         return { refused: `There is a machine ${machine} already. Give another name with --name.` }
       const { role } = invited
@@ -314,61 +244,12 @@ async function admit(
   }
 }
 
-/** Makes the running broker read its configuration again. */
-async function reloadBroker(home: string): Promise<void> {
-  const pid = await brokerPid(home)
-  if (pid !== undefined) process.kill(pid, 'SIGHUP')
-}
-
-/**
- * The process of our configuration: a number in a file may have become another program. Where the command of a process
- * cannot be read, it is not ours.
- */
-export async function brokerPid(home: string, proc = '/proc'): Promise<number | undefined> {
-  const folder = brokerFolder(home)
-  const pid = Number(await readFile(join(folder, 'nats.pid'), 'utf8').catch(() => ''))
-  if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return undefined
-  const config = join(folder, 'nats.conf')
-  const command = await readFile(`${proc}/${pid}/cmdline`, 'utf8').catch(() => undefined)
-  if (command !== undefined) return command.split('\0').includes(config) ? pid : undefined
-  // Without /proc, as on macOS. The words are joined by spaces there, and ours is the last.
-  const words = await promisify(execFile)('ps', ['-ww', '-o', 'args=', '-p', String(pid)]).catch(
-    () => undefined,
-  )
-  return words?.stdout.trimEnd().endsWith(` ${config}`) ? pid : undefined
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}
-
-async function whenListening(broker: BrokerFile, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted && !(await isListening(broker))) await sleep(20)
-}
-
-/** A broker greets whoever connects. */
-function isListening({ host, port }: BrokerFile): Promise<boolean> {
-  return new Promise(resolve => {
-    const socket = connect(port, host === '0.0.0.0' ? '127.0.0.1' : host)
-    const end = (answered: boolean) => {
-      socket.destroy()
-      resolve(answered)
-    }
-    socket.once('data', () => end(true)).once('error', () => end(false))
-    socket.once('close', () => end(false)).setTimeout(1_000, () => end(false))
+/** Forgets invitations that are too old, and writes the configuration of the broker anew. */
+export async function refreshBroker(home: string): Promise<BrokerFile> {
+  return withBroker(home, async stored => {
+    await writeBroker(home, { ...stored, invitations: current(stored) })
+    return stored
   })
-}
-
-async function stop({ signal, ended }: BrokerProcess): Promise<void> {
-  signal('SIGTERM')
-  const force = setInterval(() => signal('SIGKILL'), STOP_MS)
-  await ended
-  clearInterval(force)
 }
 
 function current(broker: BrokerFile): BrokerFile['invitations'] {
@@ -376,16 +257,8 @@ function current(broker: BrokerFile): BrokerFile['invitations'] {
   return broker.invitations.filter(({ expiresAt }) => expiresAt > now)
 }
 
-export function notSetUp(): Error {
-  return fleetError(
-    'fleet-not-set-up',
-    'This machine is in no fleet. `chirality fleet init` makes one, `chirality fleet join CODE` joins one.',
-  )
-}
-
+const SPENT = 'This code was used, or is older than a day.'
 const INVITATION_MS = 86_400_000
 const JOIN_MS = 20_000
 const ANSWER_MS = 200
-const STOP_MS = 10_000
-const RESTART_MS = 1_000
-const ADOPTED_LOOK_MS = 200
+const TELL_AGAIN_MS = 1_000

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { connect, jwtAuthenticator } from '@nats-io/transport-node'
 import { fleetError } from '../fleet-error.ts'
 import { machineNameOf } from '../subjects.ts'
+import { hostPort, parseHost, shortened } from './address.ts'
 import { makeCertificate } from './certificate.ts'
 import {
   type ClusterAccounts,
@@ -24,6 +25,7 @@ import {
   writeBroker,
   writeMember,
 } from './fleet-files.ts'
+import { refusalOf } from './refusal.ts'
 
 /** A broker of a cluster: where machines dial it, and where the other brokers do. */
 export interface ClusterNode {
@@ -36,14 +38,14 @@ export interface ClusterNode {
 export function parseNodes(text: string): ClusterNode[] {
   const nodes = text.split(',').map(part => {
     const { host, port } =
-      /^(?<host>[A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\])(?::(?<port>\d{1,5}))?$/.exec(part.trim())?.groups ?? {}
+      /^(?<host>[^[\]:]+|\[[^[\]]+\])(?::(?<port>\d{1,5}))?$/.exec(part.trim())?.groups ?? {}
     const number = port === undefined ? DEFAULT_PORT : Number(port)
     if (host === undefined || number < 1 || number + CLUSTER_PORTS > 65_535)
       throw fleetError(
         'fleet-refused',
-        `${JSON.stringify(part)} is no address. Write HOST or HOST:PORT, with a port up to ${65_535 - CLUSTER_PORTS}.`,
+        `${shortened(part)} is no address. Write HOST or HOST:PORT, with a port up to ${65_535 - CLUSTER_PORTS}.`,
       )
-    return { host: host.replace(/^\[|\]$/g, ''), port: number, clusterPort: number + CLUSTER_PORTS }
+    return { host: parseHost(host), port: number, clusterPort: number + CLUSTER_PORTS }
   })
   const places = new Set(nodes.map(({ host, port }) => `${host}:${port}`))
   if (nodes.length !== 3 || places.size !== 3)
@@ -87,7 +89,7 @@ export async function initCluster(options: {
     machines: [{ machine, role: 'hub', key, addedAt }],
     cluster: { keys, revoked: {} },
   })
-  const url = nodes.map(({ host, port }) => `tls://${bracketed(host)}:${port}`).join(',')
+  const url = nodes.map(({ host, port }) => `tls://${hostPort({ host, port })}`).join(',')
   const jwt = machineCredential(keys, key, machine, 'hub')
   const member: Member = { machine, role: 'hub', url, seed, cert: authority.cert, jwt }
   await writeMember(home, member)
@@ -107,7 +109,8 @@ export async function tellBrokers(
     authenticator: jwtAuthenticator(credential, new TextEncoder().encode(seed)),
     ...{ tls: { ca: cert }, reconnect: false, timeout: TELL_MS, ignoreClusterUpdates: true },
   }).catch((error: unknown) => {
-    throw fleetError('fleet-no-broker', 'No broker can be reached, so none was told. Try it again.', error)
+    const { message } = refusalOf(error, { url, cert })
+    throw fleetError('fleet-no-broker', `${message} So none was told: try it again.`, error)
   })
   try {
     const { jwt } = clusterAccounts(cluster.keys, cluster.revoked).account
@@ -132,10 +135,10 @@ function nodeConfig(
 ): string {
   const routes = nodes
     .filter(other => other !== node)
-    .map(({ host, clusterPort }) => `"nats-route://${bracketed(host)}:${clusterPort}"`)
+    .map(({ host, clusterPort }) => `"nats-route://${hostPort({ host, port: clusterPort })}"`)
   // A name may be one that only the others know.
   const listen = (port: number) =>
-    JSON.stringify(`${isIP(node.host) === 0 ? '0.0.0.0' : bracketed(node.host)}:${port}`)
+    JSON.stringify(hostPort({ host: isIP(node.host) === 0 ? '0.0.0.0' : node.host, port }))
   return `# Written by \`chirality fleet init --nodes\`.
 server_name: ${name}
 listen: ${listen(node.port)}
@@ -162,31 +165,36 @@ resolver_preload: {
 `
 }
 
-function bracketed(host: string): string {
-  return host.includes(':') ? `[${host}]` : host
-}
-
 const FLEET = 'fleet.chirality.invalid'
 const DEFAULT_PORT = 4222
 const CLUSTER_PORTS = 2000
 const TELL_MS = 10_000
 
+/**
+ * For the user's systemd. A broker whose address is not there yet at boot is started again for ever: by default systemd
+ * gives up after five tries. Programs of a distribution may be in `sbin`, which is not on every user's PATH.
+ */
 const UNIT = `[Unit]
 Description=Broker of a Chirality fleet
-After=network-online.target
+StartLimitIntervalSec=0
 
 [Service]
 WorkingDirectory=%h/chirality-broker
+Environment=PATH=%h/.local/bin:/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin
 ExecStart=/usr/bin/env nats-server -c nats.conf
 ExecReload=/bin/kill -HUP $MAINPID
 Restart=always
 RestartSec=1
+TimeoutStopSec=30
 LimitNOFILE=65536
+UMask=0077
+NoNewPrivileges=true
 
 [Install]
 WantedBy=default.target
 `
 
+/** The files are those of the user who copied them, so root in the container needs the right to write to them. */
 const COMPOSE = `services:
   broker:
     image: nats:2.10-alpine
@@ -195,4 +203,11 @@ const COMPOSE = `services:
     volumes: [".:/broker"]
     network_mode: host
     restart: unless-stopped
+    stop_grace_period: 30s
+    read_only: true
+    cap_drop: [ALL]
+    cap_add: [DAC_OVERRIDE]
+    security_opt: ["no-new-privileges:true"]
+    ulimits: { nofile: 65536 }
+    logging: { driver: json-file, options: { max-size: 10m, max-file: "3" } }
 `

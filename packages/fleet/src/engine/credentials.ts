@@ -27,7 +27,11 @@ export interface ClusterAccounts {
   system: { key: string; jwt: string }
 }
 
-/** What a broker has to know. `revoked`: the public keys of machines, and when their rights were taken away. */
+/**
+ * What a broker has to know. `revoked`: the public keys of machines. What was signed for them up to the time beside each
+ * does not count, and a clock may have been ahead when it was signed: the time is the end of all times. No key comes back,
+ * because a machine that joins again makes another.
+ */
 export function clusterAccounts(
   keys: ClusterKeys,
   revoked: Readonly<Record<string, number>>,
@@ -99,9 +103,12 @@ function sign(seed: string, subject: string, name: string, nats: object, until?:
   return `${body}.${Buffer.from(pair.sign(Buffer.from(body))).toString('base64url')}`
 }
 
+export const REVOKED_UNTIL = 253_402_300_799
+
 function publicOf(seed: string): string {
   return nkeys.fromSeed(new TextEncoder().encode(seed)).getPublicKey()
 }
 
 const RESPONSE_NS = 120_000_000_000
-const SYSTEM_MS = 600_000
+/** The key is thrown away at once. Clocks of the hub and of the brokers may differ by hours. */
+const SYSTEM_MS = 86_400_000

@@ -7,6 +7,7 @@ import { nkeys } from '@nats-io/transport-node'
 import { z } from 'zod'
 import { fleetError } from '../fleet-error.ts'
 import { inboxOf, isMachineName, type Role, rightsOf, subjects } from '../subjects.ts'
+import { hostPort, shortened } from './address.ts'
 
 const machineName = z.string().refine(isMachineName)
 const role = z.enum(['worker', 'hub'])
@@ -104,9 +105,20 @@ const LOCK_MS = 20
 
 export async function requireBroker(home: string): Promise<BrokerFile> {
   const broker = await readBroker(home)
+  if (broker === undefined && (await readMember(home)) === undefined) throw notSetUp()
   if (broker === undefined)
-    throw fleetError('fleet-not-set-up', 'The broker of the fleet is not on this machine.')
+    throw fleetError(
+      'fleet-not-set-up',
+      'Machines are let in and revoked by the hub that made the fleet, and this is another one. Run it there.',
+    )
   return broker
+}
+
+export function notSetUp(): Error {
+  return fleetError(
+    'fleet-not-set-up',
+    'This machine is in no fleet. `chirality fleet init` makes one, `chirality fleet join CODE` joins one.',
+  )
 }
 
 export function newKey(): { seed: string; key: string } {
@@ -145,7 +157,7 @@ export function brokerConfig(broker: BrokerFile, folder: string): string {
     ...broker.invitations.map(({ key }) => user(key)),
   ]
   return `# Written by chirality: change it with \`chirality fleet\`.
-listen: ${JSON.stringify(`${broker.host.includes(':') ? `[${broker.host}]` : broker.host}:${broker.port}`)}
+listen: ${JSON.stringify(hostPort(broker))}
 pid_file: ${JSON.stringify(join(folder, 'nats.pid'))}
 log_file: ${JSON.stringify(join(folder, 'nats.log'))}
 logfile_size_limit: 10000000
@@ -183,7 +195,7 @@ export function requireName(machine: string): void {
   if (isMachineName(machine)) return
   throw fleetError(
     'fleet-refused',
-    `${JSON.stringify(machine)} cannot be the name of a machine. Take small letters, digits and dashes, at most 40.`,
+    `${shortened(machine)} cannot be the name of a machine. Take small letters, digits and dashes, at most 40.`,
   )
 }
 

@@ -24,6 +24,7 @@ import { fleetError } from '../fleet-error.ts'
 import { inboxOf, STREAMS, type StreamKind, subjects } from '../subjects.ts'
 import { serversOf } from './fleet-files.ts'
 import { Follower, type Handler, type StoredMessage } from './follower.ts'
+import { isRefusedKey, refusalOf } from './refusal.ts'
 
 export interface LinkOptions {
   /** Of the broker, or of those of a cluster with commas between. */
@@ -64,18 +65,21 @@ export class Link {
   readonly #listeners = new Set<(connected: boolean) => void>()
   readonly #machine: string
   readonly #replicas: number
+  readonly #explain: (error: Error) => string
   #connected = true
   #fault: string | undefined
+  #refusal: string | undefined
   #preparing: Promise<void> | undefined
   #closed = false
 
   private constructor(
     connection: NatsConnection,
     manager: JetStreamManager,
-    { machine, replicas }: { machine: string; replicas: number },
+    { machine, replicas, explain }: { machine: string; replicas: number; explain: (error: Error) => string },
   ) {
     this.#machine = machine
     this.#replicas = replicas
+    this.#explain = explain
     this.#connection = connection
     this.#stream = jetstream(connection, { timeout: ACK_MS })
     this.#manager = manager
@@ -104,11 +108,14 @@ export class Link {
         ignoreClusterUpdates: true,
       })
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error)
-      throw fleetError('fleet-refused', `The broker at ${url} does not let this machine in: ${why}.`, error)
+      throw refusalOf(error, { url, cert })
     }
     const manager = await jetstreamManager(connection, { checkAPI: false, timeout: ACK_MS })
-    return new Link(connection, manager, { machine, replicas: servers.length >= 3 ? 3 : 1 })
+    return new Link(connection, manager, {
+      machine,
+      replicas: servers.length >= 3 ? 3 : 1,
+      explain: error => refusalOf(error, { url, cert }).message,
+    })
   }
 
   get connected(): boolean {
@@ -121,6 +128,11 @@ export class Link {
    */
   get fault(): string | undefined {
     return this.#connected ? this.#fault : undefined
+  }
+
+  /** Why the broker does not let this machine in again. */
+  get refusal(): string | undefined {
+    return this.#connected ? undefined : this.#refusal
   }
 
   onConnected(listener: (connected: boolean) => void): () => void {
@@ -282,9 +294,11 @@ export class Link {
   }
 
   async #watch(): Promise<void> {
-    for await (const { type } of this.#connection.status()) {
+    for await (const status of this.#connection.status()) {
+      const { type } = status
       if (type === 'disconnect' || type === 'staleConnection') this.#tell(false)
       else if (type === 'reconnect') this.#tell(true)
+      else if (type === 'error' && isRefusedKey(status.error)) this.#refusal = this.#explain(status.error)
     }
     if (!this.#closed) this.#tell(false)
   }
@@ -292,15 +306,21 @@ export class Link {
   #tell(connected: boolean): void {
     if (connected === this.#connected) return
     this.#connected = connected
+    if (connected) this.#refusal = undefined
     for (const listener of [...this.#listeners]) listener(connected)
   }
+}
+
+/** One attempt, for whoever wants to know whether it works. Throws what is wrong. */
+export async function tryConnection(options: LinkOptions): Promise<void> {
+  await (await Link.open(options)).close()
 }
 
 /** Tries until it is let in, or is aborted. */
 export async function openLink(
   options: LinkOptions,
   signal: AbortSignal,
-  onNews: (text: string) => void = () => {},
+  onRefused: (why: string) => void = () => {},
 ): Promise<Link | undefined> {
   let told = ''
   while (!signal.aborted) {
@@ -308,7 +328,7 @@ export async function openLink(
       return await Link.open(options)
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
-      if (why !== told) onNews(`${why} It is tried again.`)
+      if (why !== told) onRefused(why)
       told = why
       await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})
     }

@@ -1,10 +1,10 @@
-import { execFile } from 'node:child_process'
-import { accessSync, constants, existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { buildChildEnv, processEnv } from '@chirality/runner'
+import { processEnv } from '@chirality/runner'
 import { fleetError } from '../fleet-error.ts'
+import { fetchProgram, isProgram, keepProgram, run } from './distribution.ts'
+import { type GivenProgram, readGiven } from './given-program.ts'
 
 export interface FindNatsOptions {
   /** The user's data folder: a fetched program is kept in `fleet/bin`. */
@@ -25,7 +25,7 @@ export async function findNatsServer(options: FindNatsOptions): Promise<NatsBina
   const { home, fetch = false, env = processEnv(), onProgress = () => {} } = options
   const named = env[BIN_VARIABLE]
   const kept = join(home, 'fleet', 'bin', 'nats-server')
-  const candidates = named ? [named] : [...onPath(env.PATH), kept]
+  const candidates = named ? [named] : [givenPath(home), ...onPath(env.PATH), kept]
   const reasons: string[] = []
   for (const path of candidates.filter(path => named !== undefined || isProgram(path))) {
     const found = await judge(path)
@@ -35,7 +35,10 @@ export async function findNatsServer(options: FindNatsOptions): Promise<NatsBina
   if (fetch && named === undefined) {
     try {
       onProgress('Fetching nats-server from the distribution.')
-      await fetchPackage(kept)
+      await fetchProgram(
+        { name: 'nats-server', target: kept },
+        async path => 'version' in (await judge(path)),
+      )
       const found = await judge(kept)
       if ('version' in found) return { path: kept, version: found.version }
       reasons.push(`${kept}: ${found.reason}`)
@@ -46,27 +49,51 @@ export async function findNatsServer(options: FindNatsOptions): Promise<NatsBina
   const seen = reasons.length > 0 ? ` ${reasons.join(' ')}` : ''
   throw fleetError(
     'fleet-no-broker',
-    `There is no suitable nats-server here.${seen} Install ${MINIMUM.join('.')} or later, or name it with ${BIN_VARIABLE}.`,
+    `There is no suitable nats-server here.${seen} It has to be ${MINIMUM.join('.')} or later. ${wayOut()}`,
   )
+}
+
+/** The sums of official releases are not known here, so none is fetched without the user's word. */
+function wayOut(): string {
+  const system = `${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`
+  const page = `https://github.com/nats-io/nats-server/releases/tag/v${TESTED}`
+  return `Download nats-server-v${TESTED}-${system}.tar.gz and SHA256SUMS from ${page}, and run \`chirality fleet init --nats FILE --sha256 SUM\` with the sum of that line; or name an installed program with ${BIN_VARIABLE}.`
+}
+
+/**
+ * Keeps the program that the user gave, after its sum was checked. It counts before those on PATH. Throws if it does not
+ * suit, and leaves the one before.
+ */
+export async function installNatsServer(home: string, given: GivenProgram): Promise<NatsBinary> {
+  const bytes = await readGiven(given, 'nats-server')
+  const path = givenPath(home)
+  const trial = `${path}-trial`
+  await keepProgram(bytes, trial)
+  try {
+    const found = await judge(trial)
+    if ('reason' in found)
+      throw fleetError('fleet-no-broker', `${given.from} is no suitable nats-server: ${found.reason}`)
+    await rename(trial, path)
+    return { path, version: found.version }
+  } finally {
+    await rm(trial, { force: true })
+  }
+}
+
+function givenPath(home: string): string {
+  return join(home, 'fleet', 'bin', 'given', 'nats-server')
 }
 
 export const BIN_VARIABLE = 'CHIRALITY_NATS_BIN'
 /** Before it, a crash of the process could lose whole streams. */
 const MINIMUM = [2, 10, 23] as const
+/** The release that the tests run. */
+const TESTED = '2.10.27'
 
 function onPath(path = ''): string[] {
   return [...path.split(delimiter).filter(Boolean), '/usr/sbin', '/usr/local/bin'].map(folder =>
     join(folder, 'nats-server'),
   )
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** By its version, and by what it accepts: the configuration of a fleet is tested with it. */
@@ -101,92 +128,3 @@ export function isOlder(version: readonly number[], than: readonly number[]): bo
   }
   return false
 }
-
-/**
- * The distribution's own package, without root: `apt-get download` checks it by the signed metadata, `dpkg-deb` takes
- * the program out. Debian 12 has a version that is too old, so the suite after it is asked, too, with Debian's own key.
- */
-async function fetchPackage(target: string): Promise<void> {
-  if (!existsSync('/usr/bin/apt-get') || !existsSync('/usr/bin/dpkg-deb'))
-    throw new Error('It can be fetched only on Debian and Ubuntu.')
-  const folder = await mkdtemp(join(tmpdir(), 'chirality-apt-'))
-  try {
-    for (const source of await packageSources()) {
-      const options = await aptOptions(folder, source)
-      const isThere = await run('/usr/bin/apt-get', [...options, 'update'], folder)
-        .then(() => run('/usr/bin/apt-get', [...options, 'download', 'nats-server'], folder))
-        .then(
-          () => true,
-          () => false,
-        )
-      const deb = isThere ? (await readdir(folder)).find(name => name.endsWith('.deb')) : undefined
-      if (deb === undefined) continue
-      await run('/usr/bin/dpkg-deb', ['-x', join(folder, deb), join(folder, 'out')])
-      await rm(join(folder, deb))
-      const program = ['usr/sbin', 'usr/bin']
-        .map(place => join(folder, 'out', place, 'nats-server'))
-        .find(isProgram)
-      if (program === undefined || !('version' in (await judge(program)))) continue
-      await mkdir(join(target, '..'), { recursive: true, mode: 0o700 })
-      await writeFile(`${target}.new`, await readFile(program), { mode: 0o700 })
-      await rename(`${target}.new`, target)
-      return
-    }
-    throw new Error('The distribution has no nats-server that is new enough.')
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
-}
-
-interface PackageSource {
-  uri: string
-  suite: string
-  component: string
-  keyring: string
-}
-
-/** The machine's own suite first. The address is the one that the machine is set up with. */
-async function packageSources(): Promise<PackageSource[]> {
-  const format = '$(REPO_URI)|$(RELEASE)|$(ORIGIN)'
-  const listed = await run('/usr/bin/apt-get', ['indextargets', '--format', format, 'Identifier: Packages'])
-  const rows = listed.split('\n').map(line => line.split('|'))
-  const keyrings = '/usr/share/keyrings'
-  const debian = rows.find(([uri = '', , origin]) => origin === 'Debian' && !uri.includes('security'))
-  const ubuntu = rows.find(([, , origin]) => origin === 'Ubuntu')
-  if (debian !== undefined) {
-    const [uri = '', suite = ''] = debian
-    const keyring = `${keyrings}/debian-archive-keyring.gpg`
-    return [...new Set([suite, 'trixie'])].map(one => ({ uri, suite: one, component: 'main', keyring }))
-  }
-  if (ubuntu === undefined) throw new Error('apt names no source of Debian or Ubuntu.')
-  const [uri = '', suite = ''] = ubuntu
-  return [{ uri, suite, component: 'universe', keyring: `${keyrings}/ubuntu-archive-keyring.gpg` }]
-}
-
-async function aptOptions(folder: string, source: PackageSource): Promise<string[]> {
-  const state = join(folder, `state-${source.suite}`)
-  await mkdir(join(state, 'lists', 'partial'), { recursive: true })
-  await mkdir(join(folder, 'cache', 'archives', 'partial'), { recursive: true })
-  await writeFile(join(state, 'status'), '')
-  const list = join(folder, `${source.suite}.sources`)
-  await writeFile(
-    list,
-    `Types: deb\nURIs: ${source.uri}\nSuites: ${source.suite}\nComponents: ${source.component}\nSigned-By: ${source.keyring}\n`,
-  )
-  return [
-    ...[`Dir::State=${state}`, `Dir::State::status=${join(state, 'status')}`],
-    ...[`Dir::Cache=${join(folder, 'cache')}`, `Dir::Etc::sourcelist=${list}`],
-    ...['Dir::Etc::sourceparts=/dev/null', 'APT::Sandbox::User=', 'Acquire::Languages=none'],
-  ].flatMap(option => ['-o', option])
-}
-
-function run(program: string, args: string[], cwd?: string): Promise<string> {
-  const env = { ...buildChildEnv({ source: processEnv() }).env }
-  return new Promise((resolve, reject) => {
-    execFile(program, args, { env, cwd, timeout: RUN_MS }, (error, stdout, stderr) =>
-      error === null ? resolve(`${stdout}${stderr}`) : reject(error),
-    )
-  })
-}
-
-const RUN_MS = 180_000

@@ -62,7 +62,15 @@ describe('placement', () => {
 
 test('a choice follows a project to the machines that have it under another folder, and says what keeps the others', () => {
   const one = (name: string, changes: Partial<Machine>): Machine => ({
-    ...{ role: 'worker', version: '1', isThis: false, heardSecondsAgo: 1, hasKey: null, repositories: [] },
+    ...{
+      role: 'worker',
+      version: '1',
+      isThis: false,
+      heardSecondsAgo: 1,
+      hasKey: null,
+      key: null,
+      repositories: [],
+    },
     ...{ machine: name, state: 'here', labels: [], slots: 2, busy: 0, load: 0, projects: [], copies: true },
     agents: [{ id: 'some-agent', name: 'Some agent', installed: true, loggedIn: true, version: null }],
     ...changes,

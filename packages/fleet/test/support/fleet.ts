@@ -3,14 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openSessionLog, type SessionLog } from '@chirality/sessions'
 import { afterEach } from 'vitest'
-import {
-  answerJoins,
-  initFleet,
-  invite,
-  joinFleet,
-  type RunningBroker,
-  startBroker,
-} from '../../src/engine/broker.ts'
+import { answerJoins, initFleet, invite, joinFleet, refreshBroker } from '../../src/engine/broker.ts'
+import { type RunningBroker, startBroker } from '../../src/engine/broker-process.ts'
 import type { Member } from '../../src/engine/fleet-files.ts'
 import { Link } from '../../src/engine/link.ts'
 import { freePort, natsBinary, whenItWorks } from './nats.ts'
@@ -43,11 +37,11 @@ export async function startFleet(): Promise<TestFleet> {
   const home = folder()
   const hub = await initFleet({ home, machine: 'hub', port: await freePort() })
   const binary = await natsBinary()
-  let broker = await startBroker(home, binary)
+  let broker = await startBroker(home, await refreshBroker(home), { binary })
   later(() => broker.stop())
   const stop = () => broker.stop()
   const restart = async () => {
-    broker = await startBroker(home, binary)
+    broker = await startBroker(home, await refreshBroker(home), { binary })
   }
   return { home, hub, broker, stop, restart }
 }

@@ -94,6 +94,12 @@ export const machine = z
       .boolean()
       .nullable()
       .describe('False: its rights were taken away. Null: only the machine with the broker knows.'),
+    key: z
+      .string()
+      .nullable()
+      .describe(
+        'The fingerprint of its key, which `chirality fleet join` printed there. Null: not known here.',
+      ),
   })
   .meta({ id: 'Machine' })
 
@@ -119,6 +125,10 @@ export const invitation = z.strictObject({ code: z.string(), fingerprint: z.stri
 export const fleetInfo = z.strictObject({
   ...{ machine: z.string(), role: machineRole, url: z.string() },
   connected: z.boolean(),
+  problem: z
+    .string()
+    .nullable()
+    .describe('Why it is not connected. Null: it is, or the reason is not known.'),
   readOnly: z
     .string()
     .nullable()

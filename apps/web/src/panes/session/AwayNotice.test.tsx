@@ -14,7 +14,15 @@ function machine(name: string, state: Machine['state'], installed: boolean): Mac
   const agent = { id: 'claude-code', name: 'Claude Code', installed, loggedIn: true, version: null }
   return {
     ...{ machine: name, state, isThis: false, role: 'worker', version: '', labels: [], slots: 1, busy: 0 },
-    ...{ load: 0, agents: [agent], projects: [], repositories: [], heardSecondsAgo: null, hasKey: null },
+    ...{
+      load: 0,
+      agents: [agent],
+      projects: [],
+      repositories: [],
+      heardSecondsAgo: null,
+      hasKey: null,
+      key: null,
+    },
     copies: true,
   }
 }

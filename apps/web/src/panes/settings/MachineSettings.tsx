@@ -63,12 +63,13 @@ export function MachineSettings() {
   )
 }
 
-function FleetState({ info: { machine, role, url, connected, readOnly, hasBroker } }: { info: FleetInfo }) {
+function FleetState({ info }: { info: FleetInfo }) {
+  const { machine, role, url, connected, problem, readOnly, hasBroker } = info
   return (
     <p role="status">
       {connected
         ? `This is the ${role} ${machine} of the fleet at ${url}.`
-        : `This machine, ${machine}, is not connected to the fleet at ${url}. It is tried again all the time; agents work on.`}
+        : `This machine, ${machine}, is not connected to the fleet at ${url}${problem === null ? '.' : `: ${problem}`} It is tried again all the time; agents work on.`}
       {readOnly === null
         ? ''
         : ` The fleet is read-only now: ${readOnly}. Agents work on, and everything is shipped later.`}
@@ -93,7 +94,7 @@ function NoFleet() {
 }
 
 function MachineFacts({
-  machine: { role, version, labels, agents, projects, copies },
+  machine: { role, version, labels, agents, projects, copies, key },
 }: {
   machine: Machine
 }) {
@@ -101,6 +102,7 @@ function MachineFacts({
   const facts = [
     version === '' ? 'Not heard since this server listens.' : `${role}, Chirality ${version}`,
     ...(copies ? [] : ['Sends no copies: when it is gone, none of its sessions goes on elsewhere']),
+    ...(key === null ? [] : [`Key ${key}`]),
     ...(labels.length > 0 ? [`Labels: ${labels.join(', ')}`] : []),
     ...(projects.length > 0 ? [`Projects: ${projects.join(', ')}`] : []),
     ...installed.map(

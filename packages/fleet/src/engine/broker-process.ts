@@ -1,0 +1,218 @@
+import { execFile, spawn } from 'node:child_process'
+import { open, readFile, stat } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { buildChildEnv, processEnv } from '@chirality/runner'
+import { fleetError } from '../fleet-error.ts'
+import { hostPort } from './address.ts'
+import { type BrokerFile, brokerFolder } from './fleet-files.ts'
+
+export interface RunningBroker {
+  stop(): Promise<void>
+}
+
+/**
+ * Starts the broker of this machine, and again whenever it ends. Resolves when it takes connections. One that a killed
+ * server left is used as it is, watched like the others, and ended with this server. `onNews`: for people, when it ends.
+ */
+export async function startBroker(
+  home: string,
+  broker: Pick<BrokerFile, 'host' | 'port'>,
+  { binary, onNews = () => {} }: { binary: string; onNews?: (text: string) => void },
+): Promise<RunningBroker> {
+  const folder = brokerFolder(home)
+  const left = await brokerPid(home)
+  if (left === undefined && (await isListening(broker)))
+    throw fleetError('fleet-no-broker', takenText(broker))
+  let running = left === undefined ? await spawnBroker(home, binary) : adoptBroker(left)
+  const stopping = new AbortController()
+  const starting = new AbortController()
+  if (left === undefined) {
+    const failed = running.ended.then(why => {
+      throw fleetError('fleet-no-broker', explainEnd(why, broker, folder))
+    })
+    failed.catch(() => {})
+    await Promise.race([failed, whenListening(broker, starting.signal)]).finally(() => starting.abort())
+  }
+  const watch = async () => {
+    let told = ''
+    for (let pause = RESTART_MS; ; ) {
+      const begunAt = performance.now()
+      const why = await running.ended
+      if (stopping.signal.aborted) return
+      const text = explainEnd(why, broker, folder)
+      // One that cannot start is tried again for ever, and its reason is said once.
+      pause = performance.now() - begunAt > STEADY_MS ? RESTART_MS : Math.min(pause * 2, MAX_RESTART_MS)
+      if (text !== told || pause === RESTART_MS) onNews(`${text} It is started again.`)
+      told = text
+      await sleep(pause, undefined, { ref: false, signal: stopping.signal }).catch(() => {})
+      if (stopping.signal.aborted) return
+      running = await spawnBroker(home, binary)
+    }
+  }
+  const watched = watch()
+  return {
+    stop: async () => {
+      stopping.abort()
+      const last = running
+      await stop(last)
+      await watched
+      // Another one may have been started in the same moment.
+      if (running !== last) await stop(running)
+    },
+  }
+}
+
+interface BrokerProcess {
+  signal: (name: 'SIGTERM' | 'SIGKILL') => void
+  /** Why it ended. */
+  ended: Promise<string>
+}
+
+async function spawnBroker(home: string, binary: string): Promise<BrokerProcess> {
+  const log = join(brokerFolder(home), 'nats.log')
+  const logged = await stat(log).then(
+    ({ size }) => size,
+    () => 0,
+  )
+  const child = spawn(binary, ['-c', join(brokerFolder(home), 'nats.conf')], {
+    env: { ...buildChildEnv({ source: processEnv() }).env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    // Ctrl-C reaches the server only: it ends the broker after its last words.
+    detached: true,
+  })
+  let said = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(-2_000)
+  })
+  const ended = new Promise<string>(resolve => {
+    child.once('error', error => resolve(error.message))
+    child.once('exit', (code, signal) => {
+      const how = signal === null ? `exit code ${code}` : `ended by ${signal}`
+      const own = said.trim().split('\n').at(-1)
+      void lastFault(log, logged).then(fault => resolve(fault || own || how))
+    })
+  })
+  return { signal: name => void child.kill(name), ended }
+}
+
+/** What a broker wrote last about a fault, since its log had a size. It says nothing of it on stderr. */
+async function lastFault(log: string, since: number): Promise<string | undefined> {
+  const file = await open(log).catch(() => undefined)
+  if (file === undefined) return undefined
+  try {
+    const { size } = await file.stat()
+    // A log that is shorter now began anew.
+    const from = Math.max(since <= size ? since : 0, size - LOG_TAIL)
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(LOG_TAIL), 0, LOG_TAIL, from)
+    const faults = buffer.toString('utf8', 0, bytesRead).match(/(?<=\[FTL\] ).*/g)
+    return faults?.at(-1)?.trim().slice(0, 500)
+  } finally {
+    await file.close()
+  }
+}
+
+type Listens = Pick<BrokerFile, 'host' | 'port'>
+
+/** What is wrong, and what to do. */
+export function explainEnd(why: string, broker: Listens, folder: string): string {
+  if (/address already in use/.test(why)) return takenText(broker)
+  if (/cannot assign requested address|no such host/.test(why))
+    return `${broker.host} is no address of this machine now, so the broker cannot listen on it. Give it back to the machine, or make the fleet anew: \`chirality fleet leave --force\`, then \`chirality fleet init --host\` with another.`
+  if (/no space left|disk quota exceeded/i.test(why))
+    return `The disk of ${folder} is full, so the broker cannot run. Make room there.`
+  if (/permission denied|read-only file system|not a directory|could not create storage/i.test(why))
+    return `The broker cannot write to ${folder}: ${why}. Make the folder and all in it yours and writable.`
+  return `nats-server does not run: ${why}. Its log is ${join(folder, 'nats.log')}.`
+}
+
+function takenText(broker: Listens): string {
+  return `Another program listens on ${hostPort(broker)}. Stop it; the broker of this fleet has to be there.`
+}
+
+/** A process that is not our child: nobody tells us when it ends. */
+function adoptBroker(pid: number): BrokerProcess {
+  let isOver = false
+  const ended = (async () => {
+    // One that nobody waited for is alive still, with an empty command.
+    while (isAlive(pid) && (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '?')) !== '')
+      await sleep(ADOPTED_LOOK_MS, undefined, { ref: false })
+    isOver = true
+    return 'it ended'
+  })()
+  // Its number may be another program's by now.
+  return { ended, signal: name => !isOver && isAlive(pid) && process.kill(pid, name) }
+}
+
+/** Ends the broker that a killed server left, if there is one. */
+export async function endBroker(home: string): Promise<void> {
+  const left = await brokerPid(home)
+  if (left !== undefined) await stop(adoptBroker(left))
+}
+
+/** Makes the running broker read its configuration again. */
+export async function reloadBroker(home: string): Promise<void> {
+  const pid = await brokerPid(home)
+  if (pid !== undefined) process.kill(pid, 'SIGHUP')
+}
+
+/**
+ * The process of our configuration: a number in a file may have become another program. Where the command of a process
+ * cannot be read, it is not ours.
+ */
+export async function brokerPid(home: string, proc = '/proc'): Promise<number | undefined> {
+  const folder = brokerFolder(home)
+  const pid = Number(await readFile(join(folder, 'nats.pid'), 'utf8').catch(() => ''))
+  if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return undefined
+  const config = join(folder, 'nats.conf')
+  const command = await readFile(`${proc}/${pid}/cmdline`, 'utf8').catch(() => undefined)
+  if (command !== undefined) return command.split('\0').includes(config) ? pid : undefined
+  // Without /proc, as on macOS. The words are joined by spaces there, and ours is the last.
+  const words = await promisify(execFile)('ps', ['-ww', '-o', 'args=', '-p', String(pid)]).catch(
+    () => undefined,
+  )
+  return words?.stdout.trimEnd().endsWith(` ${config}`) ? pid : undefined
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function whenListening(broker: Listens, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && !(await isListening(broker))) await sleep(20)
+}
+
+/** A broker greets whoever connects. */
+function isListening({ host, port }: Listens): Promise<boolean> {
+  return new Promise(resolve => {
+    const socket = connect(port, host === '0.0.0.0' ? '127.0.0.1' : host)
+    const end = (answered: boolean) => {
+      socket.destroy()
+      resolve(answered)
+    }
+    socket.once('data', () => end(true)).once('error', () => end(false))
+    socket.once('close', () => end(false)).setTimeout(1_000, () => end(false))
+  })
+}
+
+async function stop({ signal, ended }: BrokerProcess): Promise<void> {
+  signal('SIGTERM')
+  const force = setInterval(() => signal('SIGKILL'), STOP_MS)
+  await ended
+  clearInterval(force)
+}
+
+const STOP_MS = 10_000
+const RESTART_MS = 1_000
+const MAX_RESTART_MS = 30_000
+/** One that ran this long did not fail at its start. */
+const STEADY_MS = 60_000
+const LOG_TAIL = 16_384
+const ADOPTED_LOOK_MS = 200

@@ -1,0 +1,18 @@
+import { refreshBroker } from './broker.ts'
+import { type RunningBroker, startBroker } from './broker-process.ts'
+import { readBroker } from './fleet-files.ts'
+import { findNatsServer } from './nats-binary.ts'
+
+/** Starts the broker of this machine if it has one. `letsIn`: whether machines are invited and revoked here. */
+export async function startOwnBroker(
+  home: string,
+  onNews?: (text: string) => void,
+): Promise<{ broker: RunningBroker | undefined; letsIn: boolean }> {
+  const file = await readBroker(home)
+  // The brokers of a cluster run by themselves.
+  if (file === undefined || file.cluster !== undefined)
+    return { broker: undefined, letsIn: file !== undefined }
+  const { path: binary } = await findNatsServer({ home, fetch: true, onProgress: onNews })
+  const broker = await startBroker(home, await refreshBroker(home), { binary, onNews })
+  return { broker, letsIn: true }
+}
