@@ -31,11 +31,13 @@ export const HELP = `Usage: chirality <command> [options]
   fleet init               Make this machine the first hub of a fleet, with its broker
       --name NAME            The name of the machine (default: made of its host name)
       --host H --port N      Where the broker listens, and where other machines dial (default: 127.0.0.1, 4222)
+      --nats FILE --sha256 S The nats-server to use, or its .tar.gz, or an https address of either, and its SHA-256 sum
       --nodes A,B,C          Three brokers on other machines: writes a folder for each, and starts none
   fleet invite [--hub]     A code with which one machine can join, once, within a day
   fleet join CODE          Join a fleet with a key that this machine makes; --name NAME
   fleet status             The machines of the fleet
   fleet revoke MACHINE     Take the rights of a machine away
+  fleet leave              Take this machine out of its fleet, so that it can join again; --force: the hub that made it, too
   fleet move SESSION       Move a session to another machine; --to MACHINE
   fleet drain MACHINE      Move all its sessions that are not at work; --to MACHINE
   fleet takeover SESSION   Go on elsewhere with a session whose machine is gone; --to MACHINE, --wait: do not ask its agent

@@ -10,6 +10,7 @@ import { readOptions } from '../options.ts'
 import type { Output } from '../output.ts'
 import { plain, type Style, style, wantsColour } from '../render/style.ts'
 import { type Check, checkAgent } from './doctor/check-agent.ts'
+import { checkFleet } from './doctor/check-fleet.ts'
 import { serverEnvironment, serverHarnesses } from './serve/server-harnesses.ts'
 
 /** Checks everything a first turn needs. Spends no tokens. Exits with 0 if at least one agent can be tried. */
@@ -35,7 +36,11 @@ export async function doctor(args: string[], output: Output): Promise<number> {
       }),
     ),
   )
-  const checks = [node, project, ...agents.flatMap(agent => agent.checks), checkEnvironment(environment)]
+  const fleet = await checkFleet(userDataFolder())
+  const checks = [
+    ...[node, project, ...agents.flatMap(agent => agent.checks), checkEnvironment(environment)],
+    ...fleet,
+  ]
   const paint = style(wantsColour(output.isTerminal))
   for (const check of checks)
     await output.write(values.json ? `${JSON.stringify(check)}\n` : line(check, paint))

@@ -1,17 +1,22 @@
 import {
+  BIN_VARIABLE,
   certificateFingerprint,
   findNatsServer,
   initCluster,
   initFleet,
+  installNatsServer,
   invite as inviteTo,
   joinFleet,
   keyFingerprint,
+  leaveFleet,
   type Member,
+  type NatsBinary,
   parseNodes,
   publicKeyOf,
   readMember,
   revoke as revokeFrom,
 } from '@chirality/fleet'
+import { processEnv } from '@chirality/runner'
 import { userDataFolder } from '@chirality/sessions'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { chooseAction, noArgument, oneArgument, readOptions, wholeNumber } from '../options.ts'
@@ -25,14 +30,17 @@ export async function fleet(args: string[], output: Output): Promise<number> {
   return run(rest, values, output)
 }
 
-const ACTIONS = { init, invite, join, status, revoke, move, drain, takeover, keep }
+const ACTIONS = { init, invite, join, status, revoke, leave, move, drain, takeover, keep }
 
 const OPTIONS = {
   name: { type: 'string' },
   host: { type: 'string' },
   nodes: { type: 'string' },
+  nats: { type: 'string' },
+  sha256: { type: 'string' },
   port: { type: 'string' },
   hub: { type: 'boolean' },
+  force: { type: 'boolean' },
   to: { type: 'string' },
   wait: { type: 'boolean' },
   json: { type: 'boolean' },
@@ -46,11 +54,7 @@ async function init(rest: string[], values: Values, output: Output): Promise<num
   const home = userDataFolder()
   const port = wholeNumber('port', values.port, { min: 1, max: 65_535 })
   // Before anything is written: without a broker there is no fleet.
-  const { path, version } = await findNatsServer({
-    home,
-    fetch: true,
-    onProgress: text => void tell(`${text}\n`),
-  })
+  const { path, version } = await natsServer(home, values)
   const member = await initFleet({
     ...{ home },
     ...(values.name === undefined ? {} : { machine: values.name }),
@@ -63,14 +67,40 @@ Its certificate: ${facts.fingerprint}
 
 Start it:           chirality serve --fleet ${member.url}
 Let a machine join: chirality fleet invite
-`
+${loopbackWarning(member.url)}`
   return show(output, values, facts, text)
+}
+
+/** The one that the user gives, else one that is here or can be fetched. */
+async function natsServer(home: string, { nats: from, sha256 }: Values): Promise<NatsBinary> {
+  if (from === undefined && sha256 === undefined)
+    return findNatsServer({ home, fetch: true, onProgress: text => void tell(`${text}\n`) })
+  if (from === undefined || sha256 === undefined)
+    throw new UsageError('--nats FILE and --sha256 SUM go together: what has another sum is not run.')
+  if (processEnv()[BIN_VARIABLE])
+    throw new UsageError(`${BIN_VARIABLE} names a nats-server, too. Leave one of them out.`)
+  if (await readMember(home))
+    throw new UsageError(
+      `This machine is in a fleet already. Name the program with ${BIN_VARIABLE} when you start it.`,
+    )
+  return installNatsServer(home, { from, sha256 })
+}
+
+/** Other machines would dial themselves. */
+function loopbackWarning(url: string): string {
+  if (!/^tls:\/\/(127\.|localhost\b|\[::1\])/.test(url)) return ''
+  return `
+Only this machine can reach ${url}. For others, give the address that they dial: chirality fleet init --host ADDRESS
+`
 }
 
 /** Three brokers, which run by themselves. */
 async function initNodes(nodes: string, values: Values, output: Output): Promise<number> {
-  if (values.host !== undefined || values.port !== undefined)
-    throw new UsageError('--nodes names the addresses of the three brokers. Leave --host and --port out.')
+  const other = (['host', 'port', 'nats', 'sha256'] as const).find(name => values[name] !== undefined)
+  if (other !== undefined)
+    throw new UsageError(
+      `--nodes names the addresses of three brokers, which run by themselves. Leave --${other} out.`,
+    )
   const { member, folders } = await initCluster({
     ...{ home: userDataFolder(), nodes: parseNodes(nodes) },
     ...(values.name === undefined ? {} : { machine: values.name }),
@@ -96,12 +126,14 @@ Let a machine join:  chirality fleet invite
 
 async function invite(rest: string[], values: Values, output: Output): Promise<number> {
   noArgument(rest)
-  const { code, fingerprint } = await inviteTo(userDataFolder(), values.hub ? 'hub' : 'worker')
+  const home = userDataFolder()
+  const { code, fingerprint } = await inviteTo(home, values.hub ? 'hub' : 'worker')
+  const member = await readMember(home)
   const text = `Certificate of the fleet: ${fingerprint}
 Run this on the other machine, within a day. The code works once; whoever has it can join.
 
   chirality fleet join ${code}
-`
+${member === undefined ? '' : loopbackWarning(member.url)}`
   return show(output, values, { code, fingerprint }, text)
 }
 
@@ -125,6 +157,17 @@ async function revoke(rest: string[], values: Values, output: Output): Promise<n
   const machine = oneArgument(rest, 'the name of the machine')
   await revokeFrom(userDataFolder(), machine)
   return show(output, values, { revoked: machine }, `${machine} can no longer connect.\n`)
+}
+
+/** Takes this machine out of its fleet. */
+async function leave(rest: string[], values: Values, output: Output): Promise<number> {
+  noArgument(rest)
+  const { member, folder } = await leaveFleet({ home: userDataFolder(), force: values.force ?? false })
+  const { machine, role, url } = member
+  const text = `This machine is no longer the ${role} ${machine} of the fleet at ${url}. Keys, mirrored logs and copies are in ${folder}.
+Its key is let in until the hub takes its rights away: chirality fleet revoke ${machine}
+`
+  return show(output, values, { left: machine, folder }, text)
 }
 
 async function move(rest: string[], values: Values, output: Output): Promise<number> {
@@ -178,9 +221,10 @@ async function keep(rest: string[], values: Values, output: Output): Promise<num
 async function drain(rest: string[], values: Values, output: Output): Promise<number> {
   const machine = oneArgument(rest, 'the name of the machine')
   const to = targetOf(values)
+  if (to === machine) throw new UsageError(`${machine} has them: name another machine with --to.`)
   const moved: string[] = []
   const left: { session: string; why: string }[] = []
-  for (const session of await sessionsOf(machine)) {
+  for (const session of await sessionsOf(machine, to)) {
     try {
       await moveTo(session, to)
       moved.push(session)
@@ -204,10 +248,15 @@ async function moveTo(sessionId: string, to: string): Promise<{ from: string; to
   return callProcedure(server, 'fleet.move', { sessionId, to })
 }
 
-async function sessionsOf(machine: string): Promise<string[]> {
+async function sessionsOf(machine: string, to: string): Promise<string[]> {
   const { server, machines } = await hubServer()
-  const found = machines.find(one => one.machine === machine)
-  if (found === undefined) throw new UsageError(`No machine of the fleet is called ${machine}.`)
+  const named = (name: string) => {
+    const found = machines.find(one => one.machine === name)
+    if (found !== undefined) return found
+    throw new UsageError(`No machine of the fleet is called ${name}.`)
+  }
+  const found = named(machine)
+  named(to)
   const ids: string[] = []
   for (let cursor: string | undefined, isMore = true; isMore; ) {
     const page = await askProcedure<SessionPage>(server, 'sessions.list', { limit: 100, cursor })
@@ -244,30 +293,50 @@ async function status(rest: string[], values: Values, output: Output): Promise<n
     return EXIT.failed
   }
   const found = await memberServer(home)
-  const machines = found?.machines
-  const info = found && (await callProcedure<{ readOnly: string | null } | null>(found.server, 'fleet.info'))
-  const readOnly = info?.readOnly ?? null
-  const lines = machines?.map(
-    ({ machine, state, role, busy, slots, load, isThis }) =>
-      `${machine.padEnd(20)} ${state.padEnd(8)} ${role.padEnd(7)} ${busy}/${slots} busy, load ${load.toFixed(2)}${isThis ? ', this machine' : ''}\n`,
-  )
-  const warning =
-    readOnly === null
-      ? ''
-      : `The fleet is read-only: ${readOnly}. Agents work on, and everything is shipped later.\n`
-  const head = `This is the ${member.role} ${member.machine} of the fleet at ${member.url}.\n${warning}`
-  const text = `${head}${lines?.join('') ?? 'No server of this machine runs, so it knows nothing of the others.\n'}`
-  return show(output, values, { ...factsOf(member), readOnly, machines: machines ?? null }, text)
+  const machines = found?.machines ?? null
+  const info = found ? await callProcedure<FleetState | null>(found.server, 'fleet.info') : null
+  const { readOnly = null, problem = null } = info ?? {}
+  const head = `This is the ${member.role} ${member.machine} of the fleet at ${member.url}.\nCertificate of the fleet: ${certificateFingerprint(member.cert)}\n`
+  const text = `${head}${info === null ? '' : stateText(info)}${machines?.map(machineLine).join('') ?? 'No server of this machine runs, so it knows nothing of the others.\n'}`
+  const connected = info?.connected ?? false
+  return show(output, values, { ...factsOf(member), connected, problem, readOnly, machines }, text)
+}
+
+interface FleetState {
+  connected: boolean
+  problem: string | null
+  readOnly: string | null
+}
+
+function stateText({ connected, problem, readOnly }: FleetState): string {
+  if (!connected)
+    return `It is not connected${problem === null ? '.' : `: ${problem}`} It is tried again all the time; agents work on.\n`
+  if (readOnly === null) return ''
+  return `The fleet is read-only: ${readOnly}. Agents work on, and everything is shipped later.\n`
 }
 
 interface ListedMachine {
   machine: string
   state: string
   role: string
+  version: string
   busy: number
   slots: number
   load: number
   isThis: boolean
+  hasKey: boolean | null
+  key: string | null
+}
+
+function machineLine(listed: ListedMachine): string {
+  const { machine, state, role, version, busy, slots, load, isThis, hasKey, key } = listed
+  const facts = [
+    version === '' ? 'not heard yet' : `${busy}/${slots} busy, load ${load.toFixed(2)}`,
+    ...(hasKey === false ? ['rights taken away'] : []),
+    ...(key === null ? [] : [`key ${key}`]),
+    ...(isThis ? ['this machine'] : []),
+  ]
+  return `${machine.padEnd(20)} ${state.padEnd(8)} ${role.padEnd(7)} ${facts.join(', ')}\n`
 }
 
 /** The server of this machine that is in the fleet, and the machines as it sees them. */
