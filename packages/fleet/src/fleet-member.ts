@@ -251,9 +251,8 @@ export class FleetMember {
 
   async #run(local: LocalMachine): Promise<void> {
     const { signal } = this.#stop
-    const link = await openLink(this.#member, signal, why =>
-      this.#machines.refused(why, this.#options.onNews),
-    )
+    const { onNews } = this.#options
+    const link = await openLink(this.#member, signal, why => this.#machines.refused(why, onNews))
     if (link === undefined) return
     this.#link = link
     this.#machines.connected(true)
@@ -263,9 +262,7 @@ export class FleetMember {
         this.#carrier.connected()
         // A broker that lost its disk has no streams any more.
         if (connected && this.role === 'hub') link.prepare().catch(error => this.#options.onFault?.(error))
-        this.#options.onNews?.(
-          `The fleet is ${connected ? 'connected again' : 'not connected. Agents work on'}.`,
-        )
+        onNews?.(`The fleet is ${connected ? 'connected again' : 'not connected. Agents work on'}.`)
       }),
     )
     if (this.role === 'hub') await this.#lead(link)

@@ -10,6 +10,8 @@ export interface StartOptions {
   input?: string
   /** Leaves stdin open for `write()`. */
   keepsInput?: boolean
+  /** Instead of Node with the command. */
+  program?: string
   /** Where stdout goes instead of a pipe. */
   stdoutFile?: string
 }
@@ -31,9 +33,9 @@ export class RunningCommand {
   #ended = false
 
   constructor(args: string[], options: StartOptions) {
-    const { cwd, env, input, keepsInput, stdoutFile } = options
+    const { cwd, env, input, keepsInput, stdoutFile, program = process.execPath } = options
     const stdout = stdoutFile === undefined ? 'pipe' : openSync(stdoutFile, 'w')
-    const child = spawn(process.execPath, args, { cwd, env, stdio: ['pipe', stdout, 'pipe'] })
+    const child = spawn(program, args, { cwd, env, stdio: ['pipe', stdout, 'pipe'] })
     if (typeof stdout === 'number') closeSync(stdout)
     this.#child = child
     child.stdin?.on('error', () => {})

@@ -49,7 +49,7 @@ export async function createWorld(script: Script = { otherwise: 'ok' }): Promise
     expect(files, 'temporary files left behind').toEqual([])
   })
   const start = (args: string[], options: StartOptions = {}) => {
-    const command = new RunningCommand([BIN, ...args], {
+    const command = new RunningCommand(options.program === undefined ? [BIN, ...args] : args, {
       cwd: project,
       ...options,
       env: { ...env, ...options.env },
