@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Link } from '../src/engine/link.ts'
-import { answerCalls, callMachine } from '../src/rpc/calls.ts'
+import { answerCalls, callMachine, pingMachine } from '../src/rpc/calls.ts'
 import { connect, joined, later, NO_WORK, startFleet } from './support/fleet.ts'
 
 /** A call whose answer takes longer than the hub waits at first. */
@@ -13,12 +13,17 @@ async function fleetOfTwo() {
   return { hub, worker: await connect(member) }
 }
 
-function answering(worker: Link, call: () => Promise<unknown>): () => void {
+/** Once the hub reaches it: the broker hears of a machine that answers on another connection than the hub's. */
+async function answering(
+  { hub, worker }: { hub: Link; worker: Link },
+  call: () => Promise<unknown>,
+): Promise<() => void> {
   const stop = answerCalls(worker, 'worker', {
     ...{ call, bytes: () => Buffer.alloc(0), work: NO_WORK },
     moves: { answer: async () => undefined, bytes: async () => Buffer.alloc(0) },
   })
   later(stop)
+  await expect.poll(() => pingMachine(hub, 'worker')).toBe(true)
   return stop
 }
 
@@ -44,7 +49,7 @@ function slowCall() {
 test('a call that takes long is made once, and its outcome comes when it is there', async () => {
   const { hub, worker } = await fleetOfTwo()
   const { call, end, times } = slowCall()
-  answering(worker, call)
+  await answering({ hub, worker }, call)
   const asked: string[] = []
   const counted = {
     connected: true,
@@ -64,14 +69,14 @@ test('a machine that is gone or was started again after it took a call does not 
   const { hub, worker } = await fleetOfTwo()
   for (const isStartedAgain of [false, true]) {
     const { call, taken, times } = slowCall()
-    const stop = answering(worker, call)
+    const stop = await answering({ hub, worker }, call)
     const pushed = callMachine(hub, 'worker', { path: 'review.push', input: {} }, FIRST)
     const refused = expect(pushed).rejects.toMatchObject({
       ...{ code: 'machine-silent', message: expect.stringContaining('It may have done it') },
     })
     await taken
     stop()
-    if (isStartedAgain) answering(worker, call)
+    if (isStartedAgain) await answering({ hub, worker }, call)
     await refused
     expect(times()).toBe(1)
   }
@@ -80,7 +85,7 @@ test('a machine that is gone or was started again after it took a call does not 
 test('what is too large for the broker is refused before anything is sent', async () => {
   const { hub, worker } = await fleetOfTwo()
   const { call, times } = slowCall()
-  answering(worker, call)
+  await answering({ hub, worker }, call)
   const input = { message: 'x'.repeat(8 * 1024 * 1024) }
   await expect(callMachine(hub, 'worker', { path: 'turns.send', input })).rejects.toMatchObject({
     ...{ code: 'unsupported', message: expect.stringContaining('Nothing was done') },
