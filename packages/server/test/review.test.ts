@@ -1,8 +1,17 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { FileMoves, findRepository, goBack, type TurnTreePair } from '@chirality/workspaces'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createWorld, serveWorld } from './support/agents.ts'
 import { withRepository } from './support/repository.ts'
 import { connect } from './support/trpc-client.ts'
@@ -277,4 +286,50 @@ test('a session whose base branch was renamed is still reviewed', async () => {
   expect(state).toMatchObject({ branches: null, uncommitted: ['a.txt'] })
   const merge = await client.review.merge.mutate({ sessionId, how: 'merge' }).catch((error: Error) => error)
   expect(merge).toMatchObject({ data: { reason: 'review-refused' } })
+})
+
+test('a session that is being moved is not reviewed here, and what was done before is said to be done', async () => {
+  const { server, client, repository, project } = await withRepository()
+  const remote = mkdtempSync(path.join(tmpdir(), 'chirality-remote-'))
+  onTestFinished(() => rmSync(remote, { recursive: true, force: true }))
+  execFileSync('git', ['init', '-q', '--bare', remote])
+  repository.run('remote', 'add', 'origin', remote)
+  const { id: sessionId } = await client.sessions.create.mutate({ project, title: 'Moved', worktree: {} })
+  const folder = (await server.host.session(sessionId)).status.worktree?.folder ?? ''
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: folder, encoding: 'utf8' }).trim()
+  writeFileSync(path.join(folder, 'a.txt'), 'b\n')
+  const commit = git('rev-parse', 'HEAD')
+  const move = { id: 'move-000000000000', from: 'one', to: 'two' }
+  const parcels = mkdtempSync(path.join(remote, 'parcel-'))
+  await server.host.moves.pack(sessionId, { move, haves: [commit], folder: parcels })
+
+  const calls = [
+    client.review.commit.mutate({ sessionId, message: 'Second' }),
+    client.review.discard.mutate({ sessionId, files: [{ path: 'a.txt' }] }),
+    client.review.merge.mutate({ sessionId, how: 'merge' }),
+    client.review.push.mutate({ sessionId, commit, url: remote }),
+  ]
+  for (const call of calls)
+    expect(await call.catch((error: Error) => error)).toMatchObject({
+      message: expect.stringContaining('is being moved to the machine two'),
+      data: { reason: 'busy' },
+    })
+  expect(git('rev-parse', 'HEAD')).toBe(commit)
+  expect(readFileSync(path.join(folder, 'a.txt'), 'utf8')).toBe('b\n')
+  expect(execFileSync('git', ['for-each-ref'], { cwd: remote, encoding: 'utf8' })).toBe('')
+
+  // A move that begins while the commit is made: the commit is there, and is answered.
+  server.host.moves.keep(sessionId, move.id)
+  const [begun, go] = [path.join(remote, 'begun'), path.join(remote, 'go')]
+  const hook = path.join(project, '.git/hooks/pre-commit')
+  mkdirSync(path.dirname(hook), { recursive: true })
+  writeFileSync(hook, `#!/bin/sh\ntouch '${begun}'\nuntil [ -e '${go}' ]; do sleep 0.05; done\n`, {
+    mode: 0o755,
+  })
+  const made = client.review.commit.mutate({ sessionId, message: 'Second', hooks: true })
+  await expect.poll(() => existsSync(begun), { timeout: 60_000 }).toBe(true)
+  await server.host.moves.refuse(sessionId, { ...move, id: 'epoch-2' })
+  writeFileSync(go, '')
+  expect(await made).toMatchObject({ files: ['a.txt'] })
+  expect(git('log', '-1', '--format=%s')).toBe('Second')
 })

@@ -14,8 +14,9 @@ export interface AtRest {
 }
 
 /**
- * Works on the files of a session while no agent does: refused if one is at work in the folder, and a turn that begins
- * there meanwhile waits until the work is over. `besides` are other folders that the work changes.
+ * Works on the files of a session while no agent does. Refused if one is at work in the folder, or if the session is being
+ * moved; a turn that begins there meanwhile waits until the work is over. `besides` are other folders that the work
+ * changes.
  */
 export async function atRest<T>(
   services: AppServices,
@@ -31,7 +32,10 @@ export async function atRest<T>(
   const folders = [workFolderOf(session.status), ...besides(session)]
   const result = await changes.hold(
     folders,
-    () => requireRest(services, folders),
+    () => {
+      host.moves.requireStaying(sessionId)
+      requireRest(services, folders)
+    },
     async () => {
       await recoverMoves(services, session.status.projectRoot)
       return changes.inWorkFolder(session, async place => {

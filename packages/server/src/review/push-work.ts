@@ -20,6 +20,7 @@ import type { AppServices } from '../trpc/context.ts'
 import { liveSession } from '../trpc/live-session.ts'
 import { recordPush } from './begun-pushes.ts'
 import { branchesOf, proposedMessage } from './session-review.ts'
+import { tellDone } from './tell-done.ts'
 
 export interface PushInput {
   sessionId: string
@@ -94,7 +95,7 @@ export async function pushWork(services: AppServices, input: PushWorkInput): Pro
       ...(pushed.kind === 'up-to-date' ? [] : [`Pushed ${branch} to ${pushed.remote}.`]),
       ...(opened?.kind === 'opened' && into ? [`Opened the ${requestWords(into)} ${opened.url}`] : []),
     ].join(' ')
-    if (did !== '') await session.tellAgent({ shown: did, note: `The user did this: ${did}` })
+    if (did !== '') await tellDone(services, session, { shown: did, note: `The user did this: ${did}` })
     return { ...pushed, pullRequest: opened }
   })
 }
@@ -112,6 +113,7 @@ async function inRepository<T>(
   work: (pushing: Pushing) => Promise<T>,
 ): Promise<T> {
   const session = await liveSession(services, sessionId)
+  services.host.moves.requireStaying(sessionId)
   const branches = await branchesOf(services, session)
   const result = await services.changes.inWorkFolder(session, async place => {
     const branch = branches?.branch ?? (await checkedOut(place.repository))

@@ -31,6 +31,7 @@ import { decode, imageType } from '../files/read-file.ts'
 import type { AppServices } from '../trpc/context.ts'
 import { liveSession, storedSession } from '../trpc/live-session.ts'
 import { type AtRest, atRest, recoverMoves } from './at-rest.ts'
+import { tellDone } from './tell-done.ts'
 
 export async function reviewState(services: AppServices, sessionId: string): Promise<ReviewState | null> {
   const session = await liveSession(services, sessionId)
@@ -127,7 +128,7 @@ export async function discard(services: AppServices, input: DiscardInput): Promi
     const { repository, stateFolder } = place
     const { files } = input
     const move = await discardChanges(repository, { ...trees, stateFolder, files, scope: session.id })
-    await tellTaken(session, move, files)
+    await tellTaken(services, session, { move, files })
     return move
   })
 }
@@ -143,7 +144,7 @@ export async function undoMove(
     // With the conversation, which says so itself.
     if (move.cause.kind === 'back') return move
     const what = move.what.replace(/^Discarded/, action === 'undo' ? 'Brought back' : 'Discarded again:')
-    await session.tellAgent({
+    await tellDone(services, session, {
       shown: `${what}. The agent is told with your next message.`,
       note: `The user ${action === 'undo' ? 'undid this' : 'did this again'}: "${move.what}". These files changed: ${move.files.join(', ')}`,
     })
@@ -173,7 +174,7 @@ export async function commitWork(services: AppServices, input: CommitInput): Pro
     // In the folder of the project other changes may be a person's: only files that the session changed.
     const files = input.files ?? (await filesOfSession(session, place))
     const made = await commitFiles(place.repository, place.folder, { message, files, hooks })
-    await session.tellAgent({
+    await tellDone(services, session, {
       shown: `Committed ${plural(made.files.length, 'file')} as ${made.commit.slice(0, 9)}.`,
       note: `The user committed ${made.files.join(', ')} as ${made.commit.slice(0, 9)}: ${firstLine(message)}`,
     })
@@ -198,7 +199,7 @@ export async function mergeWork(services: AppServices, input: MergeInput): Promi
         : await mergeIntoBase(repository, { ...branches, how, message })
     if (result.kind === 'merged') {
       const shown = how === 'rebase' ? `Rebased ${branch} on ${base}.` : `Merged ${branch} into ${base}.`
-      await session.tellAgent({ shown, note: `The user did this: ${shown}` })
+      await tellDone(services, session, { shown, note: `The user did this: ${shown}` })
     }
     return result
   }
@@ -290,15 +291,15 @@ const MAX_PROMPTS = 10
 const MAX_LISTED = 20
 
 async function tellTaken(
+  services: AppServices,
   session: LiveSession,
-  move: FileMove,
-  files: readonly DiscardedFile[],
+  { move, files }: { move: FileMove; files: readonly DiscardedFile[] },
 ): Promise<void> {
   const hunks = files.flatMap(({ path, hunks: some = [] }) =>
     some.map(({ lines }) => [path, ...lines].join('\n')),
   )
   const detail = hunks.length === 0 ? '' : ` What was taken back:\n${hunks.join('\n').slice(0, 1500)}`
-  await session.tellAgent({
+  await tellDone(services, session, {
     shown: `${move.what}. The agent is told with your next message.`,
     note: `The user took back changes of yours and does not want them again: ${move.files.join(', ')}.${detail}`,
   })

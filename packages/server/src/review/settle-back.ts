@@ -2,6 +2,7 @@ import type { LiveSession, SessionHost, StoredSession } from '@chirality/session
 import type { MoveCause, Settle, TurnTreePair } from '@chirality/workspaces'
 import type { WorkPlace } from '../changes/turn-changes.ts'
 import { callError } from '../errors/call-error.ts'
+import { tellDone } from './tell-done.ts'
 
 /**
  * The conversation of a move of files: going back makes a session that ends before the turn and archives the one before,
@@ -21,7 +22,7 @@ export async function settleBack(
   if (direction === 'undo') {
     if (later !== undefined) await shelve(host, later, 'archived')
     await shelve(host, session.stored, null)
-    await tell(host, session, {
+    await tellDone({ host }, session, {
       shown: 'Going back was undone: files and conversation are as they were.',
       note: 'The user undid going back: the files are as you left them.',
     })
@@ -30,19 +31,10 @@ export async function settleBack(
   const { prompt } = saidSince(session, cause.turnId)
   await shelve(host, later ?? (await forkBefore(host, session, { cause, place })), null)
   await shelve(host, session.stored, 'archived')
-  await tell(host, session, {
+  await tellDone({ host }, session, {
     shown: `The conversation went back to before "${prompt.slice(0, 80)}" and goes on in another session.`,
     note: 'The user went back to an earlier point, and the files too.',
   })
-}
-
-/** The move is made: what is only said of it must not take it back. */
-async function tell(
-  host: SessionHost,
-  session: LiveSession,
-  note: Parameters<LiveSession['tellAgent']>[0],
-): Promise<void> {
-  await session.tellAgent(note).catch((error: unknown) => host.logFault(error))
 }
 
 async function forkBefore(

@@ -40,6 +40,11 @@ export class SessionMoves {
     return this.#context.leaving.get(id)
   }
 
+  /** Throws if a session waits for a move: what is done to its files then is not in the parcel. */
+  requireStaying(id: string): void {
+    this.#context.leaving.require(id)
+  }
+
   /**
    * Ends the agents of an idle session and packs it for another machine. From then on no turn of it begins here, until
    * `leave` or `keep`. A session that was packed before is packed again for the same move.
