@@ -89,6 +89,14 @@ test.each<[string, (of: ReturnType<typeof loggedRepository>) => void]>([
     },
   ],
   ['a newline in a name', ({ repository }) => repository.write('two\nlines', 'x\n')],
+  [
+    'a carriage return at the end of a name',
+    ({ repository }) => {
+      for (const name of ['x', 'x\r', 'd/g', 'd\r/g', 'd\r/h']) repository.write(name, 'one\n')
+      commit(repository)
+      for (const name of ['x\r', 'd\r/g']) repository.write(name, 'changed\n')
+    },
+  ],
   ['a quoted name', ({ repository }) => repository.write('"a"', 'x\n')],
   [
     'very many files',
@@ -104,6 +112,16 @@ test.each<[string, (of: ReturnType<typeof loggedRepository>) => void]>([
   made.repository.write('b', 'changed\n')
   expect(await made.snapshot()).toBe(made.plain())
   expect(made.log()).toContain('write-tree')
+})
+
+test('a name that an index refuses is left out, as git does', async () => {
+  const { repository, snapshot, plain } = loggedRepository()
+  repository.write('a', 'a\n')
+  commit(repository)
+  repository.write('a', 'changed\n')
+  const without = plain()
+  for (const name of ['git~1', 'sub/.GIT/config', 'back\\.git']) repository.write(name, 'x\n')
+  expect(await snapshot()).toBe(without)
 })
 
 test('a mode that git does not write any more, and a repository with long ids', async () => {

@@ -50,8 +50,11 @@ export async function editedTree(
 
 const MAX_EDITS = 100
 const MAX_FILE_BYTES = 1024 * 1024
-/** Git takes one name in each line, and one that begins with a quotation mark as quoted. */
-const ODD_NAME = /\n|^"|(^|\/)\.gitattributes$/
+/**
+ * Git takes one name in each line, without a carriage return before its end, and one that begins with a quotation mark as
+ * quoted. An index refuses `.git` however a file system may spell it, and attributes decide how other files are stored.
+ */
+const ODD_NAME = /[\n\r\\]|^"|(^|\/)(\.git|git~|\.[^/]*[^ -~/])/i
 
 /** Whether a line ending is converted depends on the one that the index has. */
 async function areSimple(repository: GitRepository, edits: readonly TreeEdit[]): Promise<boolean> {
@@ -97,7 +100,7 @@ interface Entry {
 /** The entries of each folder by name; the root is ''. */
 type Folders = Map<string, Map<string, Entry>>
 
-/** All folders above these files that the tree has. */
+/** All folders above these files that the tree has. Undefined if they cannot be read. */
 async function readFolders(
   repository: GitRepository,
   { tree, names, options }: { tree: string; names: readonly string[]; options: GitOptions },
@@ -106,13 +109,17 @@ async function readFolders(
   const input = Buffer.from(wanted.map(folder => `${tree}:${folder}\n`).join(''), 'latin1')
   const output = await git(repository, ['cat-file', '--batch'], {
     ...{ ...options, input, maxBytes: MAX_TREES_BYTES },
-  })
+  }).catch(() => undefined)
+  if (output === undefined) return undefined
   const folders: Folders = new Map()
   let at = 0
   for (const folder of wanted) {
     const end = output.indexOf('\n', at)
     const [, type, size] = /^[0-9a-f]+ (\w+) (\d+)$/.exec(output.toString('latin1', at, end)) ?? []
     at = end + 1
+    const listed = folder === '' ? FOLDER : entryOf(folders, folder)?.mode
+    // Its object is gone: as an empty folder it would lose its files.
+    if (listed === FOLDER && type !== 'tree') return undefined
     // There is none, or a file has its place.
     const entries = type === 'tree' ? parseTree(output.subarray(at, at + Number(size)), tree) : new Map()
     if (entries === undefined) return undefined
@@ -169,7 +176,7 @@ function removeFile(folders: Folders, name: string): void {
 
 /** False if a folder is in its place, or a file in that of one of its folders. */
 function addFile(folders: Folders, name: string, entry: Entry): boolean {
-  const before = folders.get(folderOf(name))?.get(path.posix.basename(name))
+  const before = entryOf(folders, name)
   if (before !== undefined && !before.mode.startsWith('100')) return false
   folders.get(folderOf(name))?.set(path.posix.basename(name), entry)
   for (let folder = folderOf(name); folder !== ''; folder = folderOf(folder)) {
@@ -179,6 +186,10 @@ function addFile(folders: Folders, name: string, entry: Entry): boolean {
     if (known === undefined) parent?.set(path.posix.basename(folder), { mode: FOLDER, id: '' })
   }
   return true
+}
+
+function entryOf(folders: Folders, name: string): Entry | undefined {
+  return folders.get(folderOf(name))?.get(path.posix.basename(name))
 }
 
 function folderOf(name: string): string {
