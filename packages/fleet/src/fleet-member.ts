@@ -91,7 +91,7 @@ export class FleetMember {
     this.#machines = new Machines(member.machine)
     this.#own = new OwnSessions(member.machine, join(fleetFolder(options.home), 'told.json'))
     const folder = mirrorsFolder(options.home)
-    this.#remote = new RemoteSessions(folder)
+    this.#remote = new RemoteSessions(folder, options.onFault)
     const fetch = (machine: string, session: string, from: number) =>
       fetchBytes(this.#link, machine, { session, from })
     this.#mirror = new Mirror({ folder, fetch })

@@ -32,8 +32,11 @@ export class RemoteSessions {
   /** What a machine said of a session that another one had. */
   readonly #doubted = new Map<string, { machine: string; text: string }>()
 
-  constructor(folder: string) {
+  readonly #onFault: (error: unknown) => void
+
+  constructor(folder: string, onFault: (error: unknown) => void = () => {}) {
     this.#folder = folder
+    this.#onFault = onFault
     for (const machine of list(folder))
       for (const name of list(join(folder, machine, STATES)))
         this.#add(machine, name.replace(/\.json$/, ''), readText(join(folder, machine, STATES, name)))
@@ -90,9 +93,18 @@ export class RemoteSessions {
       this.take(machine, sessionId, doubted.text)
   }
 
-  /** Something about a session changed that is not in it, such as whether its machine is there. */
+  /**
+   * Something about a session changed that is not in it, such as whether its machine is there. A listener that fails
+   * stops neither the others nor the reading of what machines say.
+   */
   tell(sessionId: string): void {
-    for (const listener of [...this.#listeners]) listener(sessionId)
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(sessionId)
+      } catch (error) {
+        this.#onFault(error)
+      }
+    }
   }
 
   /** False if it is malformed, or another machine has a session of this id: the first one keeps it. */

@@ -325,8 +325,12 @@ test('what machines said of their sessions is known again after a restart, and a
       session: { id: SESSION, projectRoot: '/p', updatedAt: '2026-01-01', title },
       status: null,
     })
-  const remote = new RemoteSessions(states)
+  const faults: unknown[] = []
+  const remote = new RemoteSessions(states, error => faults.push(error))
   const changed: string[] = []
+  remote.onChange(() => {
+    throw new Error('shown by nobody')
+  })
   remote.onChange(id => changed.push(id))
   remote.take('w', SESSION, told('mine'))
   remote.take('thief', SESSION, told('stolen'))
@@ -334,6 +338,7 @@ test('what machines said of their sessions is known again after a restart, and a
   remote.take('w', 'other', told('wrong id'))
   remote.take('w', SESSION, 'no json')
   expect(changed).toEqual([SESSION])
+  expect(faults.map(String)).toEqual(['Error: shown by nobody'])
   const again = new RemoteSessions(states)
   expect(again.get(SESSION)).toMatchObject({ machine: 'w', session: { title: 'mine' } })
   // What a machine says it made for this hub is its own, or nothing.

@@ -67,9 +67,12 @@ const sessionFacts = {
   machine: sessionMachine.optional(),
 }
 
+/** The part that is shown of a session which is not open, also of one that another machine told of. */
+const shownProgress = z.looseObject({ lastLine: z.string().nullable() })
+
 /** How far the log was folded when the session was stored: the server continues from there. */
 const progress = z
-  .custom<StoredSession['progress']>(value => typeof value === 'object')
+  .custom<StoredSession['progress']>(value => shownProgress.safeParse(value).success)
   .meta({
     type: 'object',
     description: 'How far the log was read when the session was stored. Its fields may change.',
