@@ -13,14 +13,46 @@ const ENOUGH_BYTES = 4 * 1024 ** 3
  */
 export function useMemoryFolder(): void {
   if (process.env.TMPDIR || !hasMemoryFolder()) return
+  removeLeft()
   // Short, because the paths of sockets have to be.
-  const folder = mkdtempSync(path.join(MEMORY, 'ct-'))
+  const folder = mkdtempSync(path.join(MEMORY, `ct-${process.pid}-`))
   process.env.TMPDIR = folder
   process.once('exit', () => {
-    const left = readdirSync(folder)
+    const left = namesIn(folder)
     if (left.length > 0) process.stderr.write(`Left in the temporary folder: ${left.join(', ')}\n`)
-    rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+    remove(folder)
   })
+}
+
+/** Folders of processes that were killed: nothing else would give their memory back. */
+function removeLeft(): void {
+  for (const name of namesIn(MEMORY)) {
+    const [, pid] = /^ct-(\d+)-/.exec(name) ?? []
+    if (pid !== undefined && !isRunning(Number(pid))) remove(path.join(MEMORY, name))
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+/** One of another user stays. */
+function remove(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+  } catch {}
 }
 
 /** False for one that is too small, as in many containers, or where no program may run: tests write such programs. */
