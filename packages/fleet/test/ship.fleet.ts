@@ -1,4 +1,13 @@
-import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  appendFileSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Link } from '../src/engine/link.ts'
@@ -70,6 +79,75 @@ describe('a log on another machine', () => {
     await live
     expect(seen).toEqual(Array.from({ length: 52 }, (_, i) => i + 1))
     await expect.poll(() => bytes(file) === bytes(source)).toBe(true)
+  })
+
+  test('is shipped beside links, pipes and folders in the place of others, which are reported once', async () => {
+    const { hub, worker, project } = await fleetOfTwo()
+    const log = await sessionLog(project, SESSION)
+    say(log, 'first')
+    const secret = join(folder(), 'secret')
+    writeFileSync(secret, 'private\n')
+    symlinkSync(secret, logPath(project, 'link'))
+    symlinkSync('loop.ndjson', logPath(project, 'loop'))
+    execFileSync('mkfifo', [logPath(project, 'pipe')])
+    mkdirSync(logPath(project, 'folder'))
+    const linked = folder()
+    mkdirSync(join(linked, '.chirality'))
+    const outside = folder()
+    writeFileSync(join(outside, 'outside.ndjson'), 'private\n')
+    symlinkSync(outside, join(linked, '.chirality', 'events'))
+    const faults: string[] = []
+    const sessions: string[] = []
+    const follower = hub.follow('events', 1, async ({ subject }) => {
+      sessions.push(subject)
+    })
+    later(() => follower.close())
+    const { file } = mirror(hub)
+    const shipper = new Shipper({
+      ...{ link: worker, machine: 'worker', projects: () => [linked, project, join(linked, 'none')] },
+      open: () => ['link', 'pipe', 'loop'].map(sessionId => ({ sessionId, projectRoot: project })),
+      onFault: error => faults.push(String(error)),
+    })
+    later(() => shipper.close())
+    await expect.poll(() => bytes(file)).toContain('first')
+    say(log, 'second')
+    await log.flush()
+    await shipper.flush()
+    await expect.poll(() => bytes(file)).toContain('second')
+    expect(faults).toHaveLength(5)
+    expect(faults.every(fault => fault.includes('Remove it'))).toBe(true)
+    expect(new Set(sessions).size).toBe(1)
+  })
+
+  test('of a live session does not wait for the backlog of another', async () => {
+    const { hub, worker, project } = await fleetOfTwo()
+    const live = await sessionLog(project, SESSION)
+    say(live, 'first')
+    await live.flush()
+    const line = `${'x'.repeat(1023)}\n`
+    writeFileSync(logPath(project, 'backlog'), line.repeat(24 * 1024))
+    const order: string[] = []
+    let shipped = 0
+    const follower = hub.follow('events', 1, async ({ subject, body }) => {
+      const isLive = subject.endsWith(SESSION)
+      if (isLive) order.push(Buffer.from(body).toString().includes('second') ? 'live' : 'start')
+      else shipped += body.length
+      // While the backlog is on its way.
+      if (!isLive && shipped === body.length) {
+        say(live, 'second')
+        await live.flush()
+      }
+      if (shipped === 24 * 1024 * 1024) order.push('backlog')
+    })
+    later(() => follower.close())
+    const shipper = new Shipper({
+      ...{ link: worker, machine: 'worker', projects: () => [project] },
+      open: () => [{ sessionId: SESSION, projectRoot: project }],
+    })
+    later(() => shipper.close())
+    await expect.poll(() => order).toEqual(['start', 'live', 'backlog'])
+    appendFileSync(logPath(project, 'backlog'), line)
+    await expect.poll(() => shipped).toBe(24 * 1024 * 1024 + 1024)
   })
 
   test('is complete after the broker was away, and after it lost its disk', async () => {

@@ -1,10 +1,21 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { SavedText } from '../src/engine/saved-text.ts'
 import { inWindow } from '../src/in-window.ts'
 import { LogBytes } from '../src/ship/log-bytes.ts'
+import { bytesOf, logPath } from '../src/ship/shipper.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'chirality-ship-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -40,6 +51,33 @@ test('the bytes of a log end with a whole line, and a longer line comes in parts
   expect(log.next(size, checksum)).toBe('replaced')
   rmSync(file)
   expect([log.next(0, 0), log.next(size, checksum)]).toEqual([undefined, 'replaced'])
+})
+
+test('a link, a pipe and a folder in the place of a log are refused, and their bytes are given to nobody', async () => {
+  const secret = join(folder, 'secret')
+  writeFileSync(secret, 'private\n')
+  const root = join(folder, 'hostile')
+  mkdirSync(join(root, '.chirality', 'events'), { recursive: true })
+  symlinkSync(secret, logPath(root, 'link'))
+  symlinkSync('loop.ndjson', logPath(root, 'loop'))
+  execFileSync('mkfifo', [logPath(root, 'pipe')])
+  mkdirSync(logPath(root, 'folder'))
+  for (const name of ['link', 'loop', 'pipe', 'folder']) {
+    const log = new LogBytes(logPath(root, name))
+    expect(() => log.next(0, 0), name).toThrow(/Remove it/)
+    expect(log.exists, name).toBe(false)
+    expect((await bytesOf([root], name, 0)).length, name).toBe(0)
+  }
+  const outside = join(folder, 'outside')
+  mkdirSync(outside)
+  writeFileSync(join(outside, 'a.ndjson'), 'private\n')
+  const linked = join(folder, 'linked')
+  mkdirSync(join(linked, '.chirality'), { recursive: true })
+  symlinkSync(outside, join(linked, '.chirality', 'events'))
+  expect((await bytesOf([linked], 'a', 0)).length).toBe(0)
+  // The same session in a project that has a real one.
+  writeFileSync(logPath(root, 'a'), 'mine\n')
+  expect((await bytesOf([linked, root], 'a', 0)).toString()).toBe('mine\n')
 })
 
 test('a file that is saved while it is saved has the last text, and nobody is told of a failure', async () => {

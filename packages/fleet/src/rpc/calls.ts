@@ -136,7 +136,7 @@ export async function fetchBytes(
 
 export interface Answers {
   call: (call: RemoteCall) => Promise<unknown>
-  bytes: (session: string, from: number) => Buffer
+  bytes: (session: string, from: number) => Buffer | Promise<Buffer>
   moves: Pick<MoveDesk, 'answer' | 'bytes'>
   work: Pick<WorkDesk, 'answer'>
 }

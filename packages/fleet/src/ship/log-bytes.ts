@@ -1,5 +1,6 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, readSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
+import { OPEN, openRegular, realFileOps, toStorageError } from '@chirality/sessions'
 
 /** A part of a session's log as it travels: bytes of the file, and where they are in it. */
 export interface LogPart {
@@ -15,7 +16,10 @@ export interface LogPart {
 const CHECKED_BYTES = 1024
 export const MAX_PART_BYTES = 256 * 1024
 
-/** The log of a session on the disk of the machine that writes it. Only whole lines are taken. */
+/**
+ * The log of a session on the disk of the machine that writes it. Only whole lines are taken. Throws a StorageError for
+ * anything but a regular file: a repository may have a symlink to a private file in its place, or a named pipe.
+ */
 export class LogBytes {
   readonly #path: string
 
@@ -51,7 +55,11 @@ export class LogBytes {
   }
 
   get exists(): boolean {
-    return this.#open(false, () => true)
+    try {
+      return this.#open(false, () => true)
+    } catch {
+      return false
+    }
   }
 
   /** Any bytes of whole lines, for a reader that lacks them. */
@@ -63,16 +71,16 @@ export class LogBytes {
   }
 
   #open<T>(missing: T, read: (fd: number, size: number) => T): T {
-    let fd: number
+    let fd: number | undefined
     try {
-      fd = openSync(this.#path, 'r')
-    } catch {
-      return missing
-    }
-    try {
+      fd = openRegular(realFileOps, this.#path, OPEN.read)
       return read(fd, fstatSync(fd).size)
+    } catch (error) {
+      const fault = toStorageError(error, this.#path)
+      if (fault.code === 'not-found') return missing
+      throw fault
     } finally {
-      closeSync(fd)
+      if (fd !== undefined) closeSync(fd)
     }
   }
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { readdirSync, statSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { findProjectFolder, realFileOps, StorageError, toStorageError } from '@chirality/sessions'
 import type { Link } from '../engine/link.ts'
 import { inWindow } from '../in-window.ts'
 import { subjects } from '../subjects.ts'
@@ -28,11 +29,9 @@ interface Place {
   seq: number
 }
 
-interface GrownLog {
+interface Log {
   sessionId: string
   path: string
-  /** When it was looked at. */
-  size: number
 }
 
 /**
@@ -43,8 +42,14 @@ export class Shipper {
   readonly #options: ShipperOptions
   readonly #places = new Map<string, Place>()
   readonly #sizes = new Map<string, number>()
+  /** Logs of sessions that are not open, by path, that have grown: each pass ships some parts of them. */
+  readonly #behind = new Map<string, Log>()
+  /** Logs and folders that cannot be used, by path, and what was said of them. */
+  readonly #unusable = new Map<string, string>()
   readonly #stop = new AbortController()
   readonly #ended: Promise<void>
+  /** In this pass. */
+  #readBytes = 0
   #lastSweep = Number.NEGATIVE_INFINITY
   #fault: string | undefined
 
@@ -64,23 +69,24 @@ export class Shipper {
 
   /** Ships everything that is in the files now. */
   async flush(): Promise<void> {
-    await inWindow(this.#all(), WINDOW, ([sessionId, path]) => this.#ship(sessionId, path))
+    await inWindow(await this.#all(), WINDOW, async log => {
+      for (let hasMore = true; hasMore; ) hasMore = await this.#shipOne(log)
+    })
   }
 
   async #run(): Promise<void> {
     const { signal } = this.#stop
     while (!signal.aborted) {
       const begun = performance.now()
+      let pace = PACE_MS
       try {
-        // A log waits for the answer to its last part; the others do not wait for it.
-        if (this.#options.link.connected)
-          await inWindow(this.#grown(), WINDOW, log => (signal.aborted ? DONE : this.#shipGrown(log)))
+        if (this.#options.link.connected && (await this.#pass())) pace = 0
         this.#fault = undefined
       } catch (error) {
         this.#report(error)
         await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})
       }
-      const rest = PACE_MS - (performance.now() - begun)
+      const rest = pace - (performance.now() - begun)
       await sleep(Math.max(MIN_REST_MS, rest), undefined, { signal }).catch(() => {})
     }
   }
@@ -92,76 +98,152 @@ export class Shipper {
     this.#fault = fault
   }
 
-  async #shipGrown({ sessionId, path, size }: GrownLog): Promise<void> {
+  /**
+   * One part of each log of an open session that has grown, then some of the others: a backlog of gigabytes does not keep
+   * a live session waiting. Resolves with whether there is more to ship.
+   */
+  async #pass(): Promise<boolean> {
+    const { signal } = this.#stop
+    if (performance.now() - this.#lastSweep > SWEEP_MS) {
+      for (const log of await this.#all()) this.#behind.set(log.path, log)
+      this.#lastSweep = performance.now()
+    }
+    const open = await this.#open()
+    const again: Log[] = []
+    let isLiveBehind = false
+    this.#readBytes = 0
     try {
-      await this.#ship(sessionId, path)
-      this.#sizes.set(path, size)
+      // A log waits for the answer to its last part; the others do not wait for it.
+      await inWindow(this.#next(open), WINDOW, async ({ log, isOpen }) => {
+        if (signal.aborted || !this.#hasGrown(log) || !(await this.#shipOne(log))) return
+        if (isOpen) isLiveBehind = true
+        else again.push(log)
+      })
+    } finally {
+      for (const log of again) this.#behind.set(log.path, log)
+    }
+    return isLiveBehind || this.#behind.size > 0
+  }
+
+  *#next(open: Log[]): Generator<{ log: Log; isOpen: boolean }> {
+    for (const log of open) {
+      this.#behind.delete(log.path)
+      yield { log, isOpen: true }
+    }
+    for (const [path, log] of this.#behind) {
+      if (this.#readBytes >= PASS_BYTES) return
+      this.#behind.delete(path)
+      yield { log, isOpen: false }
+    }
+  }
+
+  /** Whether its file has another size than when it was last shipped. */
+  #hasGrown({ sessionId, path }: Log): boolean {
+    try {
+      const size = sizeOf(path)
+      return size !== undefined && (size !== this.#sizes.get(path) || !this.#places.has(sessionId))
+    } catch (error) {
+      this.#skip(path, error)
+      return false
+    }
+  }
+
+  /** The next part of a log; whether it has more. One that cannot be read is skipped: the others go on. */
+  async #shipOne(log: Log): Promise<boolean> {
+    const { sessionId, path } = log
+    try {
+      const size = sizeOf(path)
+      const hasMore = await this.#ship(log)
+      // What has more is looked at again.
+      if (hasMore || size === undefined) this.#sizes.delete(path)
+      else this.#sizes.set(path, size)
+      this.#unusable.delete(path)
+      return hasMore
     } catch (error) {
       // Not known to be stored: the stream is asked how far it came.
       this.#places.delete(sessionId)
       this.#sizes.delete(path)
-      throw error
+      if (!(error instanceof StorageError)) throw error
+      this.#skip(path, error)
+      return false
     }
   }
 
-  /** Those whose file has another size than when it was last shipped. */
-  *#grown(): Generator<GrownLog> {
-    const isSweep = performance.now() - this.#lastSweep > SWEEP_MS
-    if (isSweep) this.#lastSweep = performance.now()
-    for (const [sessionId, path] of isSweep ? this.#all() : this.#open()) {
-      const size = statSync(path, { throwIfNoEntry: false })?.size
-      if (size === undefined || (size === this.#sizes.get(path) && this.#places.has(sessionId))) continue
-      yield { sessionId, path, size }
+  /** It is said once of each. A repository may have thousands of them. */
+  #skip(path: string, error: unknown): void {
+    const fault = toStorageError(error, path)
+    if (this.#unusable.get(path) === fault.message || this.#unusable.size >= MAX_UNUSABLE) return
+    this.#unusable.set(path, fault.message)
+    this.#options.onFault?.(fault)
+  }
+
+  async #open(): Promise<Log[]> {
+    const open = this.#options.open()
+    const folders = new Map<string, string | undefined>()
+    for (const { projectRoot } of open)
+      if (!folders.has(projectRoot)) folders.set(projectRoot, await this.#folder(projectRoot))
+    return open.flatMap(({ sessionId, projectRoot }) =>
+      folders.get(projectRoot) === undefined ? [] : [{ sessionId, path: logPath(projectRoot, sessionId) }],
+    )
+  }
+
+  async #all(): Promise<Log[]> {
+    const logs: Log[] = []
+    for (const root of this.#options.projects()) {
+      const folder = await this.#folder(root)
+      if (folder === undefined) continue
+      for (const sessionId of sessionsIn(folder)) logs.push({ sessionId, path: logPath(root, sessionId) })
+    }
+    return logs
+  }
+
+  /** The folder of a project's logs, if it has one. One that is a symlink is not used. */
+  async #folder(root: string): Promise<string | undefined> {
+    try {
+      const folder = await findProjectFolder(root, EVENTS)
+      this.#unusable.delete(root)
+      return folder
+    } catch (error) {
+      // A project that was removed has no logs.
+      if (!(error instanceof StorageError && error.code.startsWith('project-'))) this.#skip(root, error)
+      return undefined
     }
   }
 
-  #open(): [string, string][] {
-    return this.#options
-      .open()
-      .map(({ sessionId, projectRoot }) => [sessionId, logPath(projectRoot, sessionId)])
-  }
-
-  #all(): [string, string][] {
-    return this.#options.projects().flatMap(root => {
-      const folder = join(root, '.chirality', 'events')
-      return sessionsIn(folder).map((id): [string, string] => [id, logPath(root, id)])
-    })
-  }
-
-  async #ship(sessionId: string, path: string): Promise<void> {
+  /** Publishes the next part of a log; whether it has more. */
+  async #ship({ sessionId, path }: Log): Promise<boolean> {
     const { link, machine } = this.#options
     const subject = subjects.events(machine, sessionId)
     const file = new LogBytes(path)
     let place = this.#places.get(sessionId) ?? (await this.#ask(subject, path))
-    for (let hasMore = true; hasMore; ) {
-      let part = file.next(place.offset, place.checksum)
-      if (part === 'replaced') {
-        place = { ...place, generation: randomUUID(), offset: 0, checksum: 0 }
-        part = file.next(0, 0)
-      }
-      this.#places.set(sessionId, place)
-      // It was removed meanwhile, or its next line is not whole.
-      if (part === undefined || part === 'replaced') return
-      const { from, bytes, checksum } = part
-      const to = from + bytes.length
-      const published = await link.publish(subject, bytes, {
-        after: place.seq,
-        id: `${sessionId}:${place.generation}:${from}:${to}`,
-        headers: {
-          'Chi-From': String(from),
-          'Chi-To': String(to),
-          'Chi-Generation': place.generation,
-          'Chi-Checksum': String(checksum),
-        },
-      })
-      // An earlier publication was stored though its acknowledgement was lost.
-      const isStored = published.kind === 'stored'
-      place = isStored
-        ? { ...place, offset: to, checksum, seq: published.seq }
-        : await this.#ask(subject, path)
-      this.#places.set(sessionId, place)
-      hasMore = part.hasMore || !isStored
+    let part = file.next(place.offset, place.checksum)
+    if (part === 'replaced') {
+      place = { ...place, generation: randomUUID(), offset: 0, checksum: 0 }
+      part = file.next(0, 0)
     }
+    this.#places.set(sessionId, place)
+    // It was removed meanwhile, or its next line is not whole.
+    if (part === undefined || part === 'replaced') return false
+    const { from, bytes, checksum, hasMore } = part
+    this.#readBytes += bytes.length
+    const to = from + bytes.length
+    const published = await link.publish(subject, bytes, {
+      after: place.seq,
+      id: `${sessionId}:${place.generation}:${from}:${to}`,
+      headers: {
+        'Chi-From': String(from),
+        'Chi-To': String(to),
+        'Chi-Generation': place.generation,
+        'Chi-Checksum': String(checksum),
+      },
+    })
+    // An earlier publication was stored though its acknowledgement was lost.
+    const isStored = published.kind === 'stored'
+    this.#places.set(
+      sessionId,
+      isStored ? { ...place, offset: to, checksum, seq: published.seq } : await this.#ask(subject, path),
+    )
+    return hasMore || !isStored
   }
 
   async #ask(subject: string, path: string): Promise<Place> {
@@ -180,11 +262,25 @@ export class Shipper {
 }
 
 export function logPath(projectRoot: string, sessionId: string): string {
-  return join(projectRoot, '.chirality', 'events', `${sessionId}.ndjson`)
+  return join(projectRoot, '.chirality', EVENTS, `${sessionId}.ndjson`)
+}
+
+const EVENTS = 'events'
+
+/** Undefined if there is no such log. */
+function sizeOf(path: string): number | undefined {
+  try {
+    const facts = realFileOps.lstat(path)
+    if (facts?.isFile() === false)
+      throw new StorageError('unsafe', path, `${path} is not a file. It is not sent to the hubs. Remove it.`)
+    return facts?.size
+  } catch (error) {
+    throw toStorageError(error, path)
+  }
 }
 
 /** The sessions that have a log in a folder. */
-export function sessionsIn(folder: string): string[] {
+function sessionsIn(folder: string): string[] {
   try {
     return readdirSync(folder).flatMap(name => /^([A-Za-z0-9_-]{1,64})\.ndjson$/.exec(name)?.[1] ?? [])
   } catch {
@@ -198,18 +294,22 @@ const PACE_MS = 100
 const MIN_REST_MS = 20
 /** Logs that are shipped at once. */
 const WINDOW = 64
-const DONE = Promise.resolve()
+/** After so many, a pass begins no further log of a session that is not open. */
+const PASS_BYTES = 4 * 1024 * 1024
+const MAX_UNUSABLE = 100
 const SWEEP_MS = 5_000
 const AGAIN_MS = 500
 
 /** A piece of a session's log from one of these projects, for a hub that misses it. Empty if there is none. */
-export function bytesOf(roots: readonly string[], session: string, from: number): Buffer {
-  const root = roots.find(one => existsLog(one, session))
-  return root === undefined ? Buffer.alloc(0) : new LogBytes(logPath(root, session)).read(from, MAX_FETCH)
-}
-
-function existsLog(root: string, session: string): boolean {
-  return /^[A-Za-z0-9_-]{1,64}$/.test(session) && new LogBytes(logPath(root, session)).exists
+export async function bytesOf(roots: readonly string[], session: string, from: number): Promise<Buffer> {
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(session)) return Buffer.alloc(0)
+  for (const root of roots) {
+    const log = new LogBytes(logPath(root, session))
+    // What is no real folder or no file is as none: the shipper reports it.
+    const folder = await findProjectFolder(root, EVENTS).catch(() => undefined)
+    if (folder !== undefined && log.exists) return log.read(from, MAX_FETCH)
+  }
+  return Buffer.alloc(0)
 }
 
 const MAX_FETCH = 256 * 1024
