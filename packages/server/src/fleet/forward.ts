@@ -38,7 +38,10 @@ const FORWARDED: ReadonlySet<string> = new Set([
   ...['rename', 'configure', 'nativeLines', 'nativeLine', 'fork', 'forkHistory'].map(
     name => `sessions.${name}`,
   ),
-  ...Object.keys(CALLS.review).map(name => `review.${name}`),
+  ...['state', 'branchDiff', 'file', 'discard', 'undo', 'redo', 'commit', 'merge', 'resolve'].map(
+    name => `review.${name}`,
+  ),
+  ...['pushPlan', 'push', 'backPlan', 'back', 'undoBack'].map(name => `review.${name}`),
 ])
 
 /** What the contract says of their answers. */

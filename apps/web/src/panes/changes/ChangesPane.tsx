@@ -70,8 +70,9 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
   const scopes = useScopes(branches?.base)
   const workDone = useWorkDone()
   const isOfTurn = scope !== WORKING_TREE && scope !== BRANCH
-  usePulse(workDone, () => {
-    if (isOfTurn) return Promise.resolve()
+  // What could not be read while the machine was away is read when it is back.
+  usePulse(`${review.isAway} ${workDone}`, () => {
+    if (review.isAway || (isOfTurn && error === null)) return Promise.resolve()
     void queries.invalidateQueries({ queryKey: ['blame', workFolder(status)] })
     return refetch()
   })
@@ -107,7 +108,7 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
     const files = [{ path, ...(renamedFrom ? { renamedFrom } : {}), ...(hunks ? { hunks } : {}) }]
     void review.run(() => api.discardChanges({ sessionId, ...(isOfTurn ? { turnId: scope } : {}), files }))
   })
-  const { at, onPlace, onFile } = usePlace(own, canDiscard ? onDiscard : undefined)
+  const { at, reached, onPlace, onFile } = usePlace(own, canDiscard ? onDiscard : undefined)
   const { look, controls } = useLook()
 
   // Where somebody goes by a key is drawn at once.
@@ -120,7 +121,7 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
       return (
         <FileChange
           key={file.path}
-          {...{ file, source, look, isEager, onPlace }}
+          {...{ file, source, look, isEager, reached, onPlace }}
           at={at?.path === file.path ? at : null}
           onDiscard={discard}
         />
@@ -218,8 +219,12 @@ function usePlace(
   onDiscard: ((file: ChangedFile, hunk: number | null) => void) | undefined,
 ) {
   const [at, setAt] = useState<(Place & { times: number; remarks: number }) | null>(null)
+  const steps = useRef(0)
+  const reached = useRef(0)
   const go = (place: Place | null, remarks = 0) => {
-    if (place) setAt(before => ({ ...place, times: (before?.times ?? 0) + 1, remarks }))
+    if (!place) return
+    steps.current += 1
+    setAt({ ...place, times: steps.current, remarks })
   }
   const onPlace = useLatest((place: Place) => {
     // Reached by the pointer or by Tab: it has the focus already.
@@ -250,7 +255,7 @@ function usePlace(
     go(placeNow(files, at) ?? stepFile(files, null, 1))
   }, [files])
   const onFile = (path: string) => go({ path, hunk: -1 })
-  return { at, onPlace, onFile }
+  return { at, reached, onPlace, onFile }
 }
 
 const kept = new BoundedMap<boolean>('chirality-review-look', 4)

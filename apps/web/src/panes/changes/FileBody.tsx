@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useMemo, useState } from 'react'
+import { type RefObject, useMemo, useState } from 'react'
 import { type DiffRow, diffRows } from '../../diff/diff-rows.ts'
 import { ReviewDiff } from '../../diff/ReviewDiff.tsx'
 import { linesOf, type ReviewLook, reviewRows } from '../../diff/review-rows.ts'
@@ -20,6 +20,8 @@ export interface FileChangeProps {
   isEager: boolean
   /** Where the person is, if that is in this file. `times` grows with each step there, `remarks` with each wish to comment. */
   at: (Place & { times: number; remarks: number }) | null
+  /** The last of all `times` that the focus followed: a file that comes back into the list does not take it again. */
+  reached: RefObject<number>
   /** Undefined where nothing can be taken back. */
   onDiscard: ((file: ChangedFile, hunk: number | null) => void) | undefined
   onPlace(place: Place): void

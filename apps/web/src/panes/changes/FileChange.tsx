@@ -11,7 +11,7 @@ const ROW_PX = 24
 const IMAGE_PX = 200
 
 export const FileChange = memo(function FileChange(props: FileChangeProps) {
-  const { file, source, isEager, at, onDiscard, onPlace } = props
+  const { file, source, isEager, at, reached, onDiscard, onPlace } = props
   const { diff, note } = file
   const [choice, setChoice] = useState<boolean | null>(null)
   const section = useRef<HTMLElement>(null)
@@ -26,7 +26,8 @@ export const FileChange = memo(function FileChange(props: FileChangeProps) {
   }
   const { hunk = -1, remarks = 0 } = at ?? {}
   useEffect(() => {
-    if (asked === 0) return
+    if (asked <= reached.current) return
+    reached.current = asked
     const there = section.current?.querySelector<HTMLElement>(`[data-hunk="${hunk}"]`)
     const target = there ?? head.current
     ;(there ?? section.current)?.scrollIntoView({ block: 'start' })

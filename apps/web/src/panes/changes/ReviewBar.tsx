@@ -1,4 +1,5 @@
 import { lazy, Suspense, useState } from 'react'
+import { safeLink } from '../../markdown/safe-link.ts'
 import type { FileMove, ReviewState } from '../../state/server/review-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
@@ -25,6 +26,8 @@ export default function ReviewBar({ sessionId, review, state }: ReviewBarProps) 
   const [open, setOpen] = useState<'commit' | 'merge' | 'push' | null>(null)
   const [said, setSaid] = useState<string | null>(null)
   const [link, setLink] = useState<string>()
+  // Another machine may have said it, and a machine may lie.
+  const address = link && safeLink(link)
   /** The newest move before what was committed or merged here: its line has had its time. */
   const [settled, setSettled] = useState<string>()
   const { waits, run } = review
@@ -73,11 +76,13 @@ export default function ReviewBar({ sessionId, review, state }: ReviewBarProps) 
       {said ? (
         <p className="review-bar__line" role="status">
           <span>{said}</span>
-          {link ? (
-            <a href={link} target="_blank" rel="noreferrer">
+          {address ? (
+            <a href={address} target="_blank" rel="noreferrer">
               {link}
             </a>
-          ) : null}
+          ) : (
+            link
+          )}
         </p>
       ) : null}
       {shown ? (
@@ -120,9 +125,9 @@ export default function ReviewBar({ sessionId, review, state }: ReviewBarProps) 
           <PushDialog
             {...{ sessionId, review }}
             onClose={() => setOpen(null)}
-            onDone={(words, address) => {
+            onDone={(words, url) => {
               done(words)
-              setLink(address)
+              setLink(url)
             }}
           />
         </Suspense>
