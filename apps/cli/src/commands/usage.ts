@@ -76,7 +76,12 @@ type Line = Amounts & { name: string }
 /** Days in their order, everything else with the most expensive first. */
 function groupsOf(rows: readonly UsageRow[], by: Group): Line[] {
   const groups = new Map<string, UsageRow[]>()
-  for (const row of rows) groups.set(nameOf(row, by), [...(groups.get(nameOf(row, by)) ?? []), row])
+  for (const row of rows) {
+    const name = nameOf(row, by)
+    const group = groups.get(name)
+    if (group === undefined) groups.set(name, [row])
+    else group.push(row)
+  }
   const lines = [...groups].map(([name, all]) => ({ name, ...sumOf(all) }))
   return lines.sort((a, b) =>
     by === 'day' ? (a.name < b.name ? -1 : 1) : b.usd - a.usd || b.tokens - a.tokens,

@@ -158,6 +158,24 @@ test('sessions of other machines count under their name, as far as what those to
   expect(sessions).toContainEqual(expect.objectContaining({ sessionId: 'b', machine: 'build-1', usd: 1 }))
 })
 
+test('no machine makes the sum smaller by what it tells, nor the report longer than it is', async () => {
+  const store = stores.open()
+  const session = await add(store, 'a', [['2026-11-16T10:00:00.000Z', 1]])
+  const [spend] = session.progress.spends ?? []
+  if (spend === undefined) throw new Error('nothing was spent')
+  const withSpends = (spends: (typeof spend)[]) => ({
+    machine: 'build-1',
+    session: { ...session, id: 'b', progress: { ...session.progress, spends } },
+  })
+  const taken = await report(store, { others: [withSpends([{ ...spend, usd: -50, tokens: -1e9 }])] })
+  expect(taken.rows.reduce((sum, { usd }) => sum + usd, 0)).toBeGreaterThanOrEqual(1)
+  expect(taken.rows.every(({ usd, tokens }) => usd >= 0 && tokens >= 0)).toBe(true)
+
+  const many = Array.from({ length: 30_000 }, (_, i) => ({ ...spend, usd: 0, tokens: 1, model: `m-${i}` }))
+  const long = await report(store, { others: [withSpends(many)] })
+  expect(long.rows.length).toBeLessThan(20_100)
+})
+
 interface Extras {
   model?: string
   stated?: boolean

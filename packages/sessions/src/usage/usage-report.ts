@@ -123,9 +123,16 @@ function soundOthers(others: NonNullable<UsageOptions['others']>) {
   return others.flatMap(({ machine, session }) => {
     const { id, projectRoot } = session
     const sound = parseSession(formatSession(session), { id, projectRoot })
-    return sound === undefined ? [] : [{ session: sound, of: { machine } }]
+    if (sound === undefined) return []
+    const { progress } = sound
+    // What is left out counts at the last event.
+    const spends = progress.spends?.slice(-MAX_SPENDS) ?? null
+    return [{ session: { ...sound, progress: { ...progress, spends } }, of: { machine } }]
   })
 }
+
+/** Of one session of another machine. */
+const MAX_SPENDS = 20_000
 
 /** What has no time, because a file was rebuilt from less than it once had, counts at the last event. */
 function allSpends({ progress, costUsd, tokens, ledger, updatedAt }: StoredSession): readonly Spend[] {
@@ -186,9 +193,13 @@ function add(sums: Sums, { usd, statedUsd, tokens, unpricedTokens }: Spend): voi
   sums.unpricedTokens += unpricedTokens
 }
 
-function withoutSums<T extends Sums>({ statedUsd, ...rest }: T): Omit<T, 'statedUsd'> {
+function withoutSums<T extends Sums & { machine?: string }>({ statedUsd, ...rest }: T): Omit<T, 'statedUsd'> {
   const unpricedTokens = Math.max(0, rest.unpricedTokens)
-  return { ...rest, unpricedTokens, isEstimate: unpricedTokens > 0 || rest.usd !== statedUsd }
+  const isEstimate = unpricedTokens > 0 || rest.usd !== statedUsd
+  // No machine makes the sum of all smaller by what it tells.
+  const least = rest.machine === undefined ? Number.NEGATIVE_INFINITY : 0
+  const [usd, tokens] = [Math.max(least, rest.usd), Math.max(least, rest.tokens)]
+  return { ...rest, usd, tokens, unpricedTokens, isEstimate }
 }
 
 /** The days, or the hours of one day, of a period in a time zone. */
