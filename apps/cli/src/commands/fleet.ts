@@ -162,12 +162,22 @@ async function revoke(rest: string[], values: Values, output: Output): Promise<n
 /** Takes this machine out of its fleet. */
 async function leave(rest: string[], values: Values, output: Output): Promise<number> {
   noArgument(rest)
-  const { member, folder } = await leaveFleet({ home: userDataFolder(), force: values.force ?? false })
+  const { member, folder, madeFleet } = await leaveFleet({
+    ...{ home: userDataFolder(), force: values.force ?? false },
+  })
   const { machine, role, url } = member
   const text = `This machine is no longer the ${role} ${machine} of the fleet at ${url}. Keys, mirrored logs and copies are in ${folder}.
-Its key is let in until the hub takes its rights away: chirality fleet revoke ${machine}
-`
+${madeFleet ? ENDED : afterLeaving(machine)}`
   return show(output, values, { left: machine, folder }, text)
+}
+
+const ENDED = `The fleet has ended: no machine can join or be revoked any more. Run \`chirality fleet leave\` on each of the others.
+`
+
+function afterLeaving(machine: string): string {
+  return `Its key is let in until the hub takes its rights away: chirality fleet revoke ${machine}
+To join this fleet again, do that first, then join with the same name. Under another name its sessions are not reached, and can be taken over while it works.
+`
 }
 
 async function move(rest: string[], values: Values, output: Output): Promise<number> {

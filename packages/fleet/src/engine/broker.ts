@@ -225,7 +225,9 @@ async function admit(
       if (invited === undefined)
         return { refused: `${SPENT} Make another with \`chirality fleet invite\` there.` }
       if (broker.machines.some(one => one.machine === machine))
-        return { refused: `There is a machine ${machine} already. Give another name with --name.` }
+        return {
+          refused: `There is a machine ${machine} already. If it is this one and left the fleet, run \`chirality fleet revoke ${machine}\` on the hub that made the fleet, then join with the same name: under another its sessions are not reached, and can be taken over while it works. If it is not this one, give another name with --name.`,
+        }
       const { role } = invited
       const invitations = current(broker).filter(one => one.key !== invitation)
       const machines = [...broker.machines, { machine, role, key, addedAt: new Date().toISOString() }]

@@ -15,10 +15,11 @@ export async function leaveFleet({
   home: string
   /** Also the machine that lets the others in: nobody can join or be revoked without it. */
   force?: boolean
-}): Promise<{ member: Member; folder: string }> {
+}): Promise<{ member: Member; folder: string; madeFleet: boolean }> {
   const member = await readMember(home)
   if (member === undefined) throw notSetUp()
-  if (!force && (await readBroker(home)) !== undefined)
+  const madeFleet = (await readBroker(home)) !== undefined
+  if (!force && madeFleet)
     throw fleetError(
       'fleet-refused',
       'This hub made the fleet: without it no machine can join or be revoked, and its broker does not run. If the whole fleet is to end, add --force.',
@@ -32,7 +33,7 @@ export async function leaveFleet({
     // The membership last: what is interrupted can be done again.
     const names = (await readdir(from)).filter(name => !STAYS.includes(name) && name !== MEMBER)
     for (const name of [...names, MEMBER]) await rename(join(from, name), join(folder, name))
-    return { member, folder }
+    return { member, folder, madeFleet }
   } finally {
     await lock.release()
   }
