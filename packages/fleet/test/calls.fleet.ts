@@ -20,7 +20,7 @@ async function answering(
 ): Promise<() => void> {
   const stop = answerCalls(worker, 'worker', {
     ...{ call, bytes: () => Buffer.alloc(0), work: NO_WORK },
-    moves: { answer: async () => undefined, bytes: async () => Buffer.alloc(0) },
+    moves: { answer: async () => undefined, bytes: async () => Buffer.alloc(0), close: async () => {} },
   })
   later(stop)
   await expect.poll(() => pingMachine(hub, 'worker')).toBe(true)

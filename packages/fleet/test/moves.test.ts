@@ -1,6 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { MoveDesk } from '../src/move/move-desk.ts'
 import { readParcel } from '../src/move/parcel-file.ts'
 import { folder } from './support/fleet.ts'
@@ -158,4 +159,44 @@ test('a cancelled move removes no worktree in which another session works', asyn
   const cancel = { step: 'cancel' as const, move: worktree ?? '', session: 'another-session' }
   await expect(desk.answer(cancel)).rejects.toThrow(/Another session works/)
   expect(await two.host.worktrees.find(worktree ?? '')).toBeDefined()
+})
+
+test('a machine that stops while it packs a copy for a hub leaves no git and no files of it', async () => {
+  const { one } = await twoMachines()
+  const id = await work(one.host, one.project)
+  writeFileSync(join(one.project, 'bird.txt'), 'heron\n')
+  const parcels = folder()
+  const desk = new MoveDesk({
+    ...{ host: one.host, machine: 'one', folder: parcels },
+    ...{ tell: async () => {}, onLeft: () => {}, owner: async () => undefined, sendsCopies: () => true },
+  })
+  const copy = (move: string) => desk.answer({ step: 'copy', session: id, move, clones: [] })
+  expect(await copy('copy-000000000000')).toMatchObject({ size: expect.any(Number) })
+  expect(readdirSync(join(parcels, 'copy-000000000000'))).toEqual(['parcel'])
+
+  // A repository so large that git reads its files for longer than anybody waits.
+  const bin = folder()
+  const pidFile = join(bin, 'pid')
+  const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim()
+  const slow = `echo $$ > ${pidFile}.new; mv ${pidFile}.new ${pidFile}; exec sleep 1000`
+  const script = `#!/bin/sh\ncase " $* " in *" add --all "*) ${slow};; esac\nexec ${real} "$@"\n`
+  writeFileSync(join(bin, 'git'), script, { mode: 0o755 })
+  vi.stubEnv('PATH', `${bin}:${process.env.PATH}`)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const cut = copy('copy-111111111111').catch((error: Error) => error.message)
+  await expect.poll(() => existsSync(pidFile), { timeout: 60_000 }).toBe(true)
+  const [index] = readdirSync(join(parcels, 'copy-111111111111'))
+  expect(index).toMatch(/^index-/)
+
+  await desk.close()
+  expect(await cut).toBe('git add: stopped')
+  expect(readdirSync(parcels)).toEqual(['copy-000000000000'])
+  const pid = Number(readFileSync(pidFile, 'utf8'))
+  expect(() => process.kill(pid, 0)).toThrow('ESRCH')
+  // One that was killed has no time for that: the next start removes what it left.
+  new MoveDesk({
+    ...{ host: one.host, machine: 'one', folder: parcels },
+    ...{ tell: async () => {}, onLeft: () => {}, owner: async () => undefined, sendsCopies: () => true },
+  })
+  expect(readdirSync(parcels)).toEqual([])
 })

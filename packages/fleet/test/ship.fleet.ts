@@ -207,7 +207,7 @@ describe('a log on another machine', () => {
       answerCalls(worker, 'worker', {
         call: async () => undefined,
         bytes: (_, from) => new LogBytes(source).read(from, 1024 * 1024),
-        moves: { answer: async () => undefined, bytes: async () => Buffer.alloc(0) },
+        moves: { answer: async () => undefined, bytes: async () => Buffer.alloc(0), close: async () => {} },
         work: NO_WORK,
       }),
     )

@@ -61,7 +61,7 @@ export { ensureChiralityFolder } from './process/spool/log-directory.ts'
 export { ensurePrivateDirectory } from './process/spool/private-directory.ts'
 export { isSpoolOpen, openSpool, type Spool, type SpoolOptions } from './process/spool/spool.ts'
 export { SpoolError, type SpoolErrorCode } from './process/spool/spool-error.ts'
-export { makeTempFolder, sweepTempFolders } from './process/spool/temp-folder.ts'
+export { makeTempFolder, newTempFolder, sweepTempFolders } from './process/spool/temp-folder.ts'
 export type { StopOptions, StopReport, StopStep } from './process/stop/stop.ts'
 export { type MemoryLimit, parseMemoryLimit } from './process/system/kept-memory.ts'
 export {

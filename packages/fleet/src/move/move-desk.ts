@@ -72,6 +72,8 @@ export class MoveDesk {
   readonly #options: MoveDeskOptions
   /** Opening a parcel and giving its move up exclude each other. */
   readonly #queues = new Map<string, Promise<unknown>>()
+  readonly #stop = new AbortController()
+  readonly #copying = new Set<Promise<unknown>>()
 
   constructor(options: MoveDeskOptions) {
     this.#options = options
@@ -96,7 +98,7 @@ export class MoveDesk {
       case 'leaving':
         return host.moves.leaving(request.session) ?? null
       case 'copy':
-        return this.#copy(request)
+        return this.#counted(this.#copy(request))
       case 'forget':
         return this.#forget(request.move)
       case 'orphan':
@@ -123,6 +125,17 @@ export class MoveDesk {
   /** A piece of a parcel that was packed here. */
   bytes(move: string, from: number): Promise<Buffer> {
     return readAt(this.#file(move), { at: from, bytes: PIECE_BYTES })
+  }
+
+  /** Ends the copies that are being packed, which would leave a git process and its files behind. */
+  async close(): Promise<void> {
+    this.#stop.abort()
+    await Promise.allSettled(this.#copying)
+  }
+
+  async #counted<T>(copy: Promise<T>): Promise<T> {
+    this.#copying.add(copy)
+    return copy.finally(() => this.#copying.delete(copy))
   }
 
   async #about(sessionId: string): Promise<AboutSession> {
@@ -159,7 +172,8 @@ export class MoveDesk {
     try {
       const { projectRoot } = await host.store.resume(session)
       const haves = await commonCommits(projectRoot, clones)
-      const copied = { move: { id: move, from: machine, to: machine }, haves, folder }
+      const { signal } = this.#stop
+      const copied = { move: { id: move, from: machine, to: machine }, haves, folder, signal }
       // The hubs have its log.
       const parcel = { ...(await host.moves.copy(session, copied)), log: '' }
       const written = await writeParcel(this.#file(move), parcel)

@@ -137,14 +137,14 @@ export async function fetchBytes(
 export interface Answers {
   call: (call: RemoteCall) => Promise<unknown>
   bytes: (session: string, from: number) => Buffer | Promise<Buffer>
-  moves: Pick<MoveDesk, 'answer' | 'bytes'>
+  moves: Pick<MoveDesk, 'answer' | 'bytes' | 'close'>
   work: Pick<WorkDesk, 'answer'>
 }
 
 /** Answers the hubs. The same call, delivered twice, is done once. */
-export function answerCalls(link: Link, machine: string, answers: Answers): () => void {
+export function answerCalls(link: Link, machine: string, answers: Answers): () => Promise<void> {
   const done = new Map<string, Promise<CallAnswer>>()
-  return link.serve(subjects.calls(machine), async body => {
+  const stop = link.serve(subjects.calls(machine), async body => {
     const request = JSON.parse(Buffer.from(body).toString()) as Request
     if (request.kind === 'ping') return Buffer.from('{}')
     if (request.kind === 'bytes') {
@@ -182,6 +182,10 @@ export function answerCalls(link: Link, machine: string, answers: Answers): () =
     }
     return sendable(await answer)
   })
+  return async () => {
+    stop()
+    await answers.moves.close()
+  }
 }
 
 /** The broker would drop what is larger, and who asked would wait for nothing. */

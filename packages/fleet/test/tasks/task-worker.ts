@@ -26,7 +26,7 @@ const desk = new WorkDesk({
 answerCalls(link, machine, {
   call: async ({ input }) => craft.isDone(String(input)),
   bytes: () => Buffer.alloc(0),
-  moves: { answer: async () => null, bytes: async () => Buffer.alloc(0) },
+  moves: { answer: async () => null, bytes: async () => Buffer.alloc(0), close: async () => {} },
   work: desk,
 })
 const beat: Beat = {

@@ -42,20 +42,22 @@ export interface PackOptions {
   haves: readonly string[]
   /** An existing folder for the bundle. */
   folder: string
+  /** Ends it. */
+  signal?: AbortSignal | undefined
 }
 
 /** Packs a session. Its agents have ended, or what they write meanwhile is packed in part. */
 export async function packSession(
   { harnesses, worktrees }: HostContext,
   session: StoredSession,
-  { move, haves, folder }: PackOptions,
+  { move, haves, folder, signal }: PackOptions,
 ): Promise<Parcel> {
   const { id, projectRoot, claudeSessionId, harness, worktree: worktreeId } = session
   const worktree = worktreeId === null ? undefined : await worktrees.get(worktreeId)
   const cwd = worktree === undefined ? projectRoot : join(worktree.folder, worktree.prefix)
   const bundle = join(folder, 'work.bundle')
   const work = await packWork({
-    ...{ folder: cwd, haves, bundle, id: move.id },
+    ...{ folder: cwd, haves, bundle, id: move.id, signal },
     ...(worktree === undefined ? {} : { base: worktree.base, baseBranch: worktree.baseBranch }),
   })
   const agent = harness === null ? undefined : harnesses.getAll().find(one => one.id === harness)

@@ -12,6 +12,8 @@ export interface GitRepository {
   overrides: GitSetting[]
   /** For every command in it. */
   env?: Record<string, string>
+  /** Kills every command in it. */
+  signal?: AbortSignal | undefined
 }
 
 export type GitSetting = [name: string, value: string]
@@ -31,10 +33,11 @@ export interface GitOptions {
 
 /** Runs git in a repository, so that its config, hooks and attributes cannot run a program or use the network. */
 export async function git(
-  repository: Pick<GitRepository, 'top' | 'overrides' | 'env'>,
+  repository: Pick<GitRepository, 'top' | 'overrides' | 'env' | 'signal'>,
   args: string[],
   options: GitOptions = {},
 ): Promise<Buffer> {
+  const { signal = repository.signal } = options
   const { maxBytes = MAX_OUTPUT_BYTES, cuts = false, timeoutMs = TIMEOUT_MS, okCodes = [0] } = options
   const child = spawn('git', ['--no-pager', ...args], {
     cwd: repository.top,
@@ -42,7 +45,7 @@ export async function git(
     stdio: ['pipe', 'pipe', 'pipe'],
     timeout: timeoutMs,
     killSignal: 'SIGKILL',
-    signal: options.signal,
+    signal,
   })
   child.stdin.on('error', () => {})
   child.stdin.end(options.input ?? '')
@@ -62,7 +65,7 @@ export async function git(
     child.once('error', reject)
     child.once('close', resolve)
   }).catch((error: NodeJS.ErrnoException) => {
-    if (options.signal?.aborted) throw workspaceError('git-failed', `git ${args[0]}: stopped`, error)
+    if (signal?.aborted) throw workspaceError('git-failed', `git ${args[0]}: stopped`, error)
     throw workspaceError('git-missing', 'git cannot be run. Install it.', error)
   })
   if (bytes > maxBytes && cuts) return Buffer.concat(output)

@@ -31,22 +31,27 @@ export interface PackWork {
   bundle: string
   /** Names the refs that keep the commits while they are packed. */
   id: string
+  /** Ends it. */
+  signal?: AbortSignal | undefined
 }
 
 /** Packs what the other clone lacks: commits, and files that are not committed and not ignored. Changes no file. */
-export async function packWork({ folder, haves, bundle, id, ...from }: PackWork): Promise<CarriedWork> {
-  const repository = await findRepository(folder)
-  if (repository === undefined)
+export async function packWork(options: PackWork): Promise<CarriedWork> {
+  const { folder, haves, bundle, id, signal, ...from } = options
+  const found = await findRepository(folder)
+  if (found === undefined)
     throw workspaceError(
       'worktree-refused',
       `${folder} is not in a git repository, so its files cannot be carried.`,
     )
+  const repository: GitRepository = { ...found, signal }
   const head = await resolveCommit(repository, 'HEAD')
   if (head === undefined)
     throw workspaceError('worktree-refused', 'The repository has no commit yet. Commit something first.')
   const named = text(await git(repository, ['rev-parse', '--abbrev-ref', 'HEAD']))
   const branch = named === 'HEAD' ? 'work' : named
-  const { work, files } = await commitOfFiles({ folder, branch }, repository, head)
+  const scratch = path.dirname(bundle)
+  const { work, files } = await commitOfFiles({ folder, branch }, repository, head, scratch)
   const known = await knownCommits(repository, haves)
   const refs = [
     { name: `refs/chirality/carried/${id}/head`, commit: head },
@@ -56,7 +61,8 @@ export async function packWork({ folder, haves, bundle, id, ...from }: PackWork)
   const hasBundle = text(await git(repository, missing)) !== '0'
   if (hasBundle) {
     const change = (line: (ref: { name: string; commit: string }) => string) =>
-      git(repository, ['update-ref', '--stdin'], { input: refs.map(line).join('') })
+      // To the end, also when the rest is ended: the refs would stay.
+      git(found, ['update-ref', '--stdin'], { input: refs.map(line).join('') })
     await change(({ name, commit }) => `update ${name} ${commit}\n`)
     try {
       const names = refs.map(({ name }) => name)

@@ -1,7 +1,6 @@
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { errnoOf } from '@chirality/runner'
+import { errnoOf, newTempFolder } from '@chirality/runner'
 import { type GitOptions, type GitRepository, git } from '../git/git.ts'
 import { workspaceError } from '../workspace-error.ts'
 import { resolveCommit } from './check-base.ts'
@@ -85,14 +84,18 @@ export async function setKept(
   await git(repository, ['update-ref', '--stdin'], { input: `${lines.join('\n')}\n` })
 }
 
-/** The changed and new files that are not ignored as a commit in the form of a stash. None if there are none. */
+/**
+ * The changed and new files that are not ignored as a commit in the form of a stash. None if there are none. `scratch` is
+ * a folder that the caller removes, also after a kill; without it the system's temporary folder is used.
+ */
 export async function commitOfFiles(
   worktree: WorkPlaceNames,
   repository: GitRepository,
   head: string,
+  scratch?: string,
 ): Promise<{ work?: string; files: number }> {
   const staged = await stagedTree(repository)
-  const all = await treeOfFiles(worktree, repository)
+  const all = await treeOfFiles(worktree, repository, scratch)
   const headTree = await resolveTree(repository, head)
   if (all === headTree && (staged === undefined || staged === headTree)) return { files: 0 }
   const commit = async (tree: string, parents: string[], message: string) => {
@@ -113,8 +116,13 @@ async function stagedTree(repository: GitRepository): Promise<string | undefined
 }
 
 /** With a copy of the index, so that unchanged files are not read again and the worktree's own index stays. */
-async function treeOfFiles(worktree: WorkPlaceNames, repository: GitRepository): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'chirality-keep-'))
+async function treeOfFiles(
+  worktree: WorkPlaceNames,
+  repository: GitRepository,
+  scratch?: string,
+): Promise<string> {
+  // The name of the one says whose it is: that of a process that was killed is removed at the next start.
+  const folder = await (scratch === undefined ? newTempFolder() : mkdtemp(path.join(scratch, 'index-')))
   try {
     const copy = path.join(folder, 'index')
     const index = text(await git(repository, ['rev-parse', '--git-path', 'index']))

@@ -11,20 +11,23 @@ export async function makeTempFolder(
   harnessId: HarnessId,
 ): Promise<string> {
   const parent = environment.TMPDIR || tmpdir()
-  const folder = await mkdtemp(path.join(parent, `${PREFIX}${process.pid}-${NAMESPACE}-`)).catch(
-    (cause: unknown) => {
-      const why = cause instanceof Error ? cause.message : String(cause)
-      throw new HarnessError(
-        `Cannot write to the temporary folder ${parent}. Make it writable or set TMPDIR. (${why})`,
-        'invalid_query',
-        harnessId,
-        cause,
-      )
-    },
-  )
+  const folder = await newTempFolder(parent).catch((cause: unknown) => {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new HarnessError(
+      `Cannot write to the temporary folder ${parent}. Make it writable or set TMPDIR. (${why})`,
+      'invalid_query',
+      harnessId,
+      cause,
+    )
+  })
   await chmod(folder, 0o700)
   await sweepTempFolders(environment)
   return folder
+}
+
+/** Its name says whose it is, so that `sweepTempFolders()` finds that of a process that was killed. */
+export function newTempFolder(parent: string = tmpdir()): Promise<string> {
+  return mkdtemp(path.join(parent, `${PREFIX}${process.pid}-${NAMESPACE}-`))
 }
 
 const PREFIX = 'chirality-'
