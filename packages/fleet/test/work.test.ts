@@ -208,6 +208,34 @@ describe('work of a fleet', () => {
     expect(await run('six', [])).toMatchObject({ kind: expect.stringMatching(/here|ended/) })
   })
 
+  test('whose result a hub had fetched before it was killed is closed: its machine forgets it, and nobody begins it again', async () => {
+    const { machines, board, register, run, claimOf } = fleetOf(['a'], () => 'work')
+    const [a] = machines
+    const ours = () => false
+    expect(await board.close('never-given', ours)).toBe('none')
+    await new Claims(register, 'a').step('task-1', { kind: 'take' })
+    await a?.desk.answer({ step: 'do', id: 'task-1', epoch: 1, order: 'task-1' })
+    await a?.desk.look()
+    expect(a?.notes()).toEqual(['task-1.json'])
+    expect(await board.close('task-1', () => true)).toBe('left')
+
+    // The broker is away at first, and loses an acknowledgement.
+    const faults = vi.spyOn(register, 'last').mockRejectedValueOnce(new Error('no leader'))
+    const publish = register.publish.bind(register)
+    vi.spyOn(register, 'publish').mockImplementationOnce(async (...args) => {
+      await publish(...args)
+      throw new Error('no acknowledgement')
+    })
+    expect(await board.close('task-1', ours)).toBe('closed')
+    expect(faults).toHaveBeenCalled()
+    expect(await claimOf('task-1')).toEqual({ machine: 'hub', epoch: 2, done: true })
+    await a?.desk.look()
+    expect(a?.notes()).toEqual([])
+    expect(await board.close('task-1', ours)).toBe('closed')
+    expect(await run('task-1')).toEqual({ kind: 'ended', machine: 'hub' })
+    expect(a?.disk.get('task-1')?.asked).toBe(1)
+  })
+
   test('that a machine refuses comes back, and goes to the next one that fits; refused by all it can be tried again', async () => {
     const faults: Fault[] = ['refuse']
     const { run, carried, fetched, claimOf } = fleetOf(['a', 'b'], () => faults.shift() ?? 'work')

@@ -27,6 +27,11 @@ export async function turnAway(loop: LoopContext, task: TaskState): Promise<Turn
   if ((await isHere()) && away.machineOf(sessionId) === undefined && (await hasBegun())) {
     // A process that was killed brought it back, and had not written down where its files are.
     await takeWorktree(loop, task)
+    for (let name = 1; name <= MAX_NAMES; name += 1) {
+      const closed = await away.close(workId(loop, task, name), () => signal.aborted)
+      if (closed === 'left') return { kind: 'stopped' }
+      if (closed === 'none') break
+    }
     return { kind: 'here' }
   }
   for (let name = 1; name <= MAX_NAMES; name += 1) {
@@ -56,6 +61,10 @@ function lost(loop: LoopContext, { task, sessionId, iterations: n }: TaskState, 
   return { kind: 'anew' } as const
 }
 
+function workId({ state }: LoopContext, { task, sessionId, iterations: n }: TaskState, name: number): string {
+  return `${state.loopId}-${task.id}-${n}-${sessionId.slice(0, 8)}${name === 1 ? '' : `-${name}`}`
+}
+
 /** One piece of work of the fleet. What is over keeps its name, so a turn that was not made gets the next one. */
 async function runAway(
   loop: LoopContext,
@@ -75,7 +84,7 @@ async function runAway(
   let asked: PermissionRequestEvent | undefined
   let pending: { id: string; since: number } | undefined
   const end = await away.run({
-    id: `${state.loopId}-${task.task.id}-${n}-${sessionId.slice(0, 8)}${name === 1 ? '' : `-${name}`}`,
+    id: workId(loop, task, name),
     ...{
       sessionId,
       agent: task.harness ?? task.task.harness ?? known?.harness ?? undefined,

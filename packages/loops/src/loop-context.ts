@@ -83,4 +83,6 @@ export interface AwayTurns {
   /** What a session of another machine cost, as far as that was heard. */
   spentOn(sessionId: string): Spent | undefined
   run(turn: AwayTurn): Promise<AwayEnd>
+  /** Tells the machines that the turn is over and its session here. `none`: no machine was given it. */
+  close(id: string, isLeft: () => boolean): Promise<'closed' | 'none' | 'left'>
 }

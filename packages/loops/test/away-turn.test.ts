@@ -54,12 +54,19 @@ async function hub() {
   })
   const book = new LoopBook(project)
   const entries: Stamped[] = []
-  const withRun = (run: (turn: AwayTurn) => Promise<AwayEnd>) => ({
-    away: { machineOf: () => undefined, spentOn: () => LOST, run },
+  const closed: string[] = []
+  const withRun = (run: (turn: AwayTurn) => Promise<AwayEnd>, given: string[] = []) => ({
+    away: {
+      ...{ machineOf: () => undefined, spentOn: () => LOST, run },
+      close: async (id: string) => {
+        closed.push(id)
+        return given.includes(id) ? ('closed' as const) : ('none' as const)
+      },
+    },
     onEntry: (entry: Stamped) => void entries.push(entry),
   })
   return {
-    ...{ book, host, list, project, entries, folder, git, turns: () => turns, withRun },
+    ...{ book, host, list, project, entries, folder, git, turns: () => turns, withRun, closed },
     /** Its turn is made, in the worktree that it has. */
     makeTurn: async ({ sessionId, order }: AwayTurn) => {
       const live = await host.session(sessionId)
@@ -92,14 +99,16 @@ async function hub() {
 const LIMIT = { timeout: 120_000 }
 
 test(
-  'the files of a turn that came back before the hub was killed are those that are checked',
+  'the files of a turn that came back before the hub was killed are those that are checked, and the turn is closed',
   LIMIT,
   async () => {
-    const { book, host, list, withRun, makeTurn, leave, turns } = await hub()
+    const { book, host, list, withRun, makeTurn, leave, turns, closed } = await hub()
+    const given: string[] = []
     const loop = await book.start(
       host,
       list,
       withRun(async turn => {
+        given.push(turn.id)
         await makeTurn(turn)
         const left = await leave(turn.sessionId)
         left.clean()
@@ -115,11 +124,13 @@ test(
       loop.state.loopId,
       withRun(async () => {
         throw new Error('no turn is to be made')
-      }),
+      }, given),
     )
     await again.run()
     expect([...again.state.tasks.values()]).toMatchObject([{ status: 'merged', iterations: 1 }])
     expect(turns()).toBe(1)
+    // Also the name that it would have had if no machine had made it the first time.
+    expect(closed).toEqual([given[0], `${given[0]}-2`])
   },
 )
 

@@ -80,6 +80,11 @@ export class AwayTurns {
     })
   }
 
+  /** Of a turn that was made, and whose session is here. */
+  close(id: string, isLeft: () => boolean): Promise<'closed' | 'none' | 'left'> {
+    return this.#board.close(id, isLeft)
+  }
+
   async run(turn: AwayTurn): Promise<WorkEnd> {
     const { own, move, has, isLeaving } = this.#options
     const { id, sessionId: session, agent, project, labels, order, ...watch } = turn

@@ -121,6 +121,35 @@ export class WorkBoard {
     }
   }
 
+  /**
+   * Ends the claim of work whose result is here already: a process that was killed had fetched it and not said so, and
+   * its machine would keep what it has of it for ever.
+   */
+  async close(id: string, isLeft: () => boolean): Promise<'closed' | 'none' | 'left'> {
+    const { own } = this.#options
+    while (!isLeft()) {
+      const stored = await this.#read(id)
+      if (stored === undefined) return 'none'
+      if (stored?.done) return 'closed'
+      if (stored?.machine === own)
+        await this.#settle(id, own, { kind: 'finish', epoch: stored.epoch }, isLeft)
+      // Not as if the machine had ended it: whatever runs of it there is dropped.
+      else if (stored !== null)
+        await this.#settle(id, own, { kind: 'take-over', epoch: stored.epoch }, isLeft)
+      else await sleep(this.#pollMs)
+    }
+    return 'left'
+  }
+
+  /** Null if no broker can be asked. */
+  async #read(id: string): Promise<Claim | undefined | null> {
+    try {
+      return await this.#claims(this.#options.own).read(id)
+    } catch {
+      return null
+    }
+  }
+
   /** The claim that is stored, or one for the machine that fits. Undefined if it was stopped while it waited. */
   async #place(
     { id, needs }: BoardWork,
@@ -216,9 +245,7 @@ export class WorkBoard {
           if (why !== told) onWaits?.(why)
           told = why
         } else if (isCodedError(error) && error.code === 'work-stale') {
-          const now = await this.#claims(machine)
-            .read(id)
-            .catch(() => null)
+          const now = await this.#read(id)
           // The brokers lost what they had stored: it is where it was.
           if (now === undefined) await this.#settle(id, machine, { kind: 'take' }, isLeft)
           // It may have lost what it knew of the work; only the leader says whether it is another's.
@@ -276,14 +303,12 @@ export class WorkBoard {
   /** Until the leader has it. False if it was left before. */
   async #settle(id: string, machine: string, step: ClaimStep, isLeft: () => boolean): Promise<boolean> {
     while (!isLeft()) {
-      const isStored = await this.#claims(machine)
-        .step(id, step)
-        .then(
-          () => true,
-          () => false,
-        )
-      if (isStored) return true
-      await sleep(this.#pollMs)
+      try {
+        await this.#claims(machine).step(id, step)
+        return true
+      } catch {
+        await sleep(this.#pollMs)
+      }
     }
     return false
   }

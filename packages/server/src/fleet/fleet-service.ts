@@ -75,7 +75,7 @@ export interface FleetService {
 }
 
 /** As of a loop, but for the agent, which is always named. */
-interface FleetTurns extends Pick<AwayTurns, 'machineOf' | 'spentOn'> {
+interface FleetTurns extends Pick<AwayTurns, 'machineOf' | 'spentOn' | 'close'> {
   run(turn: AwayTurn & { agent: string }): Promise<AwayEnd>
 }
 
@@ -87,6 +87,7 @@ export function awayTurns(
   return {
     machineOf: sessionId => turns.machineOf(sessionId),
     spentOn: sessionId => turns.spentOn(sessionId),
+    close: (id, isLeft) => turns.close(id, isLeft),
     run: turn => turns.run({ ...turn, agent: turn.agent ?? harnesses.getAll()[0]?.id ?? '' }),
   }
 }
