@@ -5,10 +5,17 @@ import { createServer as listen } from 'node:net'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { initFleet, invite, joinFleet, refreshBroker } from '../src/engine/broker.ts'
+import { answerJoins, initFleet, invite, joinFleet, refreshBroker, revoke } from '../src/engine/broker.ts'
 import { brokerPid, startBroker } from '../src/engine/broker-process.ts'
 import { makeCertificate } from '../src/engine/certificate.ts'
-import { brokerFolder, newKey, readBroker, readMember, writeBroker } from '../src/engine/fleet-files.ts'
+import {
+  brokerFolder,
+  newKey,
+  publicKeyOf,
+  readBroker,
+  readMember,
+  writeBroker,
+} from '../src/engine/fleet-files.ts'
 import { leaveFleet } from '../src/engine/leave.ts'
 import { Link } from '../src/engine/link.ts'
 import { findNatsServer, installNatsServer } from '../src/engine/nats-binary.ts'
@@ -109,6 +116,53 @@ test('a code that was used or is no code says what to do, and a host that is non
   const { url } = await initFleet({ home: folder(), host: '::1', port: 4300 })
   expect(url).toBe('tls://[::1]:4300')
   await expect(initFleet({ home: folder(), machine: 'x'.repeat(5_000) })).rejects.toThrow(/^.{0,200}$/)
+})
+
+test('a join whose answer was lost is repeated with the same key and code; another key, another name and a revoked machine are refused', async () => {
+  const fleet = await startFleet()
+  const hub = await connect(fleet.hub)
+  const joins: string[] = []
+  later(answerJoins(fleet.home, hub, machine => joins.push(machine)))
+  const { code } = await invite(fleet.home, 'worker')
+  const home = folder()
+  const attempt = (to = home, machine = 'worker') => joinFleet({ home: to, code, machine })
+  // The disk of the machine cannot take the answer.
+  mkdirSync(join(home, 'fleet', 'member.json.new'), { recursive: true })
+  await expect.poll(() => attempt().catch((error: Error) => error.message)).toMatch(/EISDIR/)
+  const keysOf = async () =>
+    (await readBroker(fleet.home))?.machines.map(({ machine, key }) => [machine, key])
+  const stored = await keysOf()
+  expect(stored?.map(([machine]) => machine)).toEqual(['hub', 'worker'])
+  expect(await readMember(home)).toBeUndefined()
+
+  await expect(attempt(folder())).rejects.toThrow(/used, or is older than a day/)
+  await expect(attempt(folder(), 'thief')).rejects.toThrow(/used, or is older than a day/)
+  await expect(attempt(home, 'other')).rejects.toThrow(
+    'let this machine in as worker. Join with --name worker.',
+  )
+  rmSync(join(home, 'fleet', 'member.json.new'), { recursive: true })
+  const { member } = await attempt()
+  expect(member).toMatchObject({ machine: 'worker', role: 'worker' })
+  expect(await keysOf()).toEqual(stored)
+  expect(publicKeyOf(member.seed)).toBe(stored?.[1]?.[1])
+  expect(existsSync(join(home, 'fleet', 'joining.json'))).toBe(false)
+  expect(joins).toEqual(['worker'])
+  await expect
+    .poll(() =>
+      Link.open(member).then(
+        link => link.close().then(() => 'in'),
+        () => 'out',
+      ),
+    )
+    .toBe('in')
+
+  const again = folder()
+  mkdirSync(join(again, 'fleet'), { recursive: true })
+  const joining = { invitation: (await readBroker(fleet.home))?.invitations[0]?.key, seed: member.seed }
+  writeFileSync(join(again, 'fleet', 'joining.json'), JSON.stringify(joining))
+  await revoke(fleet.home, 'worker')
+  await expect.poll(() => attempt(again).catch((error: Error) => error.message)).toMatch(/used, or is older/)
+  expect((await keysOf())?.map(([machine]) => machine)).toEqual(['hub'])
 })
 
 test('a machine that leaves its fleet can join again; nothing is removed, and the hub that made it says what ends', async () => {

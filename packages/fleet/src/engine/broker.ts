@@ -11,9 +11,11 @@ import { type ClusterKeys, invitationCredential, machineCredential, REVOKED_UNTI
 import {
   type BrokerFile,
   brokerFolder,
+  forgetJoiningKey,
   formatJoinCode,
   isPublicKey,
   JOINING,
+  joiningKey,
   type Member,
   newKey,
   notSetUp,
@@ -121,7 +123,7 @@ async function tellRevoked(home: string, member: Member): Promise<void> {
   }
 }
 
-/** Makes this machine's own key, and gives the public half to the fleet. */
+/** Makes this machine's own key, and gives the public half to the fleet. Asked again with the same code, it goes on. */
 export async function joinFleet(options: {
   home: string
   code: string
@@ -138,14 +140,19 @@ export async function joinFleet(options: {
     },
   )
   try {
-    const { seed, key } = newKey()
     const invitedBy = publicKeyOf(invitation)
+    const { seed, key } = await joiningKey(home, invitedBy)
     const request = Buffer.from(JSON.stringify({ machine, key, invitation: invitedBy }))
     const answer = await link.request(subjects.join, request, JOIN_MS)
-    if (answer.kind !== 'answer')
+    if (answer.kind === 'absent')
       throw fleetError(
         'fleet-refused',
         'The machine with the broker does not answer. Start `chirality serve --fleet` there.',
+      )
+    if (answer.kind === 'silent')
+      throw fleetError(
+        'fleet-refused',
+        'The answer of the machine with the broker did not come. It may have let this machine in: join again with the same code.',
       )
     const said = JSON.parse(Buffer.from(answer.body).toString()) as {
       role?: Role
@@ -157,6 +164,7 @@ export async function joinFleet(options: {
     const { role, jwt } = said
     const member: Member = { machine, role, url, seed, cert, ...(jwt === undefined ? {} : { jwt }) }
     await writeMember(home, member)
+    await forgetJoiningKey(home)
     return { member, fingerprint: certificateFingerprint(cert), key: keyFingerprint(key) }
   } finally {
     await link.close()
@@ -206,7 +214,7 @@ export function answerJoins(
   })
 }
 
-type Judged = { refused: string } | { role: Role; keys: ClusterKeys | undefined }
+type Judged = { refused: string } | { role: Role; keys: ClusterKeys | undefined; isNew: boolean }
 
 async function admit(
   home: string,
@@ -221,24 +229,38 @@ async function admit(
     if (typeof key !== 'string' || !isPublicKey(key))
       return { refused: 'The key of the machine is not valid.' }
     const answer = await withBroker<Judged>(home, async broker => {
+      const keys = broker.cluster?.keys
       const invited = current(broker).find(one => one.key === invitation)
-      if (invited === undefined)
+      const isAgain = invited?.usedBy === key
+      const known = isAgain ? broker.machines.find(one => one.key === key) : undefined
+      // Without its machine it was revoked.
+      if (invited === undefined || (invited.usedBy !== undefined && known === undefined))
         return { refused: `${SPENT} Make another with \`chirality fleet invite\` there.` }
+      if (known !== undefined && known.machine !== machine)
+        return {
+          refused: `This code let this machine in as ${known.machine}. Join with --name ${known.machine}.`,
+        }
+      // Its answer was lost.
+      if (known !== undefined) return { role: known.role, keys, isNew: false }
       if (broker.machines.some(one => one.machine === machine))
         return {
           refused: `There is a machine ${machine} already. If it is this one and left the fleet, run \`chirality fleet revoke ${machine}\` on the hub that made the fleet, then join with the same name: under another its sessions are not reached, and can be taken over while it works. If it is not this one, give another name with --name.`,
         }
       const { role } = invited
-      const invitations = current(broker).filter(one => one.key !== invitation)
+      const expiresAt = earlier(invited.expiresAt, new Date(Date.now() + AGAIN_MS).toISOString())
+      const invitations = [
+        ...current(broker).filter(one => one.key !== invitation),
+        { ...invited, expiresAt, usedBy: key },
+      ]
       const machines = [...broker.machines, { machine, role, key, addedAt: new Date().toISOString() }]
       await writeBroker(home, { ...broker, machines, invitations })
-      return { role, keys: broker.cluster?.keys }
+      return { role, keys, isNew: true }
     })
     if ('refused' in answer) return answer
-    onJoin(machine, keyFingerprint(key))
-    const { role, keys } = answer
+    const { role, keys, isNew } = answer
+    if (isNew) onJoin(machine, keyFingerprint(key))
     if (keys !== undefined) return { role, jwt: machineCredential(keys, key, machine, role) }
-    // The answer first: the reload cuts the connection of the invitation.
+    // The answer first: a reload can cut connections. Also of one that asks again: the first reload may have failed.
     setTimeout(() => void reloadBroker(home).catch(() => {}), ANSWER_MS)
     return { role }
   } catch {
@@ -254,6 +276,10 @@ export async function refreshBroker(home: string): Promise<BrokerFile> {
   })
 }
 
+function earlier(one: string, other: string): string {
+  return one < other ? one : other
+}
+
 function current(broker: BrokerFile): BrokerFile['invitations'] {
   const now = new Date().toISOString()
   return broker.invitations.filter(({ expiresAt }) => expiresAt > now)
@@ -261,6 +287,8 @@ function current(broker: BrokerFile): BrokerFile['invitations'] {
 
 const SPENT = 'This code was used, or is older than a day.'
 const INVITATION_MS = 86_400_000
+/** How long a code that was used answers its own machine again. */
+const AGAIN_MS = 3_600_000
 const JOIN_MS = 20_000
 const ANSWER_MS = 200
 const TELL_AGAIN_MS = 1_000

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { lockProject, type ProjectLock, ProjectLockedError } from '@chirality/sessions'
@@ -32,8 +32,10 @@ const brokerFile = z.object({
   host: z.string(),
   port: z.number().int(),
   machines: z.array(z.object({ machine: machineName, role, key: z.string(), addedAt: z.string() })),
-  /** Keys that each let one machine join, once. */
-  invitations: z.array(z.object({ key: z.string(), role, expiresAt: z.string() })),
+  /** Keys that each let one machine join, once. `usedBy`: its key. The answer may be lost, so it may ask again. */
+  invitations: z.array(
+    z.object({ key: z.string(), role, expiresAt: z.string(), usedBy: z.string().optional() }),
+  ),
   /** Three brokers that run by themselves: what lets machines in is signed here, and no configuration is written. */
   cluster: z
     .object({
@@ -49,6 +51,27 @@ const joinCode = z.object({
   ...{ url: z.string(), cert: z.string(), seed: z.string(), jwt: z.string().optional() },
 })
 export type JoinCode = z.infer<typeof joinCode>
+
+/** The private key with which a machine asks to join: after a lost answer it asks with the same one again. */
+const joiningFile = z.object({ invitation: z.string(), seed: z.string() })
+
+/** The key for an invitation. It is stored before the fleet hears of it. */
+export async function joiningKey(home: string, invitation: string): Promise<{ seed: string; key: string }> {
+  const file = joiningPath(home)
+  const known = await read(file, joiningFile).catch(() => undefined)
+  if (known?.invitation === invitation) return { seed: known.seed, key: publicKeyOf(known.seed) }
+  const made = newKey()
+  await write(file, JSON.stringify({ invitation, seed: made.seed }))
+  return made
+}
+
+export async function forgetJoiningKey(home: string): Promise<void> {
+  await rm(joiningPath(home), { force: true })
+}
+
+function joiningPath(home: string): string {
+  return join(fleetFolder(home), 'joining.json')
+}
 
 export function fleetFolder(home: string): string {
   return join(home, 'fleet')
