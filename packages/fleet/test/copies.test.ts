@@ -1,9 +1,11 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openSessionLog } from '@chirality/sessions'
 import { expect, test } from 'vitest'
 import { Carrier } from '../src/move/carrier.ts'
+import { Copies } from '../src/move/copies.ts'
 import { RemoteSessions } from '../src/remote-sessions.ts'
+import { subjects } from '../src/subjects.ts'
 import { folder } from './support/fleet.ts'
 import { twoMachines, work } from './support/machines.ts'
 
@@ -36,4 +38,36 @@ test('the copies of a session go when it is deleted, and stay when it went to an
     await carrier.ended('one', id)
   }
   expect([existsSync(copyOf(deleted)), existsSync(copyOf(moved))]).toEqual([false, true])
+})
+
+test('copies that cannot be removed are reported, and end nothing', async () => {
+  const { link, machines, sendsCopies } = await twoMachines()
+  const inTheWay = join(folder(), 'file')
+  writeFileSync(inTheWay, '')
+  sendsCopies('one', false)
+  const faults: unknown[] = []
+  const copies = new Copies({
+    ...{ folder: inTheWay, link, machines, sessions: () => [], onFault: error => faults.push(error) },
+  })
+  await copies.soon()
+  await copies.soon()
+  expect(faults).toEqual([expect.objectContaining({ code: 'ENOTDIR' })])
+})
+
+test('the copies of a machine go on when another one answers nonsense about its clones', async () => {
+  const { one, link, machines } = await twoMachines()
+  const id = await work(one.host, one.project)
+  const session = await one.host.store.resume(id)
+  const many = Array.from({ length: 101 }, () => ({ commits: [] }))
+  for (const data of [null, 'x', {}, [null], [{ commits: 1 }], [{ commits: ['--all'] }], many]) {
+    let asked = 0
+    link().serve(subjects.calls('two'), async () => {
+      asked += 1
+      return Buffer.from(JSON.stringify({ ok: true, data }))
+    })
+    const sessions = () => [{ machine: 'one', session, status: null }]
+    const copies = new Copies({ folder: folder(), link, machines, sessions })
+    await copies.soon()
+    expect([asked, (await copies.get('one', id))?.projectRoot]).toEqual([1, one.project])
+  }
 })

@@ -9,7 +9,7 @@ import { fleetError } from '../fleet-error.ts'
 import type { Machine } from '../machines.ts'
 import type { RemoteSession } from '../remote-sessions.ts'
 import { askMove, fetchParcel } from '../rpc/calls.ts'
-import type { AboutSession, CloneHere } from './move-desk.ts'
+import type { AboutSession } from './move-desk.ts'
 import { hashOf, writeAt } from './parcel-file.ts'
 
 export interface CopiesOptions {
@@ -34,6 +34,11 @@ const copyFile = z.object({
 
 export type Copy = z.infer<typeof copyFile> & { parcel: string }
 
+/** A machine may say anything: what is nonsense counts as no clone. */
+const clonesThere = z
+  .array(z.object({ commits: z.array(z.string().regex(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/)).max(500) }))
+  .max(100)
+
 const packed = z.object({ size: z.number().int().min(0), sha256: z.string(), seq: z.number().int().min(0) })
 
 /**
@@ -49,9 +54,9 @@ export class Copies {
   readonly #forgotten = new Set<string>()
   /** The machines that send none, and of which none is kept. */
   readonly #dropped = new Set<string>()
-  /** The machines that one is fetched from. */
+  /** The machines that one is fetched from, or whose copies are removed. */
   readonly #running = new Set<string>()
-  /** Machines that did not answer, and until when they are left alone. */
+  /** Machines that did not answer or whose copies could not be removed, and until when they are left alone. */
   readonly #paused = new Map<string, number>()
 
   constructor(options: CopiesOptions) {
@@ -109,8 +114,18 @@ export class Copies {
   /** A machine that sends none any more wants none to be elsewhere. Not of what it did not have: those are of others. */
   async #drop(machine: string): Promise<void> {
     if (this.#dropped.has(machine) || this.#running.has(machine)) return
-    this.#dropped.add(machine)
-    await rm(join(this.#options.folder, machine), { recursive: true, force: true })
+    if (performance.now() < (this.#paused.get(machine) ?? 0)) return
+    this.#running.add(machine)
+    try {
+      await rm(join(this.#options.folder, machine), { recursive: true, force: true })
+      this.#dropped.add(machine)
+    } catch (error) {
+      this.#paused.set(machine, performance.now() + AGAIN_MS)
+      this.#options.onFault?.(error)
+      return
+    } finally {
+      this.#running.delete(machine)
+    }
     for (const { session } of this.#options.sessions()) {
       const key = keyOf(machine, session.id)
       this.#known.delete(key)
@@ -222,7 +237,7 @@ export class Copies {
         const step = { step: 'clones', roots, prefix } as const
         const answer = await askMove(this.#options.link(), machine, step).catch(() => [])
         // Of each of them: the session may go into any one.
-        const commits = (answer as CloneHere[]).map(clone => clone.commits)
+        const commits = clonesThere.safeParse(answer).data?.map(clone => clone.commits) ?? []
         if (this.#clones.size > MAX_CLONES) this.#clones.clear()
         this.#clones.set(key, { at: performance.now(), commits })
         return commits
