@@ -48,14 +48,17 @@ export class AcpNativeSessions implements NativeSessions {
     return (await answer).slice(0, limit)
   }
 
-  /** The agent repeats the conversation when it loads it. Nothing that it asks for meanwhile is allowed. */
+  /**
+   * The agent repeats the conversation when it loads it. Nothing that it asks for meanwhile is allowed. It runs in the
+   * folder of the conversation only once it is known to have it: an agent may read or run files of its folder.
+   */
   async import(nativeSessionId: string, cwd?: string): Promise<ImportedSession> {
-    return this.#ask(cwd, async (agent, signal) => {
-      const known = (await listed(agent, cwd, signal)).find(
-        given => given.nativeSessionId === nativeSessionId,
-      )
-      if (!known) throw sessionNotFound(shortened(nativeSessionId), agent.agent.harnessId)
-      await checkDirectory('The folder of the conversation', known.cwd, agent.agent.harnessId)
+    const { harnessId } = this.#options.agent
+    const all = await this.#ask(undefined, (agent, signal) => listed(agent, cwd, signal))
+    const known = all.find(given => given.nativeSessionId === nativeSessionId)
+    if (!known) throw sessionNotFound(shortened(nativeSessionId), harnessId)
+    await checkDirectory('The folder of the conversation', known.cwd, harnessId)
+    return this.#ask(known.cwd, async (agent, signal) => {
       const { updates, left } = await loaded(agent, known, signal)
       const id = randomUUID()
       const envelopes = repeatedHistory(updates, { id, known, left, version: agent.hello.version })

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { createAcpTranslator, type Envelope, type NativeSession, type UIEvent } from '@chirality/core'
 import { asObject, asText, type JsonObject } from '../common/json.ts'
 import { History } from '../native-sessions/history.ts'
@@ -80,13 +81,12 @@ export function repeatedHistory(updates: readonly JsonObject[], facts: RepeatedF
     ...{ harness, cwd, ...(version ? { version } : {}) },
   }
   const begin = (message: UserMessage) => {
-    const id = `${nativeSessionId}:${++turns}`
+    const id = randomUUID()
     history.startTurn({ id, message: message.text, attachments: message.attachments }, message.at)
     if (!hasInit) history.add([init])
     hasInit = true
     return new RepeatedTurn(history, { sessionId, turnId: id, nativeSessionId, harness })
   }
-  let turns = 0
   let said = null as UserMessage | null
   for (const update of updates) {
     if (update.sessionUpdate === 'user_message_chunk') {

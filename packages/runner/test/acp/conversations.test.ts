@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { acpDescriptor, KNOWN_AGENTS } from '../../src/acp/agent-spec.ts'
@@ -46,6 +47,25 @@ test('a conversation is listed and becomes a session that goes on with it', asyn
   expect(types(imported.envelopes)).toEqual(['turn:start', 'session:init', 'chat:message', 'turn:end'])
   expect(imported.envelopes[1]?.event).toMatchObject({ harness: 'acp-fake', claudeSessionId: 'one' })
   expect(told(folded(imported))).toEqual(['> Hi', 'text: Hello.'])
+})
+
+test('an agent runs in the project only to load a conversation that it has', async () => {
+  const { list, take } = keeper('good')
+  const startedIn = () => readFileSync(path.join(arena.place.home, 'started-in'), 'utf8').trim().split('\n')
+  await list({ cwd: arena.project })
+  await expect(take('none', arena.project)).rejects.toMatchObject({ code: 'session_not_found' })
+  expect(startedIn()).toHaveLength(2)
+  expect(startedIn()).not.toContain(arena.project)
+  await take('one', arena.project)
+  expect(startedIn().map(folder => folder === arena.project)).toEqual([false, false, false, true])
+})
+
+test('the turns of a conversation with a long id have ids that a call can name', async () => {
+  const { take } = keeper('long-id')
+  const { envelopes } = await take('x'.repeat(200), arena.project)
+  const ids = new Set(envelopes.map(({ turnId }) => turnId))
+  expect(ids.size).toBe(1)
+  for (const id of ids) expect(id?.length).toBeLessThanOrEqual(64)
 })
 
 test.each([

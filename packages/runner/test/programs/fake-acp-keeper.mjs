@@ -1,7 +1,12 @@
 #!/usr/bin/env node
 // An agent of the Agent Client Protocol that keeps conversations, and lists or repeats them as FAKE_ACP says.
+import { appendFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import path from 'node:path'
+
 const behaviour = process.env.FAKE_ACP ?? 'good'
 const FOLDER = process.env.FAKE_FOLDER
+appendFileSync(path.join(homedir(), 'started-in'), `${process.cwd()}\n`)
 const size = Number(behaviour.split('-')[1])
 let pages = 0
 let loadId
@@ -84,6 +89,8 @@ function list(requestId) {
         entry('two', { title: null, updatedAt: 12 }),
         entry('three', { title: 'y'.repeat(1_000_000), updatedAt: '2026-01-01T00:00:00Z' }),
       ])
+    case 'long-id':
+      return give([entry('x'.repeat(200))])
     case 'no-list':
       return send({ id: requestId, result: { sessions: 'none' } })
     default:
