@@ -45,7 +45,6 @@ export {
   exportSession,
 } from './history/export/export-session.ts'
 export {
-  findByNativeId,
   ImportError,
   type ImportErrorCode,
   importExport,

@@ -1,6 +1,5 @@
 import type { Envelope } from '@chirality/core'
 import {
-  findByNativeId,
   readNativeLine,
   readNativeLines,
   type SessionLog,
@@ -147,9 +146,6 @@ export const sessionsRouter = router({
   import: call(CALLS.sessions.import).mutation(async ({ ctx, input }) => {
     const cwd = await ctx.projects.require(input.project)
     await requireNative(ctx, { ...input, cwd })
-    const known = await findByNativeId(ctx.host.store, input.nativeSessionId, cwd)
-    if (known !== undefined)
-      throw callError('import-already-imported', `It is here already, as session ${known.id}.`)
     return ctx.host.importSession(input.harness, input.nativeSessionId, cwd)
   }),
 

@@ -1,15 +1,17 @@
 import { join } from 'node:path'
 import type { HarnessId } from '@chirality/core'
 import { PersonaManager } from '@chirality/personas'
-import { processEnv, type RunnerLogEntry, secretValues } from '@chirality/runner'
+import { conversationKeeper, processEnv, type RunnerLogEntry, secretValues } from '@chirality/runner'
 import { type KeptWork, projectOf, Worktrees } from '@chirality/workspaces'
 import { BudgetBook } from '../budget/budget-book.ts'
 import { readPrices } from '../budget/user-prices.ts'
 import { DecisionBroker } from '../decisions/decision-broker.ts'
 import { PolicyBook } from '../decisions/policy/policy-book.ts'
+import { KeyedQueue } from '../files/keyed-queue.ts'
 import { requireSessionId } from '../files/session-id.ts'
 import { StorageError } from '../files/storage-error.ts'
 import { userDataFolder } from '../files/user-data-folder.ts'
+import { importNative, refuseKnown } from '../history/import/import-session.ts'
 import type { RawLogRule } from '../spools/raw-log-rule.ts'
 import { listRawLogs, logsToPrune, type RawLog, removeRawLogs } from '../spools/raw-logs.ts'
 import type { SessionStatus } from '../status/session-status.ts'
@@ -57,6 +59,7 @@ export class SessionHost {
   readonly moves: SessionMoves
   readonly #context: HostContext
   readonly #projects: OpenProjects
+  readonly #imports = new KeyedQueue()
   readonly #listeners = new Set<(status: SessionStatus) => void>()
   readonly #preparing = new Set<(turn: StartingTurn) => Promise<string | undefined>>()
 
@@ -228,14 +231,19 @@ export class SessionHost {
     return removeRawLogs(going)
   }
 
-  /** Imports one of the agent's own conversations as a session. */
-  async importSession(harnessId: HarnessId, nativeSessionId: string, cwd?: string): Promise<StoredSession> {
+  /** Imports one of the agent's own conversations of a folder as a session, once: an ImportError if it is here already. */
+  async importSession(harnessId: HarnessId, nativeSessionId: string, cwd: string): Promise<StoredSession> {
     const harness = this.#context.harnesses.getOrThrow(harnessId)
     if (harness.importSession === undefined)
       throw new StorageError('not-found', '', `${harnessId} keeps no conversations that can be imported.`)
-    const imported = await harness.importSession(nativeSessionId, cwd)
-    await this.#projects.get(imported.session.projectRoot)
-    return this.store.import(imported)
+    const load = harness.importSession.bind(harness)
+    // An agent may take minutes to repeat a conversation, and who waits asks again.
+    return this.#imports.run(`${conversationKeeper(harnessId)} ${nativeSessionId}`, async () => {
+      await refuseKnown(this.store, { nativeSessionId, harness: harnessId, projectRoot: cwd })
+      const imported = await load(nativeSessionId, cwd)
+      await this.#projects.get(imported.session.projectRoot)
+      return importNative(this.store, imported)
+    })
   }
 
   /** Opens its project if needed. Throws a StorageError `not-found` if there is no such session. */

@@ -1,3 +1,5 @@
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
 import type { ImportedSession } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { exportSession } from '../../src/history/export/export-session.ts'
@@ -106,23 +108,67 @@ describe('an export of ours', () => {
 })
 
 describe('a conversation of an agent', () => {
-  const native = (id: string): ImportedSession => ({
+  const AT = '2025-01-01T00:00:00.000Z'
+  interface Native {
+    harness?: string
+    projectRoot?: string
+    nativeId?: string
+  }
+  const native = (
+    id: string,
+    { harness = 'acp-one', projectRoot = project.root, nativeId = 'native-9' }: Native = {},
+  ): ImportedSession => ({
     session: {
-      ...{ id, createdAt: '2025-01-01T00:00:00.000Z', updatedAt: '2025-01-02T00:00:00.000Z' },
-      ...{ projectRoot: project.root, persona: null, mode: 'direct', claudeSessionId: 'native-9' },
+      ...{ id, createdAt: AT, updatedAt: '2025-01-02T00:00:00.000Z' },
+      ...{ projectRoot, persona: null, mode: 'direct', claudeSessionId: nativeId },
     },
-    envelopes: [],
+    envelopes: [
+      {
+        ...{ seq: 1, at: AT, sessionId: id, turnId: null },
+        event: {
+          ...{ type: 'session:init', sessionId: id, claudeSessionId: nativeId, model: 'm', tools: [] },
+          ...{ harness, cwd: projectRoot },
+        },
+      },
+    ],
   })
 
   test('is taken once, and refused with the name of the session that it is', async () => {
     const store = stores.open()
     const first = await importNative(store, native('one'))
-    expect(await findByNativeId(store, 'native-9', project.root)).toMatchObject({ id: first.id })
+    expect(
+      await findByNativeId(store, {
+        ...{ nativeSessionId: 'native-9', harness: 'acp-one', projectRoot: project.root },
+      }),
+    ).toMatchObject({ id: first.id })
     await expect(importNative(store, native('two'))).rejects.toMatchObject({
       code: 'import-already-imported',
       sessionId: 'one',
       message: 'The conversation native-9 is already here, as session one.',
     })
     expect(await store.list(project.root)).toHaveLength(1)
+  })
+
+  test('with the same id of another agent, or in another project, is another one', async () => {
+    const store = stores.open()
+    const projectRoot = path.join(project.root, 'other')
+    mkdirSync(projectRoot)
+    await importNative(store, native('one'))
+    await importNative(store, native('two', { harness: 'acp-two' }))
+    await importNative(store, native('three', { projectRoot }))
+    expect(await store.list()).toHaveLength(3)
+  })
+
+  test('is the same for every harness that can continue it, and a UUID is the same everywhere', async () => {
+    const store = stores.open()
+    const projectRoot = path.join(project.root, 'other')
+    mkdirSync(projectRoot)
+    const nativeId = '8c6f0a5e-0000-4000-8000-000000000001'
+    await importNative(store, native('one', { harness: 'claude-code', nativeId }))
+    for (const harness of ['claude-code', 'agent-sdk', 'acp-claude'])
+      await expect(importNative(store, native('two', { harness, nativeId, projectRoot }))).rejects.toThrow(
+        'is already here, as session one',
+      )
+    expect(await store.list()).toHaveLength(1)
   })
 })

@@ -1,17 +1,24 @@
 import { randomUUID } from 'node:crypto'
-import { CodedError, type Envelope, type ImportedSession } from '@chirality/core'
+import { CodedError, type Envelope, type HarnessId, type ImportedSession } from '@chirality/core'
+import { conversationKeeper } from '@chirality/runner'
 import { isEnvelope } from '../../log/envelope-line.ts'
 import type { SessionStore } from '../../store/session-store.ts'
 import { parseObject, parseSession, type StoredSession } from '../../store/stored-session.ts'
 
 /** Imports an agent's own conversation. Refuses one that a session already continues, because two would continue it. */
 export async function importNative(store: SessionStore, imported: ImportedSession): Promise<StoredSession> {
-  const { claudeSessionId } = imported.session
-  const known = claudeSessionId === null ? undefined : await findByNativeId(store, claudeSessionId)
-  if (known === undefined) return store.import(imported)
+  const conversation = conversationOf(imported)
+  if (conversation !== undefined) await refuseKnown(store, conversation)
+  return store.import(imported)
+}
+
+/** Throws an ImportError if a session already continues the conversation. */
+export async function refuseKnown(store: SessionStore, conversation: NativeConversation): Promise<void> {
+  const known = await findByNativeId(store, conversation)
+  if (known === undefined) return
   throw new ImportError(
     'import-already-imported',
-    `The conversation ${claudeSessionId} is already here, as session ${known.id}.`,
+    `The conversation ${conversation.nativeSessionId} is already here, as session ${known.id}.`,
     known.id,
   )
 }
@@ -24,7 +31,8 @@ export async function importExport(store: SessionStore, imported: ImportedSessio
   const { session, envelopes } = imported
   const { claudeSessionId } = session
   const sameId = await store.get(session.id)
-  const original = sameId ?? (claudeSessionId ? await findByNativeId(store, claudeSessionId) : undefined)
+  const conversation = conversationOf(imported)
+  const original = sameId ?? (conversation && (await findByNativeId(store, conversation)))
   if (original === undefined) return store.import(imported)
   const copy = { ...session, id: sameId ? randomUUID() : session.id, claudeSessionId: null }
   const { id } = await store.import({ session: copy, envelopes })
@@ -32,15 +40,39 @@ export async function importExport(store: SessionStore, imported: ImportedSessio
   return store.update(id, { forkedFrom })
 }
 
+/** A conversation of an agent. Its id alone may name several: some agents count, and others use names. */
+export interface NativeConversation {
+  nativeSessionId: string
+  /** Null if nobody knows whose it is. */
+  harness: HarnessId | null
+  projectRoot: string
+}
+
 /** The session that continues this conversation of an agent. */
 export async function findByNativeId(
   store: SessionStore,
-  nativeSessionId: string,
-  projectRoot?: string,
+  { nativeSessionId, harness, projectRoot }: NativeConversation,
 ): Promise<StoredSession | undefined> {
-  const sessions = await store.list(projectRoot)
-  return sessions.find(({ claudeSessionId }) => claudeSessionId === nativeSessionId)
+  // A UUID is unique everywhere, also where a session works in a worktree of its project.
+  const sessions = await store.list(UUID.test(nativeSessionId) ? undefined : projectRoot)
+  return sessions.find(
+    session => session.claudeSessionId === nativeSessionId && haveOneKeeper(session.harness, harness),
+  )
 }
+
+function haveOneKeeper(one: HarnessId | null, other: HarnessId | null): boolean {
+  return one === null || other === null || conversationKeeper(one) === conversationKeeper(other)
+}
+
+function conversationOf({ session, envelopes }: ImportedSession): NativeConversation | undefined {
+  const { claudeSessionId: nativeSessionId, projectRoot } = session
+  if (!nativeSessionId) return undefined
+  const init = envelopes.findLast(({ event }) => event.type === 'session:init')?.event
+  const harness = init?.type === 'session:init' ? (init.harness ?? null) : null
+  return { nativeSessionId, harness, projectRoot }
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 export type ImportErrorCode = 'import-not-an-export' | 'import-already-imported'
 
