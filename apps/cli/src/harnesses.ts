@@ -2,7 +2,9 @@ import type { HarnessId, SessionHarness } from '@chirality/core'
 import { acpHarnesses, HARNESSES, type HarnessOptions, HarnessRegistry, harnessMeta } from '@chirality/runner'
 import { readPrices, userDataFolder } from '@chirality/sessions'
 import { agentEnvironment } from './agent-environment.ts'
+import { EXIT } from './exit-code.ts'
 import { oneOf } from './options.ts'
+import { STOP_SIGNALS } from './stop-signals.ts'
 
 /** All harnesses that can run a turn. */
 export const HARNESS_IDS: readonly HarnessId[] = HARNESSES.map(({ meta }) => meta.id)
@@ -90,12 +92,37 @@ function isKeeper(harness: SessionHarness): harness is NativeKeeper {
 
 export interface NativeKeepers {
   harnesses: NativeKeeper[]
+  /** Aborted when the command is to end. */
+  signal: AbortSignal
   /** The notice for a user who requested another one. */
   note?: string
 }
 
-/** The harnesses to ask for native conversations: all, or the one that `--harness` names. */
-export async function nativeKeepers(given: string | undefined): Promise<NativeKeepers> {
+/**
+ * Asks the harnesses for native conversations: all, or the one that `--harness` names. The agents that answer are not in
+ * the process group of this command, so a signal from the terminal does not reach them: they are ended here.
+ */
+export async function withNativeKeepers(
+  given: string | undefined,
+  ask: (keepers: NativeKeepers) => Promise<number>,
+): Promise<number> {
+  const stop = new AbortController()
+  const stopped = new Promise<number>(resolve => {
+    stop.signal.addEventListener('abort', () => resolve(EXIT.interrupted), { once: true })
+  })
+  const found = await nativeKeepers(given)
+  const onSignal = () => stop.abort()
+  // Also for further signals: they must not end this command before the agents.
+  for (const signal of STOP_SIGNALS) process.on(signal, onSignal)
+  try {
+    return await Promise.race([ask({ ...found, signal: stop.signal }), stopped])
+  } finally {
+    await Promise.allSettled(found.harnesses.map(harness => harness.close()))
+    for (const signal of STOP_SIGNALS) process.off(signal, onSignal)
+  }
+}
+
+async function nativeKeepers(given: string | undefined): Promise<Omit<NativeKeepers, 'signal'>> {
   const descriptors = [...HARNESSES, ...(await ownAgents())]
   const ids = descriptors.map(({ meta }) => meta.id)
   const harness = oneOf('harness', given, ids)

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import type { NativeSession } from '@chirality/core'
 import { initialSessionState, reduceSession } from '@chirality/core'
 import { type StoredSession, userDataFolder } from '@chirality/sessions'
 import { describe, expect, test } from 'vitest'
+import { findMarked } from './support/processes.ts'
 import { jsonLines } from './support/running-command.ts'
 import { createWorld } from './support/world.ts'
 
@@ -47,6 +48,24 @@ describe('chirality sessions', () => {
     expect(await world.run(['sessions', 'import', 'two', '--harness', 'acp-keeper'], options)).toMatchObject({
       ...{ code: 1, stderr: expect.stringContaining('no conversation two') },
     })
+  })
+
+  test.each([
+    ['SIGINT', ['list', '--native']],
+    ['SIGTERM', ['import']],
+    ['SIGHUP', ['import', 'one']],
+  ] as const)('%s ends the agents that %j asks, also one that ignores it', async (signal, args) => {
+    const world = await createWorld({})
+    const names = ['--env', 'FAKE_FOLDER,FAKE_ACP']
+    await world.run(['agents', 'add', 'keeper', ...names, '--', process.execPath, KEEPER])
+    const command = world.start(['sessions', ...args], {
+      env: { FAKE_FOLDER: world.project, FAKE_ACP: 'deaf' },
+    })
+    await expect.poll(() => existsSync(path.join(world.home, 'is-asked')), { timeout: 20_000 }).toBe(true)
+    command.signal(signal)
+    command.signal(signal)
+    expect(await command.result()).toMatchObject({ code: 130, stdout: '' })
+    expect(findMarked(world.env.CHIRALITY_RUN ?? '')).toEqual([])
   })
 
   test('list --native and import list the conversations of all agents, newest first', async () => {

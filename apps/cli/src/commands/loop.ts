@@ -23,6 +23,7 @@ import { chooseAction, oneArgument, projectFolder, readOptions, wholeNumber } fr
 import { type Output, tell } from '../output.ts'
 import { plain } from '../render/style.ts'
 import { callProcedure, callServer, eventsIn } from '../running-server.ts'
+import { STOP_SIGNALS } from '../stop-signals.ts'
 import { serverOf } from './budget/set-limits.ts'
 import { nextHarnesses } from './hand-over.ts'
 
@@ -178,7 +179,7 @@ async function follow(
       tell(`chirality: ${error}\n`),
     )
   }
-  for (const signal of SIGNALS) process.on(signal, stopThere)
+  for (const signal of STOP_SIGNALS) process.on(signal, stopThere)
   let end: LoopEndReason = 'failed'
   try {
     const response = await callServer(server, `/api/harness/loops/${loopId}/events?after=${version}`)
@@ -193,7 +194,7 @@ async function follow(
     )
     return EXIT.failed
   } finally {
-    for (const signal of SIGNALS) process.off(signal, stopThere)
+    for (const signal of STOP_SIGNALS) process.off(signal, stopThere)
   }
   return exitCodeOf(end)
 }
@@ -207,7 +208,7 @@ async function withHost(open: (host: SessionHost) => Promise<Loop>, output: Outp
   host = new SessionHost({ harnesses, address: 'chirality loop' })
   let loop: Loop | undefined
   const onSignal = () => loop?.stop()
-  for (const signal of SIGNALS) process.on(signal, onSignal)
+  for (const signal of STOP_SIGNALS) process.on(signal, onSignal)
   try {
     await host.worktrees.recover()
     loop = await open(host)
@@ -216,12 +217,10 @@ async function withHost(open: (host: SessionHost) => Promise<Loop>, output: Outp
     unlisten()
     return exitCodeOf(end.reason)
   } finally {
-    for (const signal of SIGNALS) process.off(signal, onSignal)
+    for (const signal of STOP_SIGNALS) process.off(signal, onSignal)
     await host.close()
   }
 }
-
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 function exitCodeOf(reason: NonNullable<LoopState['end']>['reason']): ExitCode {
   if (reason === 'done') return EXIT.done

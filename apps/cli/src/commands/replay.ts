@@ -5,6 +5,7 @@ import { EXIT, UsageError } from '../exit-code.ts'
 import { oneArgument, readOptions } from '../options.ts'
 import type { Output } from '../output.ts'
 import { wantsColour } from '../render/style.ts'
+import { STOP_SIGNALS } from '../stop-signals.ts'
 import { findSession } from './sessions/find-session.ts'
 import { conversationWriter } from './sessions/transcript.ts'
 
@@ -22,7 +23,7 @@ export async function replay(args: string[], output: Output): Promise<number> {
   const show = (envelope: Envelope) => (values.json ? `${JSON.stringify(envelope)}\n` : write(envelope.event))
   const stop = new AbortController()
   const onSignal = () => stop.abort()
-  for (const name of SIGNALS) process.once(name, onSignal)
+  for (const name of STOP_SIGNALS) process.once(name, onSignal)
   const releaseOutput = output.onLost(onSignal)
   try {
     let before: number | undefined
@@ -33,7 +34,7 @@ export async function replay(args: string[], output: Output): Promise<number> {
       if (stop.signal.aborted || !(await output.write(show(envelope)))) break
     }
   } finally {
-    for (const name of SIGNALS) process.off(name, onSignal)
+    for (const name of STOP_SIGNALS) process.off(name, onSignal)
     releaseOutput()
     log.close()
   }
@@ -41,7 +42,6 @@ export async function replay(args: string[], output: Output): Promise<number> {
   return stop.signal.aborted && !output.lost ? EXIT.interrupted : EXIT.done
 }
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** Long enough to be noticed as a pause, too short to be annoying. */
 const MAX_GAP_MS = 2000
 const BATCH_EVENTS = 500

@@ -89,6 +89,8 @@ export class AcpNativeSessions implements NativeSessions {
     cwd: string | undefined,
     read: (agent: AcpAgent, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
+    // The second question of an import may come after the close.
+    this.#closing.signal.throwIfAborted()
     const answer = this.#asking(cwd, read)
     this.#running.add(answer)
     try {

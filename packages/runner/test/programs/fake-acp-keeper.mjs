@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // An agent of the Agent Client Protocol that keeps conversations, and lists or repeats them as FAKE_ACP says.
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
 
@@ -24,7 +24,10 @@ process.stdin.on('data', data => {
   buffer = lines.pop()
   for (const line of lines) hear(JSON.parse(line))
 })
-process.stdin.on('end', () => process.exit(0))
+if (behaviour === 'deaf') {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {})
+  setInterval(() => {}, 1_000_000)
+} else process.stdin.on('end', () => process.exit(0))
 
 function hear({ id: requestId, method, params, error }) {
   switch (method) {
@@ -51,6 +54,8 @@ function list(requestId) {
   const give = (sessions, nextCursor) => send({ id: requestId, result: { sessions, nextCursor } })
   pages += 1
   switch (behaviour) {
+    case 'deaf':
+      return writeFileSync(path.join(homedir(), 'is-asked'), '')
     case 'hangs':
       return
     case 'dies':

@@ -9,7 +9,7 @@ import {
   type StoredSession,
 } from '@chirality/sessions'
 import { EXIT, UsageError } from '../../exit-code.ts'
-import { type NativeKeeper, nativeKeepers } from '../../harnesses.ts'
+import { type NativeKeepers, withNativeKeepers } from '../../harnesses.ts'
 import { oneArgument, projectFolder, readOptions } from '../../options.ts'
 import { type Output, tell } from '../../output.ts'
 import { plain, wantsColour } from '../../render/style.ts'
@@ -25,7 +25,6 @@ export async function importCommand(args: string[], output: Output): Promise<num
     project: { type: 'string' },
     json: { type: 'boolean' },
   })
-  const keepers = await nativeKeepers(values.harness)
   const json = values.json ?? false
   if (values.file !== undefined && (positionals.length > 0 || values.harness !== undefined))
     throw new UsageError('--file goes without an id and without --harness.')
@@ -34,11 +33,14 @@ export async function importCommand(args: string[], output: Output): Promise<num
     const imported = await importExport(new SessionStore(), parseExport(await readText(values.file), project))
     return report(imported, { json, output })
   }
-  if (positionals.length === 0) return listNative({ ...keepers, project, json, output })
-  const id = oneArgument(positionals, 'the id of a conversation')
-  if (keepers.harnesses.length === 0) throw new UsageError(keepers.note ?? 'Name another --harness.')
-  const found = await find(id, keepers.harnesses, project)
-  return report(await importNative(new SessionStore(), found), { json, output })
+  const id = positionals.length === 0 ? undefined : oneArgument(positionals, 'the id of a conversation')
+  return withNativeKeepers(values.harness, async keepers => {
+    if (id === undefined) return listNative({ ...keepers, project, json, output })
+    if (keepers.harnesses.length === 0) throw new UsageError(keepers.note ?? 'Name another --harness.')
+    const found = await find(id, keepers, project)
+    if (keepers.signal.aborted) return EXIT.interrupted
+    return report(await importNative(new SessionStore(), found), { json, output })
+  })
 }
 
 /** The last messages, to recognise the session, and the command that continues it. */
@@ -58,7 +60,7 @@ async function report(
 /** An id does not show which agent it belongs to, so each is asked. */
 async function find(
   id: string,
-  harnesses: readonly NativeKeeper[],
+  { harnesses, signal }: NativeKeepers,
   project: string,
 ): Promise<ImportedSession> {
   const faults: HarnessError[] = []
@@ -66,6 +68,7 @@ async function find(
     try {
       return await harness.importSession(id, project)
     } catch (error) {
+      signal.throwIfAborted()
       if (!(error instanceof HarnessError)) throw error
       if (error.code !== 'session_not_found') faults.push(error)
     }

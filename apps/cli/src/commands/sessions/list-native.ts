@@ -14,7 +14,7 @@ export interface NativeRequest extends NativeKeepers {
 
 /** The conversations that can be imported, newest first, of all agents. */
 export async function listNative(request: NativeRequest): Promise<number> {
-  const { harnesses, note, project, limit, json, output } = request
+  const { harnesses, note, signal, project, limit, json, output } = request
   if (note !== undefined) await tell(`chirality: ${note}\n`)
   if (harnesses.length === 0) return EXIT.done
   const options = {
@@ -22,6 +22,7 @@ export async function listNative(request: NativeRequest): Promise<number> {
     ...(limit === undefined ? {} : { limit }),
   }
   const lists = await Promise.allSettled(harnesses.map(harness => harness.listNativeSessions(options)))
+  if (signal.aborted) return EXIT.interrupted
   const faults = lists.flatMap(list => (list.status === 'rejected' ? [list.reason as unknown] : []))
   // Who names one agent wants to know why it does not answer; otherwise it keeps nobody from the others.
   if (harnesses.length === 1 && faults.length > 0) throw faults[0]

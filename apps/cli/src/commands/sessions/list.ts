@@ -1,7 +1,7 @@
 import { conditionOf, costText, type SessionCondition } from '@chirality/core'
 import { SessionStore, type StoredSession } from '@chirality/sessions'
 import { EXIT, UsageError } from '../../exit-code.ts'
-import { HARNESS_WIDTH, nativeKeepers } from '../../harnesses.ts'
+import { HARNESS_WIDTH, withNativeKeepers } from '../../harnesses.ts'
 import { noArgument, projectFolder, readOptions, wholeNumber } from '../../options.ts'
 import { type Output, tell } from '../../output.ts'
 import { minute, plain, type Style, style, wantsColour } from '../../render/style.ts'
@@ -24,9 +24,10 @@ export async function listCommand(args: string[], output: Output): Promise<numbe
   const limit = wholeNumber('limit', values.limit, { min: 1, max: MAX_LIMIT }) ?? DEFAULT_LIMIT
   const json = values.json ?? false
   if (values.native) {
-    const keepers = await nativeKeepers(values.harness)
     const project = values.all ? undefined : await projectFolder(values.project)
-    return listNative({ ...keepers, project, limit, json, output })
+    return withNativeKeepers(values.harness, keepers =>
+      listNative({ ...keepers, project, limit, json, output }),
+    )
   }
   if (values.harness !== undefined) throw new UsageError('--harness goes with --native.')
   const projectRoot = values.all ? undefined : await projectFolder(values.project)
