@@ -219,6 +219,11 @@ export interface HarnessCapabilities {
   supportsImages: boolean
   /** Emits `permission:request` and obeys the answer; obeys `guard`. */
   supportsDecisions: boolean
+  /**
+   * After a request that nobody answered, the next turn of the conversation asks for the same call again by itself, so
+   * the model needs no notice of it.
+   */
+  asksAgain?: boolean
   /** Accepts messages while a turn runs. */
   supportsSteering: boolean
   /** Keeps the agent between turns, and can start it ahead. */

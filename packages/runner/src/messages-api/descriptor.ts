@@ -42,6 +42,7 @@ export const MESSAGES_API_CAPABILITIES: HarnessCapabilities = {
   supportsNamedTools: true,
   supportsImages: true,
   supportsDecisions: true,
+  asksAgain: true,
   supportsSteering: true,
   // There is no process to start in advance.
   supportsPrewarm: false,

@@ -275,6 +275,7 @@ const PROBES: Record<keyof HarnessCapabilities, HarnessTurnOpts | null> = {
   },
   supportsSteering: null,
   supportsPrewarm: null,
+  asksAgain: null,
   supportsDecisions: { decide: async () => ({ behavior: 'allow' }) },
   supportsMaxTurns: { maxTurns: 3 },
   supportsBudget: { maxBudgetUsd: 1 },

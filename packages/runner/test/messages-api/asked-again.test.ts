@@ -117,6 +117,11 @@ test('a second kill while it is asked again loses no message', async () => {
   expect(readFileSync(path.join(world.project, 'a.txt'), 'utf8')).toBe('ran\n')
   const texts = sentMessages(model).flatMap(({ content }) => content.flatMap(({ text }) => text ?? []))
   expect(texts).toEqual(['Go', 'Second message', 'Third message'])
+  // The results and both messages are one line of the transcript: no kill can come between them.
+  const [, , finished] = sentMessages(model)
+  expect(finished?.content.map(({ type, text }) => text ?? type)).toEqual([
+    ...['tool_result', 'tool_result', 'tool_result', 'Second message', 'Third message'],
+  ])
 })
 
 test('a stop while it is asked again runs nothing and keeps the message', async () => {

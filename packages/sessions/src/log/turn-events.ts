@@ -87,7 +87,7 @@ export function askedNobody(request: PermissionRequestEvent, { wentOn }: { wentO
 
 /** For the agent that stopped at such a request. */
 export function unansweredNote(request: PermissionRequestEvent): string {
-  return `Chirality was stopped while you waited for an answer (${lineOf(request)}). Nobody answered, and the call was not made then. If it is still needed and was not made since, make it again: the user will be asked.`
+  return `Chirality was stopped while you waited for an answer (${lineOf(request)}). Nobody answered, and the call was not made then. If it is still needed and was not made since, make it again.`
 }
 
 /** A message or tool call of the model: a turn with any of them has cost money, or changed something. */

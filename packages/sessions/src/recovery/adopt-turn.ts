@@ -6,6 +6,7 @@ import {
   type UIEvent,
 } from '@chirality/core'
 import { limitsOfTurn } from '../budget/limits-of-turn.ts'
+import { faultRow } from '../harness-log/rows.ts'
 import type { SessionLog } from '../log/session-log.ts'
 import { askedNobody, unansweredNote } from '../log/turn-events.ts'
 import { AgentNotes } from '../queue/agent-notes.ts'
@@ -79,7 +80,9 @@ export async function adoptTurn(options: AdoptOptions): Promise<LiveTurn> {
     open: () => {
       const batches = turnBatches(harness.adoptTurn(session, record, opts))
       const isMissing = tellMissing(eventsOfTurn(log, record), writer)
-      const unanswered = new Unanswered(view.pending, new AgentNotes(projectRoot, sessionId))
+      const notes = harness.capabilities().asksAgain ? undefined : new AgentNotes(projectRoot, sessionId)
+      const onFault = (error: unknown) => project.harnessLog.write(sessionId, faultRow(error))
+      const unanswered = new Unanswered(view.pending, { notes, onFault })
       return remaining(batches, isMissing, unanswered)
     },
     record: events => writer.write(events),
@@ -99,8 +102,9 @@ async function* remaining(
 ): AsyncGenerator<UIEvent[]> {
   for await (const batch of batches) {
     const events = batch.flatMap(isMissing).flatMap(event => unanswered.tell(event))
-    if (events.length > 0) yield events
+    // Before the events: once the log has the end of the turn, nobody looks for the request again.
     await unanswered.note()
+    if (events.length > 0) yield events
   }
   yield unanswered.end()
 }
@@ -136,10 +140,16 @@ class Unanswered {
   #held: UIEvent[] = []
   /** Requests at which the agent stopped. It may not know that nobody answered. */
   #stoppedAt: PermissionRequestEvent[] = []
-  readonly #notes: AgentNotes
+  readonly #notes: AgentNotes | undefined
+  readonly #onFault: (error: unknown) => void
 
-  constructor(pending: readonly PermissionRequestEvent[], notes: AgentNotes) {
+  /** Without notes for an agent that asks again by itself. */
+  constructor(
+    pending: readonly PermissionRequestEvent[],
+    { notes, onFault }: { notes: AgentNotes | undefined; onFault: (error: unknown) => void },
+  ) {
     this.#notes = notes
+    this.#onFault = onFault
     this.#open = new Map(pending.map(request => [request.requestId, request]))
   }
 
@@ -162,11 +172,16 @@ class Unanswered {
     return [...told, event]
   }
 
-  /** With its next message the agent is told what it asked, so that it can ask again. */
+  /** With its next message the agent is told what it asked, so that it can ask again. A full disk must not end the turn. */
   async note(): Promise<void> {
-    const known = this.#stoppedAt.length > 0 ? await this.#notes.read() : []
     const untold = this.#stoppedAt.splice(0).map(unansweredNote)
-    for (const note of untold) if (!known.includes(note)) await this.#notes.add(note)
+    if (untold.length === 0 || this.#notes === undefined) return
+    try {
+      const known = await this.#notes.read()
+      for (const note of untold) if (!known.includes(note)) await this.#notes.add(note)
+    } catch (error) {
+      this.#onFault(error)
+    }
   }
 
   end(): UIEvent[] {

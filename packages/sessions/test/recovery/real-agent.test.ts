@@ -322,8 +322,10 @@ test.each(ASKING)(
     expect(session.status).toMatchObject({ lastTurn: 'completed', leftUnanswered: false })
     expect(existsSync(`${world.project}/${MADE}`)).toBe(false)
     expect(again).toBe(asksAgain ? 1 : 0)
-    // An agent that stopped there is told what it asked.
+    // An agent that stopped there is told what it asked, unless it has asked again: the call was denied then.
     const asked = model.requests.findLast(({ body }) => JSON.stringify(body).includes('And now?'))
-    expect(JSON.stringify(asked?.body).includes('while you waited for an answer')).toBe(!goesOn)
+    const isTold = !goesOn && !asksAgain
+    expect(JSON.stringify(asked?.body).includes('while you waited for an answer')).toBe(isTold)
+    expect(JSON.stringify(asked?.body).includes('make it again')).toBe(isTold)
   },
 )

@@ -84,9 +84,9 @@ export class AgentLoop {
     try {
       if (signal?.aborted) onAbort()
       // A process that died during a call left the call without a result.
-      this.#history.append('user', await this.#finish(running.signal, options.unfinished))
-      for (const said of options.unfinished?.said ?? []) this.#history.append('user', said)
-      this.#addUser([], [content])
+      const results = await this.#finish(running.signal, options.unfinished)
+      // One message, which is written as one line: a kill between two of them would lose the rest.
+      this.#addUser([...results, ...blocksOf(options.unfinished?.said ?? [])], [content])
       return await this.#run(running.signal, options)
     } finally {
       signal?.removeEventListener('abort', onAbort)
@@ -215,13 +215,17 @@ export class AgentLoop {
     return error.cause
   }
 
-  #addUser(results: readonly ContentBlock[], contents: readonly PromptContent[]): void {
-    const said = contents.flatMap((content): readonly ContentBlock[] =>
-      typeof content === 'string' ? [{ type: 'text', text: content }] : content,
-    )
-    this.#history.append('user', [...results, ...said])
+  /** The contents are new messages, after blocks that readers know or need not know. */
+  #addUser(before: readonly ContentBlock[], contents: readonly PromptContent[]): void {
+    this.#history.append('user', [...before, ...blocksOf(contents)])
     for (const content of contents) this.#handler.call('onUser', content)
   }
+}
+
+function blocksOf(contents: readonly PromptContent[]): ContentBlock[] {
+  return contents.flatMap((content): readonly ContentBlock[] =>
+    typeof content === 'string' ? [{ type: 'text', text: content }] : content,
+  )
 }
 
 function isOverloaded(error: unknown): boolean {
