@@ -19,7 +19,7 @@ test('the installed Codex works in every way, and the result is kept', async () 
   expect(report).toMatchObject({ harness: 'codex', version: codexBinary().version })
   const worked = report?.findings.filter(({ outcome }) => outcome === 'supported') ?? []
   const other = report?.findings.filter(({ outcome }) => outcome !== 'supported') ?? []
-  expect(other).toEqual([{ behaviour: 'exit', outcome: 'not-offered', evidence: expect.any(String) }])
+  expect(other).toMatchObject([{ behaviour: 'exit', outcome: 'not-offered', evidence: expect.any(String) }])
   expect(worked).toHaveLength(15)
   expect(code).toBe(0)
   // The trial has a model of its own: the user's was not asked.

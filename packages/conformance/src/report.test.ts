@@ -25,12 +25,27 @@ describe('the table', () => {
     expect(text).toBe(
       [
         'Agent X 1.2.3: works with differences, 1.2 s',
-        '✓ text              supported   Line 0.',
-        '- streaming         not offered Line 1.',
-        '~ usage             differs     Line 2.',
+        '✓ text              supported           Line 0.',
+        '- streaming         not offered         Line 1.',
+        '~ usage             differs             Line 2.',
         '',
       ].join('\n'),
     )
+  })
+
+  test('says how long each conversation took', () => {
+    const given = report(['supported', 'supported', 'supported'])
+    const findings = given.findings.map((finding, i) => ({
+      ...finding,
+      durationMs: [940, undefined, 61_250][i],
+    }))
+    expect(reportTable({ ...given, findings }).split('\n')).toEqual([
+      'Agent X 1.2.3: works, 1.2 s',
+      '✓ text              supported     0.9 s Line 0.',
+      '✓ streaming         supported           Line 1.',
+      '✓ usage             supported    61.3 s Line 2.',
+      '',
+    ])
   })
 
   test('says only why, where nothing was tried', () => {
@@ -129,6 +144,10 @@ describe('results', () => {
     await storeResult(data, hostile)
     expect(readdirSync(data)).toEqual(['conformance'])
     expect(await readResult(data, 'acp-x', hostile.version)).toEqual(hostile)
+    const damaged = (fields: Partial<Finding>) => {
+      const findings = hostile.findings.map(finding => ({ ...finding, ...fields }))
+      return JSON.stringify({ ...hostile, findings, at: '2026-02-01T00:00:00.000Z' })
+    }
     for (const [name, text] of [
       ['a', 'no json'],
       ['b', '{}'],
@@ -137,6 +156,8 @@ describe('results', () => {
         JSON.stringify({ ...report(['supported']), findings: [{ behaviour: 'unheard-of', evidence: '' }] }),
       ],
       ['d', 'null'],
+      ['e', damaged({ outcome: 'excellent' as Outcome })],
+      ['f', damaged({ durationMs: 'long' as unknown as number })],
     ])
       writeFileSync(path.join(data, 'conformance', `${name}.json`), text ?? '')
     expect(await newestResults(data)).toEqual([hostile])

@@ -11,6 +11,11 @@ export interface Finding {
   outcome: Outcome
   /** One line. */
   evidence: string
+  /**
+   * How long the conversation took that showed it. Where several behaviours show in one conversation, only the first of them
+   * has it, so that the sum is what the run took. Reports of earlier releases have none.
+   */
+  durationMs?: number | undefined
 }
 
 export interface ConformanceReport {
@@ -46,16 +51,22 @@ export function reportTable(report: ConformanceReport): string {
     const text = report.findings.find(({ behaviour }) => behaviour === 'text')
     return `${head}: does not answer. ${text?.evidence ?? ''}\nNothing else was tried.\n`
   }
-  const seconds = (report.durationMs / 1000).toFixed(1)
-  const lines = report.findings.map(({ behaviour, outcome, evidence }) =>
-    `${MARKS[outcome]} ${behaviour.padEnd(WIDTH)} ${OUTCOMES[outcome].padEnd(11)} ${evidence}`.trimEnd(),
-  )
-  return `${head}: ${verdict === 'works' ? 'works' : 'works with differences'}, ${seconds} s\n${lines.join('\n')}\n`
+  const lines = report.findings.map(({ behaviour, outcome, evidence, durationMs }) => {
+    const took = durationMs === undefined ? '' : seconds(durationMs)
+    const columns = [behaviour.padEnd(WIDTH), OUTCOMES[outcome].padEnd(11), took.padStart(7), evidence]
+    return `${MARKS[outcome]} ${columns.join(' ')}`.trimEnd()
+  })
+  const summary = verdict === 'works' ? 'works' : 'works with differences'
+  return `${head}: ${summary}, ${seconds(report.durationMs)}\n${lines.join('\n')}\n`
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`
 }
 
 const WIDTH = Math.max(...Object.keys(BEHAVIOURS).map(id => id.length))
 const MARKS: Record<Outcome, string> = { supported: '✓', differs: '~', missing: '✗', 'not-offered': '-' }
-const OUTCOMES: Record<Outcome, string> = {
+export const OUTCOMES: Record<Outcome, string> = {
   supported: 'supported',
   differs: 'differs',
   missing: 'missing',

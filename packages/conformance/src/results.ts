@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { BEHAVIOURS } from './behaviours.ts'
-import type { ConformanceReport } from './report.ts'
+import { type ConformanceReport, type Finding, OUTCOMES } from './report.ts'
 
 /** The user's results are in `conformance/` of the data folder: one file for each agent and version, the newest run. */
 export async function storeResult(dataFolder: string, report: ConformanceReport): Promise<void> {
@@ -52,12 +52,15 @@ async function read(file: string): Promise<ConformanceReport | undefined> {
 function isReport(value: unknown): value is ConformanceReport {
   const { harness, name, at, durationMs, findings } = (value ?? {}) as Partial<ConformanceReport>
   const texts = [harness, name, at].every(text => typeof text === 'string')
+  return texts && typeof durationMs === 'number' && Array.isArray(findings) && findings.every(isFinding)
+}
+
+function isFinding(value: unknown): value is Finding {
+  const { behaviour, outcome, evidence, durationMs } = (value ?? {}) as Partial<Finding>
   return (
-    texts &&
-    typeof durationMs === 'number' &&
-    Array.isArray(findings) &&
-    findings.every(
-      finding => Object.hasOwn(BEHAVIOURS, finding?.behaviour) && typeof finding.evidence === 'string',
-    )
+    Object.hasOwn(BEHAVIOURS, String(behaviour)) &&
+    Object.hasOwn(OUTCOMES, String(outcome)) &&
+    typeof evidence === 'string' &&
+    (durationMs === undefined || typeof durationMs === 'number')
   )
 }

@@ -51,7 +51,7 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
       signal.throwIfAborted()
       const answers = findings.length === 0 || findings[0]?.outcome === 'supported'
       const played = answers
-        ? await play(scene, stage, { cast, limitMs, signal })
+        ? await timed(() => play(scene, stage, { cast, limitMs, signal }))
         : nothing(scene, 'Not tried: it does not answer.')
       signal.throwIfAborted()
       for (const finding of played) {
@@ -74,6 +74,13 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
 }
 
 const LIMIT_MS = 45_000
+
+/** The findings in their order, the first with the time that all of them took. */
+async function timed(play: () => Promise<Finding[]>): Promise<Finding[]> {
+  const since = performance.now()
+  const [first, ...more] = inOrder(await play())
+  return first ? [{ ...first, durationMs: Math.round(performance.now() - since) }, ...more] : []
+}
 
 /** One scene. What goes wrong in it is a finding, not an error. */
 async function play(

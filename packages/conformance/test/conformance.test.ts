@@ -113,6 +113,20 @@ describe('an agent of the Agent Client Protocol', () => {
     expect(evidence.get('deny')).toBe('It ran the command unasked.')
     expect(evidence.get('events')).toContain('from_the_future')
     expect(evidence.get('errors')).toContain('as an answer')
+    // Once for each conversation, so the sum is no more than the run.
+    const timed = report.findings.filter(({ durationMs }) => durationMs !== undefined)
+    expect(timed.map(({ behaviour }) => behaviour)).toEqual([
+      'text',
+      'command',
+      'deny',
+      'steering',
+      'close',
+      'errors',
+      'exit',
+    ])
+    expect(timed[0]?.durationMs).toBeGreaterThan(0)
+    const sum = timed.reduce((total, { durationMs = 0 }) => total + durationMs, 0)
+    expect(sum).toBeLessThanOrEqual(report.durationMs + timed.length)
     expect(verdictOf(report)).toBe('partly')
   })
 

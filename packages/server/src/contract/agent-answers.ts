@@ -301,6 +301,10 @@ export const trialReport = z.strictObject({
       behaviour: z.enum(Object.keys(BEHAVIOURS) as BehaviourId[]),
       outcome: z.enum(['supported', 'differs', 'missing', 'not-offered']),
       evidence: z.string(),
+      durationMs: z
+        .number()
+        .optional()
+        .describe('Of the conversation that showed it, at the first of the behaviours that it showed.'),
     }),
   ),
 }) satisfies z.ZodType<ConformanceReport>
