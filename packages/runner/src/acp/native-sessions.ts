@@ -7,7 +7,7 @@ import {
   type ListNativeSessionsOptions,
   type NativeSession,
 } from '@chirality/core'
-import { asObjects, asText, type JsonObject } from '../common/json.ts'
+import { asText, type JsonObject } from '../common/json.ts'
 import { DEFAULT_LIMIT, oneLine, realPath, sameFolder, sessionNotFound } from '../native-sessions/listing.ts'
 import { RpcError } from '../process/json-rpc.ts'
 import { makeTempFolder } from '../process/spool/temp-folder.ts'
@@ -16,6 +16,7 @@ import { checkDirectory } from '../turn/start-failure.ts'
 import type { AgentName } from '../turn/turn-program.ts'
 import { AcpAgent, type AcpConfig } from './acp-agent.ts'
 import { type ProgramFacts, programOf } from './agent-program.ts'
+import { listedPages } from './listed-pages.ts'
 import { explained } from './open-conversation.ts'
 import { RepeatedConversation, repeatedHistory } from './repeated-history.ts'
 
@@ -182,29 +183,19 @@ async function listed(
   const folders = cwd === undefined ? undefined : await sameFolder(cwd)
   const isWanted = await folderFilter(cwd)
   const found = new Map<string, NativeSession>()
-  for (const folder of folders ?? [undefined]) {
-    const cursors = new Set<string>()
-    let cursor: string | undefined
-    do {
-      const page = await agent
-        .request(
-          'session/list',
-          { ...(folder ? { cwd: folder } : {}), ...(cursor ? { cursor } : {}) },
-          signal,
-        )
-        .catch((error: unknown) => {
-          throw error instanceof RpcError ? noWord(agent, error) : error
-        })
-      for (const entry of asObjects(page.sessions)) {
-        const session = describe(entry, harnessId)
-        if (!session || found.has(session.nativeSessionId) || !(await isWanted(session.cwd))) continue
-        found.set(session.nativeSessionId, session)
+  try {
+    for (const folder of folders ?? [undefined])
+      for await (const { sessions = [] } of listedPages(agent, folder, signal)) {
+        for (const entry of sessions) {
+          const session = describe(entry, harnessId)
+          if (!session || found.has(session.nativeSessionId) || !(await isWanted(session.cwd))) continue
+          found.set(session.nativeSessionId, session)
+          if (found.size >= MAX_LISTED) break
+        }
         if (found.size >= MAX_LISTED) break
       }
-      cursor = asText(page.nextCursor)
-      if (cursor !== undefined && cursors.has(cursor)) break
-      if (cursor !== undefined) cursors.add(cursor)
-    } while (cursor !== undefined && found.size < MAX_LISTED && cursors.size < MAX_PAGES)
+  } catch (error) {
+    throw error instanceof RpcError ? noWord(agent, error) : error
   }
   return [...found.values()].sort((a, b) => Date.parse(b.updatedAt) - Date.parse(a.updatedAt))
 }
@@ -257,4 +248,3 @@ const MAX_ID_CHARS = 200
 const ANSWER_MS = 120_000
 /** More conversations than anybody has in one folder. */
 const MAX_LISTED = 10_000
-const MAX_PAGES = 1_000

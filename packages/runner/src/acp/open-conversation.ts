@@ -6,10 +6,10 @@ import {
   type McpServerConfig,
   type PermissionMode,
 } from '@chirality/core'
-import { asObject } from '../common/json.ts'
 import { RpcError } from '../process/json-rpc.ts'
 import type { AcpAgent } from './acp-agent.ts'
 import { type AcpOption, readSettings } from './agent-settings.ts'
+import { listedPages } from './listed-pages.ts'
 
 export interface OpenConversation {
   id: string
@@ -70,29 +70,28 @@ export async function openConversation(
   }
 }
 
-/** Whether the agent names the conversation among its own. True where it cannot tell. */
+/** Whether the agent names the conversation among its own. True where it cannot tell, or not in time. */
 async function isListed(
   agent: AcpAgent,
   { id, cwd }: { id: string; cwd: string },
   signal: AbortSignal,
 ): Promise<boolean> {
-  let params: object | undefined = agent.hello.canList ? { cwd } : undefined
-  for (let page = 0; params && page < MAX_PAGES; page += 1) {
-    const { sessions, nextCursor }: Record<string, unknown> = await agent
-      .request('session/list', params, signal)
-      .catch((error: unknown) => {
-        if (error instanceof RpcError && error.code !== null) return {}
-        throw error
-      })
-    if (!Array.isArray(sessions)) return true
-    if (sessions.some(session => asObject(session).sessionId === id)) return true
-    if (typeof nextCursor !== 'string') return false
-    params = { cwd, cursor: nextCursor }
+  if (!agent.hello.canList) return true
+  const patience = AbortSignal.timeout(LIST_MS)
+  try {
+    for await (const { sessions, isLast } of listedPages(agent, cwd, AbortSignal.any([signal, patience]))) {
+      if (!sessions || sessions.some(({ sessionId }) => sessionId === id)) return true
+      if (isLast) return false
+    }
+  } catch (error) {
+    const isRefused = error instanceof RpcError && error.code !== null
+    if (!isRefused && (signal.aborted || !patience.aborted)) throw error
   }
   return true
 }
 
-const MAX_PAGES = 20
+/** A turn waits for it. */
+const LIST_MS = 20_000
 
 /** The conversation that the agent held before is not needed any more. */
 function hold(agent: AcpAgent, id: unknown): OpenConversation {

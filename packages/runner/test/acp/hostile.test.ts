@@ -191,8 +191,12 @@ test('a conversation that is gone is told, and a new one begins', async () => {
 test.each([
   ['lists', 'old'],
   ['lists-nothing', 'one'],
+  // It cannot be known that the agent does not have the conversation.
+  ['lists-refused', 'old'],
+  ['lists-again', 'old'],
+  ['lists-endless', 'old'],
 ])(
-  'a load that repeats nothing is believed if the agent names the conversation: %s goes on with %s',
+  'a load that repeats nothing is believed unless the agent lists others only: %s goes on with %s',
   async (behaviour, conversation) => {
     const session = arena.session({ claudeSessionId: 'old' })
     const events = await collect(create(behaviour), 'Hi', {}, session)

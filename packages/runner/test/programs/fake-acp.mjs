@@ -73,6 +73,10 @@ function hear(message) {
       }, 100)
       return
     case 'session/list':
+      if (behaviour === 'lists-refused') return send({ id, error: { code: -32603, message: 'no list' } })
+      if (behaviour === 'lists-again') return send({ id, result: { sessions: [], nextCursor: 'x' } })
+      if (behaviour === 'lists-endless')
+        return send({ id, result: { sessions: [], nextCursor: `${params.cursor ?? ''}x` } })
       if (!params.cursor)
         return send({ id, result: { sessions: [{ sessionId: 'zero', cwd: '/' }], nextCursor: 'x' } })
       return send({ id, result: { sessions: behaviour === 'lists' ? [{ sessionId: 'old', cwd: '/' }] : [] } })
