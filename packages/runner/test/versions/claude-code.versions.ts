@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { bodies, collectAnd, lastBody, ofType, systemText } from '../claude-code/support/events.ts'
+import { testFailingHooks } from '../claude-code/support/failing-hooks.ts'
 import { useWarmWorld } from '../claude-code/support/warm.ts'
 import { installed } from './installed.ts'
 
@@ -10,6 +11,8 @@ describe.each(installed('claude-code'))('Claude Code $version', ({ version, path
   const world = useWarmWorld(binary)
   const TOUCH = { tool: 'Bash', input: { command: 'touch made.txt', description: 'x' } }
   const made = () => existsSync(path.join(world.project, 'made.txt'))
+
+  testFailingHooks(world)
 
   test('is installed and has a credential', async () => {
     const status = await world.harness(binary).checkInstallStatus()
