@@ -40,7 +40,12 @@ const TRIALS: Record<string, Trial> = {
         permission: { bash: 'ask', edit: 'ask' },
         provider: { anthropic: { options } },
       })
-      return { OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_MODELS_FETCH: '1' }
+      return {
+        OPENCODE_DISABLE_AUTOUPDATE: '1',
+        OPENCODE_DISABLE_MODELS_FETCH: '1',
+        // At every start it installs a package for plugins from the registry. It works without.
+        npm_config_offline: 'true',
+      }
     },
   },
   copilot: {
