@@ -25,7 +25,7 @@ test('a scheduled list keeps the commands that were allowed, is edited, and a lo
     ...{ keepRuns: 3, budgetUsd: 5, when: { kind: 'every', minutes: 360 } },
     what: { kind: 'loop', list: 'TASKS.md', commands: ['exit 3', 'npm test'] },
   })
-  expect(added.stderr).toContain('may use these commands and no others: exit 3 · npm test')
+  expect(added.stderr).toContain('may use these commands and no others:\n    exit 3\n    npm test\n')
   for (const [args, code, words] of [
     [['--harness', 'codex'], 2, '--harness is for a prompt'],
     [['--keep-runs', '0'], 2, 'from 1 to 50'],
@@ -37,7 +37,10 @@ test('a scheduled list keeps the commands that were allowed, is edited, and a lo
     expect({ args, code: refused.code }).toEqual({ args, code })
     expect(refused.stderr).toContain(words)
   }
-  const hostile = `touch ${path.join(world.home, 'ran')}`
+  // A terminal would show only its first words.
+  const touch = `touch ${path.join(world.home, 'ran')}`
+  const hostile = `${touch} \u001b]0;./evil.sh;:\u0007`
+  const shown = `    ${touch} \\u{1b}]0;./evil.sh;:\\u{7}\n`
   repository.write('TASKS.md', list(hostile))
   const change = ['--budget', 'none', '--hand-over', 'off', '--keep-runs', '7', '--name', 'Nightly']
   const edited = JSON.parse((await asked('schedule', 'edit', 'Tasks', ...change, '--json')).stdout)
@@ -49,18 +52,24 @@ test('a scheduled list keeps the commands that were allowed, is edited, and a lo
   const allowed = await asked('schedule', 'edit', 'Nightly', '--allow-commands', '--json')
   expect(JSON.parse(allowed.stdout).what).toMatchObject({ commands: ['exit 3', hostile] })
 
+  const details = await asked('schedule', 'show', 'Nightly')
+  expect(details.stdout).toContain(`may use these commands and no others:\n    exit 3\n${shown}`)
+
   // A loop that was started with other commands.
   repository.write('TASKS.md', list('npm test'))
   const run = await asked('loop', 'run', 'TASKS.md', '--allow-dirty', '--project', project)
-  expect(run.stdout).toContain('Runs without asking: exit 3 · npm test')
+  expect(run.stdout).toContain('Runs without asking:\n    exit 3\n    npm test\n')
   repository.write('TASKS.md', `${list('npm test')}- [ ] Two\n  checks: ${hostile}\n`)
   const resume = (...args: string[]) => asked('loop', 'resume', '--project', project, ...args)
-  expect((await resume()).stdout).toContain(`two needs you (commands): It runs a command that nobody allowed`)
+  const parked = await resume()
+  expect(parked.stdout).toContain('two needs you (commands): It runs a command that nobody allowed')
+  expect(parked.stdout).toContain(shown.trim())
+  expect((await asked('loop', 'report', '--project', project)).stdout).toContain(shown.trim())
   expect((await asked('loop', 'status', '--project', project)).stdout).toContain("--allow '…'")
   const other = await resume('--allow', 'touch other')
   expect([other.code, other.stderr]).toEqual([1, expect.stringContaining('No parked task')])
   const went = await resume('--allow', hostile)
-  expect(went.stdout).toContain(`allowed: ${hostile}`)
+  expect(went.stdout).toContain(`allowed:\n${shown}`)
   expect(went.stdout).toContain('two needs you (error): The set-up failed')
   expect(existsSync(path.join(world.home, 'ran'))).toBe(false)
 }, 300_000)

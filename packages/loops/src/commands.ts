@@ -1,3 +1,4 @@
+import { visibleLine } from '@chirality/core'
 import type { LoopState } from './loop-state.ts'
 import type { Task, TaskList } from './task-list.ts'
 
@@ -24,7 +25,7 @@ export function notAllowed({ allowed, settings }: LoopState, { checks }: Pick<Ta
 /** Why a task with such commands waits for a person. */
 export function notAllowedWords(commands: readonly string[]): string {
   const which = commands.length === 1 ? 'a command' : `${commands.length} commands`
-  const words = `It runs ${which} that nobody allowed for this loop: ${commands.map(one => `\`${one}\``).join(', ')}`
+  const words = `It runs ${which} that nobody allowed for this loop: ${commands.map(one => `\`${visibleLine(one)}\``).join(', ')}`
   return words.slice(0, MAX_WORDS)
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { visibleLine } from '@chirality/core'
 import { ensureChiralityFolder } from '@chirality/runner'
 import type { SessionHost } from '@chirality/sessions'
 import { checkBase, findRepository, gitStatus, mergeIntoBase } from '@chirality/workspaces'
@@ -361,10 +362,11 @@ export function requireAwaited(state: LoopState, commands: readonly string[]): v
   const awaited = awaitedCommands(state)
   const [other] = commands.filter(command => !awaited.includes(command) && !state.allowed.has(command))
   if (other === undefined) return
-  const waits = awaited.length === 0 ? 'none' : awaited.map(command => `\`${command}\``).join(', ')
+  const waits =
+    awaited.length === 0 ? 'none' : awaited.map(command => `\`${visibleLine(command)}\``).join(', ')
   throw loopError(
     'loop-refused',
-    `No parked task of the loop ${state.loopId} waits for the command \`${other}\`. Waited for: ${waits}.`,
+    `No parked task of the loop ${state.loopId} waits for the command \`${visibleLine(other)}\`. Waited for: ${waits}.`,
   )
 }
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { formatDuration, usdText } from '@chirality/core'
+import { formatDuration, usdText, visibleLine } from '@chirality/core'
 import { type LoopState, spentOf, type TaskState } from './loop-state.ts'
 import { flagLine, type Receipt, readReceipt } from './receipt.ts'
 import type { Task } from './task-list.ts'
@@ -70,8 +70,10 @@ export function reportText(state: LoopState, tasks: readonly Task[] | undefined,
   ].join('\n')
 }
 
-/** The command line that allows exactly this command. */
+/** The command line that allows exactly this command. None for one with characters that nobody would see or type. */
 function allowLine({ loopId }: LoopState, command: string): string {
+  const shown = visibleLine(command)
+  if (shown !== command) return `on the page of the loop (it has hidden characters): \`${shown}\``
   return `\`chirality loop resume ${loopId} --allow '${command.replaceAll("'", "'\\''")}'\``
 }
 

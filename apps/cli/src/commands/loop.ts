@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { formatDuration, usdText } from '@chirality/core'
+import { formatDuration, usdText, visibleLine } from '@chirality/core'
 import {
   allCommandsOf,
   awaitedCommands,
@@ -21,6 +21,7 @@ import { EXIT, type ExitCode, UsageError } from '../exit-code.ts'
 import { RunHarnesses } from '../harnesses.ts'
 import { chooseAction, oneArgument, projectFolder, readOptions, wholeNumber } from '../options.ts'
 import { type Output, tell } from '../output.ts'
+import { commandsWords } from '../render/commands-words.ts'
 import { plain } from '../render/style.ts'
 import { callProcedure, callServer, eventsIn } from '../running-server.ts'
 import { STOP_SIGNALS } from '../stop-signals.ts'
@@ -73,8 +74,8 @@ async function runList(rest: string[], values: Values, output: Output): Promise<
     return book.start(host, list, {
       ...{ settings, onEntry: entry => show(entry, values, output) },
       check: async parsed => {
-        const line = commandsLine(allCommandsOf(parsed))
-        if (line !== undefined && !values.json) void output.write(`${plain(line)}\n`)
+        const words = commandsWords('Runs without asking:', allCommandsOf(parsed))
+        if (words !== undefined && !values.json) void output.write(`${words}\n`)
       },
       ...(values['allow-dirty'] ? { allowDirty: true } : {}),
       ...(until === undefined ? {} : { until }),
@@ -157,7 +158,7 @@ async function verify(rest: string[], values: Values, output: Output): Promise<n
     )
   } else {
     for (const { command, exitCode, ms } of results)
-      await output.write(`${exitCode === 0 ? '✓' : '✗'} ${plain(command)} · ${formatDuration(ms)}\n`)
+      await output.write(`${exitCode === 0 ? '✓' : '✗'} ${visibleLine(command)} · ${formatDuration(ms)}\n`)
     for (const problem of problems) await output.write(`✗ ${plain(problem)}\n`)
     const verdict = problems.length === 0 ? 'holds' : 'does not hold'
     await output.write(
@@ -250,11 +251,6 @@ function handOverOf(given: string | undefined): Partial<LoopSettings> {
   return next_harnesses.length === 0 ? { hand_over: false } : { hand_over: true, next_harnesses }
 }
 
-/** What a loop runs on this machine without asking. */
-function commandsLine(commands: readonly string[] = []): string | undefined {
-  return commands.length === 0 ? undefined : `Runs without asking: ${commands.join(' · ')}`
-}
-
 /** The same for a server. */
 function limitsOf(values: Values) {
   const settings = settingsOf(values)
@@ -290,9 +286,9 @@ function show(entry: Stamped, { json }: Values, output: Output): void {
 function lineOf(entry: Stamped): string | undefined {
   switch (entry.type) {
     case 'loop:start':
-      return commandsLine(entry.allowed)
+      return commandsWords('Runs without asking:', entry.allowed)
     case 'commands:allowed':
-      return `  allowed: ${entry.commands.join(' · ')}`
+      return commandsWords('  allowed:', entry.commands)
     case 'task:start':
       return `▸ ${entry.task.title} · session ${entry.sessionId}`
     case 'iteration:start':
@@ -301,7 +297,9 @@ function lineOf(entry: Stamped): string | undefined {
       return `  handed from ${entry.from} to ${entry.to} · session ${entry.sessionId}: ${entry.why}`
     case 'checks:end': {
       const { diff, results, failure } = entry
-      const marks = results.map(({ command, exitCode }) => `${exitCode === 0 ? '✓' : '✗'} ${command}`)
+      const marks = results.map(
+        ({ command, exitCode }) => `${exitCode === 0 ? '✓' : '✗'} ${visibleLine(command)}`,
+      )
       const reason = failure === undefined ? '' : ` · ${failure.split('\n')[0]}`
       return [
         `  +${diff.insertions} −${diff.deletions} in ${diff.files} files${reason}`,

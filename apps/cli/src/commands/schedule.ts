@@ -25,6 +25,7 @@ import {
   wholeNumber,
 } from '../options.ts'
 import { type Output, tell } from '../output.ts'
+import { commandsWords } from '../render/commands-words.ts'
 import { plain } from '../render/style.ts'
 import { anyServerFor, callProcedure, runningServers } from '../running-server.ts'
 import { nextHarnesses } from './hand-over.ts'
@@ -164,9 +165,13 @@ function commandsIn(list: string): string[] {
 }
 
 async function tellCommands({ what }: Schedule): Promise<void> {
-  const { commands = [] } = what.kind === 'loop' ? what : {}
-  if (commands.length > 0)
-    await tell(`chirality: Its runs may use these commands and no others: ${plain(commands.join(' · '))}\n`)
+  const words = allowedWords(what)
+  if (words !== undefined) await tell(`chirality: ${words}\n`)
+}
+
+function allowedWords(what: Work): string | undefined {
+  if (what.kind !== 'loop') return undefined
+  return commandsWords('Its runs may use these commands and no others:', what.commands)
 }
 
 function promptFields(values: Values) {
@@ -250,6 +255,8 @@ async function list(rest: string[], values: Values, output: Output): Promise<num
 async function show(rest: string[], values: Values, output: Output): Promise<number> {
   const state = book().get(oneArgument(rest, 'the schedule'))
   await write(state, values, output)
+  const words = allowedWords(state.schedule.what)
+  if (!values.json && words !== undefined) await output.write(`  ${words}\n`)
   if (!values.json) for (const run of state.runs) await output.write(plain(`  ${runLine(run)}\n`))
   return EXIT.done
 }

@@ -1,5 +1,5 @@
+import { visibleText } from '@chirality/core'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
-import { visibleText } from '../trust/ProjectSettings.tsx'
 import '../page.css'
 import './loops.css'
 

@@ -1,3 +1,4 @@
+import { visibleText } from '@chirality/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { AgentProbe, OwnAgent } from '../../state/server/settings-api.ts'
@@ -6,7 +7,6 @@ import { Button } from '../../ui/controls/Button.tsx'
 import { Form, TextField } from '../../ui/controls/Form.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
-import { visibleText } from '../trust/ProjectSettings.tsx'
 import { TryOut } from './TryOut.tsx'
 
 /** The agents that the user added by a command that speaks the Agent Client Protocol. */

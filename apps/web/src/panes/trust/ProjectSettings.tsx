@@ -1,3 +1,4 @@
+import { visibleText } from '@chirality/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import type { ProjectSettingsInfo, SessionStatus } from '../../state/server/server-api.ts'
@@ -150,11 +151,3 @@ function summaryOf({ files, isTrusted }: ProjectSettingsInfo): string {
   const count = files.length === 0 ? '' : ` (${plural(files.length, 'file')})`
   return `This project brings its own agent settings${count}. They are ${isTrusted ? 'used' : 'not used'}.`
 }
-
-/** A text that is read before it is agreed to: what would be invisible, or turn the reading order around, is spelled out. */
-export function visibleText(text: string): string {
-  return text.replace(HIDDEN, char => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`)
-}
-
-/** Control characters but tab and line feed, and everything that has no shape of its own. */
-const HIDDEN = /(?![\t\n])[\p{Cc}\p{Cf}\p{Co}\p{Cn}\u2028\u2029\u115f\u1160\u3164\uffa0]/gu

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { visibleText } from './ProjectSettings.tsx'
+import { visibleLine, visibleText } from './visible-text.ts'
 
 test.each([
   ['{\n\t"a": "ü 漢 😀"\n}', '{\n\t"a": "ü 漢 😀"\n}'],
@@ -9,4 +9,8 @@ test.each([
   ['\u{e0041}', '\\u{e0041}'],
 ])('%j is shown as %j', (text, shown) => {
   expect(visibleText(text)).toBe(shown)
+})
+
+test('a command of several lines is one line', () => {
+  expect(visibleLine('true\n\tls \u001b[1A')).toBe('true\\u{a}\\u{9}ls \\u{1b}[1A')
 })
