@@ -1,4 +1,5 @@
 import { visibleLine } from '@chirality/core'
+import { loopError } from './loop-error.ts'
 import type { LoopState } from './loop-state.ts'
 import type { Task, TaskList } from './task-list.ts'
 
@@ -22,17 +23,40 @@ export function notAllowed({ allowed, settings }: LoopState, { checks }: Pick<Ta
   return [...new Set([...settings.setup, ...checks])].filter(command => !allowed.has(command))
 }
 
-/** Why a task with such commands waits for a person. */
-export function notAllowedWords(commands: readonly string[]): string {
-  const which = commands.length === 1 ? 'a command' : `${commands.length} commands`
-  const words = `It runs ${which} that nobody allowed for this loop: ${commands.map(one => `\`${visibleLine(one)}\``).join(', ')}`
-  return words.slice(0, MAX_WORDS)
-}
-
-const MAX_WORDS = 2_000
-
 /** The commands that parked tasks of the loop wait for, each once. */
 export function awaitedCommands({ tasks, allowed }: LoopState): string[] {
   const parked = [...tasks.values()].flatMap(({ commands = [] }) => commands)
   return [...new Set(parked)].filter(command => !allowed.has(command))
+}
+
+/**
+ * The set-up has such a command: no task can begin, and one that is parked for it asks for all. Otherwise a list of
+ * thousands would be parked, each task with the whole set-up.
+ */
+export function isSetUpAwaited({ allowed, settings, tasks }: LoopState): boolean {
+  if (settings.setup.every(command => allowed.has(command))) return false
+  return [...tasks.values()].some(({ commands }) => commands !== undefined)
+}
+
+/**
+ * What a loop of a version that asked for no commands was running when this one took it over: its set-up, and the checks
+ * of the tasks that it had begun. A person started it with them.
+ */
+export function begunCommands({ keepsAllowed, settings, tasks }: LoopState): string[] {
+  if (keepsAllowed) return []
+  const begun = [...tasks.values()].filter(({ commands, iterations }) => !commands || iterations > 0)
+  return [...settings.setup, ...begun.flatMap(({ task }) => task.checks)]
+}
+
+/** Throws unless each is a command that a parked task of the loop waits for, word for word. */
+export function requireAwaited(state: LoopState, commands: readonly string[]): void {
+  const awaited = awaitedCommands(state)
+  const [other] = commands.filter(command => !awaited.includes(command) && !state.allowed.has(command))
+  if (other === undefined) return
+  const waits =
+    awaited.length === 0 ? 'none' : awaited.map(command => `\`${visibleLine(command)}\``).join(', ')
+  throw loopError(
+    'loop-refused',
+    `No parked task of the loop ${state.loopId} waits for the command \`${visibleLine(other)}\`. Waited for: ${waits}.`,
+  )
 }

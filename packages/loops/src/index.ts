@@ -1,7 +1,7 @@
 // A task list worked through unattended. Done is what the checks prove.
 
 export { type CheckRecord, type CheckResult, type RunningCommand, runCheck } from './checks.ts'
-export { allCommandsOf, awaitedCommands, commandsOf } from './commands.ts'
+export { allCommandsOf, awaitedCommands, commandsOf, requireAwaited } from './commands.ts'
 export { readIfThere } from './files.ts'
 export {
   type DiffStat,
@@ -20,22 +20,20 @@ export {
   LoopBook,
   type ResumeOptions,
   requireAgain,
-  requireAwaited,
   type StartOptions,
 } from './loop-book.ts'
 export type { AwayEnd, AwayTurn, AwayTurns } from './loop-context.ts'
 export { type LoopErrorCode, loopError } from './loop-error.ts'
 export { isHarnessName, type LoopSettings } from './loop-settings.ts'
 export {
-  addSpent,
   foldJournal,
   type HandOver,
   type LoopState,
-  spentOf,
   type TaskStage,
   type TaskState,
   type TaskStatus,
 } from './loop-state.ts'
+export { notAllowedWords } from './not-allowed-words.ts'
 export { type Receipt, readReceipt, type Verification, verifyReceipt } from './receipt.ts'
 export {
   dueWork,
@@ -54,5 +52,6 @@ export {
 } from './schedule.ts'
 export { ScheduleBook } from './schedule-book.ts'
 export { timesInWords } from './schedule-words.ts'
+export { addSpent, spentOf } from './spent.ts'
 export { parseTaskList, type Task, type TaskList, tickTasks } from './task-list.ts'
 export { eventsAfter, lastText, questionIn, requestWords } from './turn-facts.ts'

@@ -71,7 +71,7 @@ export type JournalEntry =
   | { type: 'commands:allowed'; commands: string[] }
   | { type: 'loop:setup' }
   | { type: 'list:changed'; added: string[]; changed: string[]; removed: string[] }
-  | { type: 'task:start'; task: Task; sessionId: string; worktreeId: string; base: string }
+  | ({ type: 'task:start' } & TaskStart)
   | { type: 'task:setup'; task: string }
   | { type: 'iteration:start'; task: string; n: number; fromSeq: number }
   | {
@@ -107,6 +107,8 @@ export type JournalEntry =
   | { type: 'task:proved'; task: string; commit: string; flags?: Flag[] }
   | { type: 'merge:start'; task: string; onto: string }
   | { type: 'task:merged'; task: string; commit: string }
+  /** Tasks of the list that name commands which nobody allowed, all that one look at it found. Nothing of them was run. */
+  | { type: 'tasks:parked'; tasks: ParkedStart[] }
   /** `commands`: those that nobody allowed. They were not run. */
   | { type: 'task:parked'; task: string; kind: ParkKind; why: string; commands?: string[] }
   | { type: 'task:failed'; task: string; why: string }
@@ -156,6 +158,15 @@ export interface FreshStart {
   sessionId: string
   worktreeId: string
   base: string
+}
+
+export interface TaskStart extends FreshStart {
+  task: Task
+}
+
+export interface ParkedStart extends TaskStart {
+  /** Those that nobody allowed. */
+  commands: string[]
 }
 
 export interface Spent {

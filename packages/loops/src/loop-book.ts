@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { visibleLine } from '@chirality/core'
 import { ensureChiralityFolder } from '@chirality/runner'
 import type { SessionHost } from '@chirality/sessions'
 import { checkBase, findRepository, gitStatus, mergeIntoBase } from '@chirality/workspaces'
 import { noFleet } from './away-turn.ts'
-import { allCommandsOf, awaitedCommands } from './commands.ts'
+import { allCommandsOf } from './commands.ts'
 import { isNodeError, readIfThere, replaceFile } from './files.ts'
 import {
   Journal,
@@ -89,7 +88,12 @@ export class LoopBook {
       allowed: [...(options.allowed ?? allCommandsOf(parsed))],
     })
     journal.close()
-    this.forgetOld(host)
+    try {
+      this.forgetOld(host)
+    } catch (error) {
+      // It is in its journal: without its caller, the next server would run it with nobody there.
+      host.logFault(error)
+    }
     return this.#open(host, loopId, options)
   }
 
@@ -137,7 +141,7 @@ export class LoopBook {
       ...options,
       settings: { ...state.settings, ...options.settings },
     })
-    if (allow !== undefined) loop.allow(allow)
+    loop.allow(allow ?? [])
     if (again !== undefined) loop.again(again.task, again.note)
     return loop
   }
@@ -355,19 +359,6 @@ export function requireAgain(state: LoopState, id: string): void {
   const { status } = state.tasks.get(id) ?? {}
   if (status === 'parked' || status === 'failed' || status === 'reverted') return
   throw loopError('loop-refused', `${id} is no parked, failed or reverted task of the loop ${state.loopId}.`)
-}
-
-/** Throws unless each is a command that a parked task of the loop waits for, word for word. */
-export function requireAwaited(state: LoopState, commands: readonly string[]): void {
-  const awaited = awaitedCommands(state)
-  const [other] = commands.filter(command => !awaited.includes(command) && !state.allowed.has(command))
-  if (other === undefined) return
-  const waits =
-    awaited.length === 0 ? 'none' : awaited.map(command => `\`${visibleLine(command)}\``).join(', ')
-  throw loopError(
-    'loop-refused',
-    `No parked task of the loop ${state.loopId} waits for the command \`${visibleLine(other)}\`. Waited for: ${waits}.`,
-  )
 }
 
 function ownFile(home: string, loopId: string): string {

@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { replaceFile } from './files.ts'
-import { type LoopState, spentOf } from './loop-state.ts'
+import type { LoopState } from './loop-state.ts'
+import { spentOf } from './spent.ts'
 
 /** `budget.json` of the loop, in the form of spec 001 §10. */
 export function writeBudget(state: LoopState, folder: string): void {

@@ -9,8 +9,11 @@ import type {
   PlanLimit,
   Spent,
   Stamped,
+  TaskStart,
 } from './journal.ts'
 import type { LoopSettings } from './loop-settings.ts'
+import { notAllowedWords } from './not-allowed-words.ts'
+import { addSpent } from './spent.ts'
 import type { Task } from './task-list.ts'
 
 /** `working` is one that was begun and is not over; a loop that does not run may have such tasks, too. */
@@ -94,6 +97,8 @@ export interface LoopState {
   settings: LoopSettings
   /** The commands that it may run. */
   allowed: Set<string>
+  /** False for a journal of a version that ran all that the list named, and kept no `allowed`. */
+  keepsAllowed: boolean
   startedAt: string
   runs: number
   pid: number
@@ -135,6 +140,7 @@ function initial(entry: Extract<Stamped, { type: 'loop:start' }>): LoopState {
     ...{ loopId, list, projectRoot, base, head: base, baseBranch, worktreeId, settings, startedAt: at },
     ...{ isSetUp: false, runs: 0, pid: 0, by, entries: 1, idleRuns: 0, tasks: new Map() },
     ...{ iterations: 0, failures: 0, waits: 0, limited: new Map(), allowed: new Set(entry.allowed) },
+    keepsAllowed: entry.allowed !== undefined,
     ...{ patterns: [], changes: { added: [], changed: [], removed: [] } },
   }
 }
@@ -163,6 +169,7 @@ export function applyEntry(state: LoopState, entry: Stamped): void {
       setUntil(state, entry.until)
       return
     case 'commands:allowed':
+      state.keepsAllowed = true
       for (const command of entry.commands) state.allowed.add(command)
       for (const task of state.tasks.values()) if (mayGoOn(state, task)) putBack(task)
       return
@@ -173,15 +180,16 @@ export function applyEntry(state: LoopState, entry: Stamped): void {
       for (const key of ['added', 'changed', 'removed'] as const)
         state.changes[key] = [...new Set([...state.changes[key], ...entry[key]])]
       return
-    case 'task:start': {
-      const { task, sessionId, worktreeId, base, at } = entry
-      state.tasks.set(task.id, {
-        ...{ task, status: 'working', stage: { at: 'rest' }, sessionId, worktreeId, base, isSetUp: false },
-        ...{ iterations: 0, attempts: 0, spent: { usd: null, isEstimate: false, tokens: 0 }, startedAt: at },
-        ...{ results: [], notes: [] },
-      })
+    case 'task:start':
+      begin(state, entry, entry.at)
       return
-    }
+    case 'tasks:parked':
+      for (const start of entry.tasks)
+        park(begin(state, start, entry.at), {
+          ...{ kind: 'commands', why: notAllowedWords(start.commands), at: entry.at },
+          commands: start.commands,
+        })
+      return
     case 'loop:wait':
       state.waits += 1
       state.waitUntil = entry.until
@@ -297,10 +305,7 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
       state.failures = 0
       return
     case 'task:parked':
-      close(task, 'parked', entry.at)
-      task.parked = entry.kind
-      task.why = entry.why
-      if (entry.commands !== undefined) task.commands = entry.commands
+      park(task, entry)
       return
     case 'task:failed':
       close(task, 'failed', entry.at)
@@ -322,6 +327,26 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
       if (entry.now !== undefined) task.task = entry.now
       if (entry.fresh !== undefined) startFresh(task, entry.fresh)
   }
+}
+
+function begin(state: LoopState, { task, ...names }: TaskStart, startedAt: string): TaskState {
+  const { sessionId, worktreeId, base } = names
+  const begun: TaskState = {
+    ...{ task, status: 'working', stage: { at: 'rest' }, sessionId, worktreeId, base, isSetUp: false },
+    ...{ iterations: 0, attempts: 0, spent: { usd: null, isEstimate: false, tokens: 0 }, startedAt },
+    ...{ results: [], notes: [] },
+  }
+  state.tasks.set(task.id, begun)
+  return begun
+}
+
+type Park = Omit<Extract<Stamped, { type: 'task:parked' }>, 'type' | 'task'>
+
+function park(task: TaskState, { kind, why, commands, at }: Park): void {
+  close(task, 'parked', at)
+  task.parked = kind
+  task.why = why
+  if (commands !== undefined) task.commands = commands
 }
 
 /** Parked only because of commands, and all of them are allowed now. */
@@ -358,15 +383,6 @@ function applyLimit(state: LoopState, task: TaskState, { harness, until }: PlanL
   if (until !== undefined) state.limited.set(harness, until)
 }
 
-export function addSpent(one: Spent | undefined, other: Spent): Spent {
-  if (one === undefined) return other
-  return {
-    usd: one.usd === null && other.usd === null ? null : (one.usd ?? 0) + (other.usd ?? 0),
-    isEstimate: one.isEstimate || other.isEstimate,
-    tokens: one.tokens + other.tokens,
-  }
-}
-
 function close(task: TaskState, status: TaskStatus, at: string): void {
   task.status = status
   task.stage = { at: 'rest' }
@@ -374,16 +390,3 @@ function close(task: TaskState, status: TaskStatus, at: string): void {
 }
 
 const MAX_PATTERNS = 20
-
-/** The sum of what the tasks have spent. `usd` is null if no agent said. */
-export function spentOf(state: LoopState, live?: (sessionId: string) => Spent | undefined): Spent {
-  const sum: Spent = { usd: null, isEstimate: false, tokens: 0 }
-  for (const task of state.tasks.values()) {
-    const now = (task.status === 'working' ? live?.(task.sessionId) : undefined) ?? task.spent
-    const spent = addSpent(task.spentBefore, now)
-    if (spent.usd !== null) sum.usd = (sum.usd ?? 0) + spent.usd
-    sum.isEstimate ||= spent.isEstimate
-    sum.tokens += spent.tokens
-  }
-  return sum
-}

@@ -5,16 +5,27 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isCodedError } from '@chirality/core'
 import type { SessionHost } from '@chirality/sessions'
 import { endMarked, type RunningCommand } from './checks.ts'
-import { notAllowed, notAllowedWords } from './commands.ts'
+import { begunCommands, isSetUpAwaited, notAllowed } from './commands.ts'
 import { replaceFile } from './files.ts'
-import { Journal, type JournalEntry, type LoopEndReason, type LoopRunner, type Stamped } from './journal.ts'
+import {
+  Journal,
+  type JournalEntry,
+  type LoopEndReason,
+  type LoopRunner,
+  type ParkedStart,
+  type Stamped,
+  type TaskStart,
+} from './journal.ts'
 import { LiveList } from './live-list.ts'
 import { LoopBranch } from './loop-branch.ts'
 import type { AwayTurns, LEAVE, LoopContext, TaskOutcome } from './loop-context.ts'
 import { writeBudget, writeProgress } from './loop-files.ts'
 import type { LoopSettings } from './loop-settings.ts'
-import { applyEntry, type LoopState, spentOf, type TaskState } from './loop-state.ts'
+import { applyEntry, type LoopState, type TaskState } from './loop-state.ts'
+import { notAllowedWords } from './not-allowed-words.ts'
+import { isAwaited, NO_TIME, noMoreWaits } from './plan-limit.ts'
 import { reportText } from './report.ts'
+import { spentOf } from './spent.ts'
 import type { Task } from './task-list.ts'
 import { TaskRun } from './task-run.ts'
 
@@ -87,8 +98,9 @@ export class Loop {
 
   /** Commands that it may run from now on, exactly these. Tasks that waited for them go on. */
   allow(commands: readonly string[]): void {
-    const more = commands.filter(command => !this.state.allowed.has(command))
-    if (more.length === 0) return
+    const all = new Set([...begunCommands(this.state), ...commands])
+    const more = [...all].filter(command => !this.state.allowed.has(command))
+    if (more.length === 0 && this.state.keepsAllowed) return
     this.record({ type: 'commands:allowed', commands: more })
     this.#wake()
   }
@@ -209,8 +221,8 @@ export class Loop {
   }
 
   /** Frees the sessions of tasks that are over. One that somebody looks at is asked for again after the next task. */
-  #letGo({ sessionId }: TaskState): Promise<void> {
-    this.#over.add(sessionId)
+  #letGo({ sessionId, handed = [] }: TaskState): Promise<void> {
+    for (const id of [sessionId, ...handed.map(before => before.sessionId)]) this.#over.add(id)
     this.#freeing = this.#freeing.then(async () => {
       for (const task of this.state.tasks.values())
         if (task.status === 'working') this.#over.delete(task.sessionId)
@@ -231,7 +243,7 @@ export class Loop {
     const { rateLimit: until } = outcome
     const { waits, settings } = this.state
     const why = `The limit of the plan is reached${until === undefined ? '' : `, until ${until}`}.`
-    const isNew = until === undefined || !this.#isAwaited(until)
+    const isNew = until === undefined || !isAwaited(this.state, until)
     if (until === undefined || (isNew && waits >= settings.wait_for_limits))
       return {
         reason: 'rate-limit',
@@ -242,13 +254,6 @@ export class Loop {
     await this.#waitUntil(until)
     this.#waiting -= 1
     return undefined
-  }
-
-  /** Tasks that run at once meet the same limit, and wait for it once. */
-  #isAwaited(until: string): boolean {
-    const { waitUntil } = this.state
-    const awaited = waitUntil === undefined ? 0 : Date.parse(waitUntil)
-    return awaited > Date.now() && Date.parse(until) - awaited < SAME_WINDOW_MS
   }
 
   async #waitUntil(until: string): Promise<void> {
@@ -264,26 +269,35 @@ export class Loop {
     const known = this.state.tasks
     for (const task of known.values())
       if (task.status === 'working' && !running.has(task.task.id) && !this.#parks(task.task)) return task
-    const isProved = (id: string) =>
-      known.get(id)?.status === 'merged' || tasks.find(task => task.id === id)?.ticked === true
-    for (const task of tasks) {
+    const ticked = new Set(tasks.filter(task => task.ticked).map(({ id }) => id))
+    const isProved = (id: string) => known.get(id)?.status === 'merged' || ticked.has(id)
+    const parked: ParkedStart[] = []
+    let next: Task | undefined
+    for (const task of isSetUpAwaited(this.state) ? [] : tasks) {
       if (task.ticked || known.has(task.id) || !task.dependsOn.every(isProved)) continue
-      // A copy: its texts are pieces of the whole list, which would be kept with each task.
-      const own = structuredClone(task)
-      const start = { type: 'task:start', task: own, ...this.#names(task.id), base: this.state.head } as const
-      if (this.#parks(task, start)) continue
-      this.record(start)
-      return known.get(task.id)
+      const commands = notAllowed(this.state, task)
+      if (commands.length === 0) next = task
+      else parked.push({ ...this.#start(task), commands })
+      if (next !== undefined || commands.some(command => this.state.settings.setup.includes(command))) break
     }
-    return undefined
+    // At once: a pull can bring thousands of them, and each record waits for the disk.
+    if (parked.length > 0) this.record({ type: 'tasks:parked', tasks: parked })
+    if (next === undefined) return undefined
+    this.record({ type: 'task:start', ...this.#start(next) })
+    return known.get(next.id)
   }
 
-  /** Whether it runs a command that nobody allowed: then it is parked, before anything of it is run. */
-  #parks(task: Task, ...before: JournalEntry[]): boolean {
+  #start(task: Task): TaskStart {
+    // A copy: its texts are pieces of the whole list, which would be kept with each task.
+    return { task: structuredClone(task), ...this.#names(task.id), base: this.state.head }
+  }
+
+  /** Whether a begun task runs a command that nobody allowed: then it is parked. */
+  #parks(task: Task): boolean {
     const commands = notAllowed(this.state, task)
     if (commands.length === 0) return false
     const why = notAllowedWords(commands)
-    this.record(...before, { type: 'task:parked', task: task.id, kind: 'commands', why, commands })
+    this.record({ type: 'task:parked', task: task.id, kind: 'commands', why, commands })
     return true
   }
 
@@ -378,17 +392,5 @@ export class Loop {
 }
 
 const STOP_POLL_MS = 200
-/** Agents state the same reset with a few seconds between. */
-const SAME_WINDOW_MS = 60_000
-const NO_TIME = 'The agent does not say when it is reset. Resume it later.'
 /** A longer timer would be over at once. */
 const MAX_TIMER_MS = 2_147_483_647
-
-function noMoreWaits({ waits, settings }: LoopState): string {
-  const isUsedUp = settings.wait_for_limits > 0
-  const waiting = isUsedUp
-    ? `It has waited ${waits}×, as often as it may`
-    : 'With "wait_for_limits" it waits by itself'
-  const handing = settings.hand_over === true ? '' : '; with "hand_over" other agents go on'
-  return `Resume it then. ${waiting}${handing}.`
-}

@@ -8,7 +8,8 @@ import { type CheckResult, hasPassed, runCheck } from './checks.ts'
 import { readIfThere, replaceFile } from './files.ts'
 import type { Flag } from './journal.ts'
 import { loopError } from './loop-error.ts'
-import { addSpent, type LoopState, type TaskState } from './loop-state.ts'
+import type { LoopState, TaskState } from './loop-state.ts'
+import { addSpent } from './spent.ts'
 import { TaskTree } from './task-tree.ts'
 
 const COMMIT = z.string().regex(/^[0-9a-f]{40,64}$/)

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { formatDuration, usdText, visibleLine } from '@chirality/core'
-import { type LoopState, spentOf, type TaskState } from './loop-state.ts'
+import type { LoopState, TaskState } from './loop-state.ts'
 import { flagLine, type Receipt, readReceipt } from './receipt.ts'
+import { spentOf } from './spent.ts'
 import type { Task } from './task-list.ts'
 
 /** One page for a loop: what is proved, what needs a person, what it cost, and what to look at. */

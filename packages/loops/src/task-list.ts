@@ -46,6 +46,13 @@ export function parseTaskList(text: string, name: string): TaskList {
   const leaves = items.filter(({ isGroup }) => !isGroup)
   if (leaves.length === 0)
     throw bad(name, 1, 'The list has no task. Write each as a line that begins with "- [ ] ".')
+  const first = leaves[MAX_TASKS]
+  if (first !== undefined)
+    throw bad(
+      name,
+      first.at + 1,
+      `The list has ${leaves.length} tasks, and at most ${MAX_TASKS} are read. Divide it.`,
+    )
   const ids = giveIds(leaves, name)
   const tasks = leaves.map((item, at): Task => taskOf(item, { id: ids[at] ?? '', settings, name }))
   resolveDependencies(tasks, leaves, items, name)
@@ -87,6 +94,7 @@ function readLeaves(text: string, name: string) {
 }
 
 const MAX_LIST_CHARS = 4 * 1024 * 1024
+const MAX_TASKS = 5_000
 
 interface Item {
   at: number

@@ -1,7 +1,8 @@
 import type { PermissionRequestEvent, UIEvent } from '@chirality/core'
 import type { LiveSession } from '@chirality/sessions'
 import type { ParkKind, Spent } from './journal.ts'
-import { addSpent, type TaskState } from './loop-state.ts'
+import type { TaskState } from './loop-state.ts'
+import { addSpent } from './spent.ts'
 
 /** What was said and done in a session after an event. */
 export function eventsAfter({ log }: LiveSession, seq: number): UIEvent[] {

@@ -1,8 +1,10 @@
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { expect, test } from 'vitest'
-import { awaitedCommands } from '../src/commands.ts'
-import { LoopBook, requireAwaited } from '../src/loop-book.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { awaitedCommands, requireAwaited } from '../src/commands.ts'
+import { LoopBook } from '../src/loop-book.ts'
+import { KEEP_LOOPS } from '../src/old-loops.ts'
+import { parseTaskList } from '../src/task-list.ts'
 import { InstantAgent } from './support/instant-agent.ts'
 import { commitAll, hostWith, projectWith } from './support/loop-project.ts'
 
@@ -78,6 +80,112 @@ test('a parked command that the list does not name any more is not asked for: th
   expect(next.state.tasks.get('task-1')).toMatchObject({ status: 'merged', notes: ['The list is mended.'] })
   expect(next.state.tasks.get('task-1')?.commands).toBeUndefined()
 })
+
+test('a loop of a version that kept no allowed commands goes on in the middle of a task, and asks for what joins', {
+  timeout: 180_000,
+}, async () => {
+  const { project, list, home } = projectWith(
+    '---\nsetup: test -e .\n---\n- [ ] Task 1\n  checks: test -e README.md\n- [ ] Task 2\n  checks: exit 3\n',
+  )
+  writeFileSync(path.join(project, 'README.md'), 'A project.\n')
+  commitAll(project)
+  const host = hostWith(home, new InstantAgent())
+  const book = new LoopBook(project)
+  const first = await book.start(host, list, {
+    // The process ends when the checks of the task have passed.
+    onEntry: ({ type }) => type === 'checks:end' && first.suspend('stop'),
+  })
+  const { loopId } = first.state
+  await first.run()
+  expect(book.get(loopId).tasks.get('task-1')?.stage.at).not.toBe('rest')
+  const journal = path.join(book.folder(loopId), 'journal.ndjson')
+  const [start = '', ...rest] = readFileSync(journal, 'utf8').split('\n')
+  const { allowed, ...before } = JSON.parse(start)
+  expect(allowed).toHaveLength(3)
+  writeFileSync(journal, [JSON.stringify(before), ...rest].join('\n'))
+  expect(book.get(loopId)).toMatchObject({ keepsAllowed: false, allowed: new Set() })
+
+  const types: string[] = []
+  const next = await book.resume(host, loopId, { onEntry: ({ type }) => types.push(type) })
+  expect([...next.state.allowed]).toEqual(['test -e .', 'test -e README.md'])
+  expect(await next.run()).toMatchObject({ reason: 'blocked' })
+  expect(types).not.toContain('iteration:start')
+  expect(next.state.tasks.get('task-1')).toMatchObject({ status: 'merged', iterations: 1 })
+  expect(next.state.tasks.get('task-2')).toMatchObject({ status: 'parked', commands: ['exit 3'] })
+  // Once: what joined later does not count as begun.
+  const again = await book.resume(host, loopId)
+  expect([...again.state.allowed]).toEqual(['test -e .', 'test -e README.md'])
+  expect(await again.run()).toMatchObject({ reason: 'blocked' })
+})
+
+test('thousands of tasks with other commands are one record, and a set-up that nobody allowed is asked for once', {
+  timeout: 180_000,
+}, async () => {
+  const many = Array.from({ length: 3000 }, (_, n) => `- [ ] Other ${n}\n  checks: exit ${n}\n`).join('')
+  const { project, list, home } = projectWith(`${many}- [ ] Task 1\n  checks: test -e .\n`)
+  commitAll(project)
+  const host = hostWith(home, new InstantAgent())
+  const book = new LoopBook(project)
+  const entries: string[] = []
+  const loop = await book.start(host, list, {
+    ...{ allowed: ['test -e .'], onEntry: ({ type }) => entries.push(type) },
+  })
+  expect(await loop.run()).toMatchObject({ reason: 'blocked' })
+  expect(entries.filter(type => type === 'tasks:parked')).toHaveLength(1)
+  expect(entries).not.toContain('task:parked')
+  const kept = book.get(loop.state.loopId)
+  expect([...kept.tasks.values()].filter(({ status }) => status === 'parked')).toHaveLength(3000)
+  expect(kept.tasks.get('task-1')?.status).toBe('merged')
+  expect(kept.tasks.get('other-7')).toMatchObject({ parked: 'commands', commands: ['exit 7'], iterations: 0 })
+  expect(kept.tasks.get('other-7')?.why).toContain('`exit 7`')
+
+  const other = path.join(project, 'OTHER.md')
+  writeFileSync(other, '---\nsetup: test -e .git\n---\n- [ ] Task 2\n- [ ] Task 3\n')
+  const asking = await book.start(host, other, { allowed: [], allowDirty: true })
+  expect(await asking.run()).toMatchObject({ reason: 'blocked' })
+  expect([...asking.state.tasks.keys()]).toEqual(['task-2'])
+  const went = await book.resume(host, asking.state.loopId, { allow: ['test -e .git'] })
+  expect(await went.run()).toMatchObject({ reason: 'done' })
+})
+
+test.skipIf(process.getuid?.() === 0)(
+  'an old loop whose folder cannot be removed does not keep a new one from its caller',
+  async () => {
+    const { project, list, home } = projectWith('- [ ] Task 1\n')
+    commitAll(project)
+    const host = hostWith(home, new InstantAgent())
+    const book = new LoopBook(project)
+    // More loops than are kept, all over and accepted; the oldest cannot be removed.
+    const journal = (loopId: string, day: number) => {
+      const at = new Date(Date.UTC(2020, 0, 1 + day)).toISOString()
+      mkdirSync(book.folder(loopId), { recursive: true })
+      mkdirSync(path.join(home, 'loops'), { recursive: true })
+      writeFileSync(path.join(home, 'loops', loopId), project)
+      const { settings } = parseTaskList('- [ ] One\n', 'TASKS.md')
+      const start = {
+        at,
+        type: 'loop:start',
+        loopId,
+        list,
+        projectRoot: project,
+        base: 'b',
+        baseBranch: 'main',
+      }
+      const lines = [
+        { ...start, worktreeId: 'w', settings, allowed: [] },
+        { at, type: 'loop:end', reason: 'done', why: '' },
+      ]
+      const text = lines.map(line => `${JSON.stringify(line)}\n`).join('')
+      writeFileSync(path.join(book.folder(loopId), 'journal.ndjson'), text)
+    }
+    for (let day = 0; day <= KEEP_LOOPS; day += 1) journal(`old-${day}`, day)
+    chmodSync(book.folder('old-0'), 0o500)
+    onTestFinished(() => chmodSync(book.folder('old-0'), 0o700))
+    expect(() => book.forgetOld(host, KEEP_LOOPS)).toThrow('EACCES')
+    const loop = await book.start(host, list, { allowDirty: true })
+    expect(await loop.run()).toMatchObject({ reason: 'done' })
+  },
+)
 
 test('the sessions of tasks that are over are closed, but for one that somebody follows', {
   timeout: 180_000,

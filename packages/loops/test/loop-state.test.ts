@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { JournalEntry, Stamped } from '../src/journal.ts'
-import { foldJournal, type LoopState, spentOf } from '../src/loop-state.ts'
+import { foldJournal, type LoopState } from '../src/loop-state.ts'
 import { oldLoops } from '../src/old-loops.ts'
+import { spentOf } from '../src/spent.ts'
 import { parseTaskList } from '../src/task-list.ts'
 import { budgetOf } from '../src/turn-facts.ts'
 

@@ -81,6 +81,7 @@ test('a chain of 5,000 dependencies and as many tasks of one name are read', () 
   )
   expect(parse(chain.reverse().join('')).tasks).toHaveLength(5000)
   expect(parse('- [ ] Same words\n'.repeat(5000)).tasks.at(-1)?.id).toBe('same-words-5000')
+  expect(() => parse('- [ ] Same words\n'.repeat(5001))).toThrow('The list has 5001 tasks')
 })
 
 test('agents that go on at a limit are named for a task, a group and the list', () => {

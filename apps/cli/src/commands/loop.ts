@@ -9,6 +9,7 @@ import {
   type LoopEndReason,
   type LoopSettings,
   type LoopState,
+  notAllowedWords,
   requireAwaited,
   type Stamped,
   spentOf,
@@ -310,6 +311,8 @@ function lineOf(entry: Stamped): string | undefined {
       return `✓ ${entry.task} · ${entry.commit.slice(0, 10)}`
     case 'task:parked':
       return `? ${entry.task} needs you (${entry.kind}): ${entry.why.split('\n')[0]}`
+    case 'tasks:parked':
+      return parkedLines(entry.tasks)
     case 'task:failed':
       return `✗ ${entry.task} failed: ${entry.why.split('\n')[0]}`
     case 'list:changed':
@@ -324,6 +327,16 @@ function lineOf(entry: Stamped): string | undefined {
       return undefined
   }
 }
+
+function parkedLines(parked: Extract<Stamped, { type: 'tasks:parked' }>['tasks']): string {
+  const lines = parked
+    .slice(0, MAX_PARKED)
+    .map(({ task, commands }) => `? ${task.id} needs you (commands): ${notAllowedWords(commands)}`)
+  const more = parked.length - lines.length
+  return [...lines, ...(more > 0 ? [`? ${more} more tasks need you (commands)`] : [])].join('\n')
+}
+
+const MAX_PARKED = 20
 
 function summaryOf(book: LoopBook, state: LoopState, isRunning: boolean) {
   const tasks = [...state.tasks.values()].map(task => ({

@@ -112,8 +112,10 @@ export class PushService {
   async #tellOfLoop({ loopId, entry }: LoopChange): Promise<void> {
     const { list, counts } = await this.#options.loops.summary(loopId)
     const title = `Loop ${path.basename(list)}`
-    if (entry?.type === 'task:parked')
-      return this.#tellAll({ kind: 'loop', loopId, title, needsYou: true, words: firstLine(entry.why) })
+    if (entry?.type === 'task:parked' || entry?.type === 'tasks:parked') {
+      const words = entry.type === 'task:parked' ? firstLine(entry.why) : parkedWords(entry.tasks)
+      return this.#tellAll({ kind: 'loop', loopId, title, needsYou: true, words })
+    }
     const { proved, parked, failed } = counts
     const words = `ended: ${proved} proved, ${parked} need you, ${failed} failed`
     return this.#tellAll({ kind: 'loop', loopId, title, needsYou: false, words })
@@ -302,7 +304,8 @@ function noticeOfRun({
 
 /** A task needs somebody, or the loop is over. One that only ends with the server is not. */
 function isTold({ entry }: LoopChange): boolean {
-  return entry?.type === 'task:parked' || (entry?.type === 'loop:end' && entry.reason !== 'stopped')
+  if (entry?.type === 'task:parked' || entry?.type === 'tasks:parked') return true
+  return entry?.type === 'loop:end' && entry.reason !== 'stopped'
 }
 
 /** Only these two: a session needs an answer, or it ended. */
@@ -345,6 +348,11 @@ function shownOfWork(notice: LoopNotice | RunNotice, show: PushDetail): Record<s
 const SHORT_WORDS = {
   loop: { needsYou: 'A task needs you', ended: 'A loop ended' },
   schedule: { needsYou: 'A scheduled run needs you', ended: 'A scheduled run failed' },
+}
+
+function parkedWords([first, ...others]: readonly { task: { title: string } }[]): string {
+  const more = others.length === 0 ? '' : ` and ${others.length} more`
+  return `${first?.task.title ?? 'A task'}${more}: commands that nobody allowed for this loop`
 }
 
 function firstLine(text: string): string {
