@@ -26,13 +26,18 @@ export function PutBack({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
         <div className="loops__plan">
           <Commands title="It would run" commands={task.commands} />
         </div>
-        <p className="loops__hint">
-          If you do not want them, take them out of the list and run the task again.
-        </p>
+        {/* A task that has run keeps the words that it began with. */}
+        {task.iterations === 0 ? (
+          <p className="loops__hint">
+            If you do not want them, take them out of the list and run the task again.
+          </p>
+        ) : null}
         <div className="page__buttons">
-          <Button size="small" disabled={again.isBusy || allow.isBusy} onClick={again.run}>
-            Run again with the list as it is now
-          </Button>
+          {task.iterations === 0 ? (
+            <Button size="small" disabled={again.isBusy || allow.isBusy} onClick={again.run}>
+              Run again with the list as it is now
+            </Button>
+          ) : null}
           <Button look="primary" size="small" disabled={again.isBusy || allow.isBusy} onClick={allow.run}>
             {task.commands.length === 1 ? 'Allow exactly this command' : 'Allow exactly these commands'}
           </Button>

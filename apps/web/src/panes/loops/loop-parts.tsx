@@ -111,7 +111,7 @@ export function LimitFields({ typed, now, onChange }: LimitFieldsProps) {
           <input
             id={id}
             className="input"
-            value={typed.handOver ?? now?.nextHarnesses.join(', ') ?? ''}
+            value={typed.handOver ?? (now?.handOver ? now.nextHarnesses.join(', ') : '')}
             placeholder={now?.handOver ? 'those of the persona' : 'nobody'}
             onChange={event => onChange({ ...typed, handOver: event.target.value })}
           />

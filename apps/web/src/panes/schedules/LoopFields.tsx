@@ -26,18 +26,36 @@ export function useAllowed(form: ScheduleForm): boolean {
 /** The commands of the list, and the box that allows exactly these for the runs. */
 function ListCommands({ form, set }: FormProps) {
   const { data, error } = useListPlan(form)
-  if (error) return <p className="schedules__problem">{messageOf(error)}</p>
+  const kept = (named: readonly string[]) => (
+    <Commands
+      title="Allowed before, and not in the list now"
+      commands={form.commands.filter(one => !named.includes(one))}
+    />
+  )
+  if (error)
+    return (
+      <>
+        <p className="schedules__problem">{messageOf(error)}</p>
+        {kept([])}
+      </>
+    )
   if (data === undefined) return null
   const commands = [...new Set([...data.setup, ...data.checks])]
   const problem = data.problems.find(({ kind }) => kind === 'list')
   if (commands.length === 0)
-    return <p className="schedules__hint">{problem?.words ?? 'It names no commands.'}</p>
+    return (
+      <>
+        <p className="schedules__hint">{problem?.words ?? 'It names no commands.'}</p>
+        {kept([])}
+      </>
+    )
   const isAllowed = commands.every(one => form.commands.includes(one))
   return (
     <>
       <div className="loops__plan">
         <Commands title="Set-up of each worktree" commands={data.setup} />
         <Commands title="Checks" commands={data.checks} />
+        {kept(commands)}
       </div>
       <label className="page__check">
         <input
@@ -76,7 +94,7 @@ export function LoopFields({ form, set }: FormProps) {
           ...(form.list === '' ? [{ value: '', label: 'Choose one' }] : []),
           ...all.map(path => ({ value: path, label: path })),
         ]}
-        onChange={list => set({ list })}
+        onChange={list => set({ list, commands: [] })}
         hint="It is read when it runs. A task with a command that is not allowed here waits for you then."
       />
       <ListCommands form={form} set={set} />

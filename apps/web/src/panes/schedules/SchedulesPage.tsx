@@ -13,6 +13,7 @@ import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { formatCost, formatUsd, plural } from '../../ui/text/format.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
+import { Commands } from '../loops/Commands.tsx'
 import { ScheduleDialog } from './ScheduleDialog.tsx'
 import { timeIn } from './schedule-form.logic.ts'
 import '../page.css'
@@ -95,9 +96,12 @@ function Details({ schedule, onEdit }: { schedule: ShownSchedule; onEdit(): void
   return (
     <div className="page__card schedules__details">
       {what.kind === 'loop' ? (
-        <p>
-          Works through <code>{what.list}</code>, as it is at the time.
-        </p>
+        <>
+          <p>
+            Works through <code>{what.list}</code>, as it is at the time.
+          </p>
+          <Commands title="Its runs may use these commands and no others" commands={what.commands ?? []} />
+        </>
       ) : (
         <ScrollRegion className="page__text page__text--short" label="Prompt">
           <pre>{what.prompt}</pre>
