@@ -52,6 +52,8 @@ export class HostedSession implements LiveSession {
   readonly #turns: SessionTurns
   readonly #betweenTurns: BetweenTurns
   #closed = false
+  /** Agents that are being started before a turn. */
+  #prewarming = 0
 
   constructor({ project, view, log, recorder, queue }: HostedSessionOptions) {
     this.id = log.sessionId
@@ -89,7 +91,8 @@ export class HostedSession implements LiveSession {
   /** Nothing of it runs or waits, and nobody follows it. */
   get isAtRest(): boolean {
     const isEmpty = this.queue.list().length === 0 && this.#steered.list().length === 0
-    return this.#view.phase === 'idle' && isEmpty && !this.log.isFollowed && this.log.health.state === 'ok'
+    const isIdle = this.#view.phase === 'idle' && this.#prewarming === 0
+    return isIdle && isEmpty && !this.log.isFollowed && this.log.health.state === 'ok'
   }
 
   get stored(): StoredSession {
@@ -144,6 +147,9 @@ export class HostedSession implements LiveSession {
 
   async prewarm(request: TurnRequest = {}): Promise<void> {
     if (this.#view.phase !== 'idle') return
+    if (this.#closed) throw startError('closed', 'The session is closed. Open it again.')
+    // In use until its agent is there: one that comes after the end of the session would be nobody's.
+    this.#prewarming += 1
     try {
       const { harness, plan, from } = await prepareTurn(this.#view, request, this.#project)
       if (!harness.capabilities().supportsPrewarm) return
@@ -153,6 +159,8 @@ export class HostedSession implements LiveSession {
       await harness.prewarm?.(from, { ...plan.opts, onProcess: process => agents.add(process) })
     } catch (error) {
       throw toStartError(error)
+    } finally {
+      this.#prewarming -= 1
     }
   }
 

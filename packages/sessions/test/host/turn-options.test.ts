@@ -346,6 +346,30 @@ test('prewarm, permission mode, title', async () => {
   expect(harness.turns[1]?.opts.permissionMode).toBe('acceptEdits')
 })
 
+test('a session whose agent is being started before a turn is not let go of', async () => {
+  let isThere = () => {}
+  const there = new Promise<void>(resolve => {
+    isThere = resolve
+  })
+  let begins = () => {}
+  const begun = new Promise<void>(resolve => {
+    begins = resolve
+  })
+  const prewarming = async () => {
+    begins()
+    await there
+  }
+  const { host, session } = await open({}, { prewarming })
+  const warm = session.prewarm()
+  expect(await host.letGo(session.id)).toBe(false)
+  await begun
+  expect(await host.letGo(session.id)).toBe(false)
+  isThere()
+  await warm
+  expect(await host.letGo(session.id)).toBe(true)
+  await expect(session.prewarm()).rejects.toMatchObject({ code: 'closed' })
+})
+
 test('to take all checks away is for a turn, never for a session', async () => {
   const { host, harness, session } = await open()
   const forEver = { permissionMode: 'bypassPermissions' as const }

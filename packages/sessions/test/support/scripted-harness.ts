@@ -24,6 +24,8 @@ export interface ScriptedTurn {
 export interface ScriptedHarnessOptions {
   id?: string
   capabilities?: Partial<HarnessCapabilities>
+  /** What a prewarm waits for. */
+  prewarming?: () => Promise<void>
   steer?: (message: string, images?: PromptPart[]) => Promise<boolean>
   adoptTurn?: (session: Session, trace: TurnTrace, opts?: AdoptTurnOpts) => AsyncGenerator<UIEvent>
 }
@@ -109,6 +111,7 @@ export class ScriptedHarness implements SessionHarness {
 
   async prewarm(session: Session): Promise<void> {
     this.prewarmed.push(session.id)
+    await this.#options.prewarming?.()
   }
 
   async setPermissionMode(_sessionId: string, mode: string): Promise<void> {
