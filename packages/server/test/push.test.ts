@@ -190,6 +190,15 @@ test('a task that needs somebody, the end of a loop and a scheduled run that fai
   const loop = { kind: 'loop', loopId, title: 'Loop TASKS.md' }
   expect(told).toContainEqual({ ...loop, body: expect.stringContaining('The set-up failed.') })
   expect(told).toContainEqual({ ...loop, body: 'ended: 0 proved, 1 need you, 0 failed' })
+  // Two tasks join with commands that nobody allowed: one notice, and that of the end.
+  repository.write('TASKS.md', '- [ ] One\n- [ ] Two\n  checks: exit 4\n- [ ] Three\n  checks: exit 5\n')
+  await client.loops.resume.mutate({ loopId })
+  const joined = [await service.next(), await service.next()].map(({ message }) => message)
+  expect(joined).toContainEqual({
+    ...loop,
+    body: expect.stringContaining('Two and 1 more: commands that nobody allowed'),
+  })
+  expect(joined).toContainEqual({ ...loop, body: 'ended: 0 proved, 3 need you, 0 failed' })
 
   const when = { kind: 'cron', cron: '0 3 * * *', timeZone: 'UTC' } as const
   const scheduled = async (harness: string) => {
