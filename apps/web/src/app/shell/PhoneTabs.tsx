@@ -3,6 +3,7 @@ import { countNeedsYou } from '../../panes/sidebar/groups.logic.ts'
 import { useFleet } from '../../state/fleet/use-fleet.ts'
 import { Icon } from '../../ui/marks/Icon.tsx'
 import { useShell } from './shell-context.ts'
+import './phone-tabs.css'
 
 const ACTIVE = { className: 'phone-tab phone-tab--on', 'aria-current': 'page' as const }
 

@@ -9,6 +9,7 @@ import { formatUsd } from '../../ui/text/format.ts'
 import { useNow } from '../../ui/text/use-now.ts'
 import { SessionFacts } from './SessionFacts.tsx'
 import { useShell } from './shell-context.ts'
+import './status-bar.css'
 
 /** Who works and who waits, what the session in view runs on, and whether the server is there. */
 export function StatusBar() {
