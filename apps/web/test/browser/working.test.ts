@@ -2,6 +2,7 @@ import { MODE_WORDS, PERMISSION_WORDS } from '@chirality/core'
 import { expect, test } from 'vitest'
 import { axeViolations } from '../support/axe.ts'
 import { choose, picker } from '../support/choose.ts'
+import { aHarness } from '../support/harnesses.ts'
 import { PHONE, useDashboard } from '../support/page.ts'
 import { FIX_CRLF } from '../support/scenes.ts'
 
@@ -229,6 +230,33 @@ test('a conversation of a terminal is taken over, on a phone', async () => {
   expect(api.called('sessions.import').at(-1)).toEqual({
     ...{ project: '/code/parser-kit', harness: 'claude-code', nativeSessionId: 'n1' },
   })
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('an agent that cannot tell its conversations is named with the reason, beside those of the others', async () => {
+  const { page, complaints, close } = await dashboard.open({
+    path: '/fleet',
+    scene: canned => {
+      canned.harnesses = [aHarness(), aHarness({ id: 'acp-opencode', name: 'OpenCode' })]
+      canned.nativeFaults.set('acp-opencode', 'It ended with code 1: see `chirality doctor`.')
+      canned.nativeSessions = [
+        {
+          ...{ harness: 'claude-code', nativeSessionId: 'n0', cwd: '/code/parser-kit' },
+          ...{ title: 'Mend the parser', updatedAt: '2026-01-01T11:00:00.000Z' },
+        },
+      ]
+    },
+  })
+  await page.getByRole('button', { name: 'Import…' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Import a conversation' })
+  await dialog.getByText('OpenCode: It ended with code 1: see chirality doctor.').waitFor()
+  await dialog.getByText('1 conversation held outside.').waitFor()
+  await dialog.getByRole('button', { name: 'Import Mend the parser' }).waitFor()
+  // There are some, but not of these words.
+  await dialog.getByRole('searchbox', { name: 'Find' }).fill('docs')
+  await dialog.getByText('None has these words in its title.').waitFor()
+  expect(await axeViolations(page)).toEqual([])
   expect(complaints).toEqual([])
   await close()
 })

@@ -131,13 +131,16 @@ export class CannedApi extends CannedState {
   }
 
   #reply(socket: WebSocketRoute, id: number, params: RpcMessage['params']): void {
-    const fault = this.faults.get(params.path)
-    if (fault !== undefined) {
+    try {
+      const fault = this.faults.get(params.path)
+      if (fault !== undefined) throw new Error(fault)
+      const answer = this.#answers[params.path]
+      send(socket, id, { type: 'data', data: answer ? answer(params.input ?? ({} as never)) : null })
+    } catch (error) {
       const data = { code: 'SERVICE_UNAVAILABLE', httpStatus: 503, path: params.path }
-      return socket.send(JSON.stringify({ id, error: { code: -32_603, message: fault, data } }))
+      const { message } = error as Error
+      socket.send(JSON.stringify({ id, error: { code: -32_603, message, data } }))
     }
-    const answer = this.#answers[params.path]
-    send(socket, id, { type: 'data', data: answer ? answer(params.input ?? ({} as never)) : null })
   }
 
   #subscribe(

@@ -8,6 +8,7 @@ import { useApi, useHarnesses } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Field } from '../../ui/controls/Field.tsx'
 import { SelectField } from '../../ui/controls/SelectField.tsx'
+import { Words } from '../../ui/marks/Empty.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { formatAge } from '../../ui/text/format.ts'
@@ -40,9 +41,14 @@ export default function ImportDialog({ onClose }: { onClose(): void }) {
     })),
   })
   const asked = root === '' ? [] : keepers.filter((_, at) => lists[at]?.isPending)
-  const faults = lists.flatMap(({ error }) => (error ? [messageOf(error)] : []))
-  const found = lists
-    .flatMap(({ data }) => data ?? [])
+  const faults = keepers.flatMap(({ id, name }, at) => {
+    const error = lists[at]?.error
+    if (!error) return []
+    const why = messageOf(error)
+    return [{ id, why: why.includes(name) ? why : `${name}: ${why}` }]
+  })
+  const all = lists.flatMap(({ data }) => data ?? [])
+  const found = all
     .filter(({ title }) => title.toLowerCase().includes(words.trim().toLowerCase()))
     .sort((a, b) => Date.parse(b.updatedAt) - Date.parse(a.updatedAt))
   const take = async (session: NativeSession) => {
@@ -86,11 +92,13 @@ export default function ImportDialog({ onClose }: { onClose(): void }) {
         <p className="import__count" role="status">
           {asked.length > 0
             ? `${found.length} so far. Asking ${asked.map(({ name }) => name).join(', ')}…`
-            : countWords(found.length, faults.length > 0)}
+            : all.length > 0 && found.length === 0
+              ? 'None has these words in its title.'
+              : countWords(found.length, faults.length > 0)}
         </p>
-        {faults.map(fault => (
-          <p key={fault} className="import__count">
-            {fault}
+        {faults.map(({ id, why }) => (
+          <p key={id} className="import__fault" role="status">
+            <Words text={why} />
           </p>
         ))}
         <ul className="import__list" aria-label="Conversations">

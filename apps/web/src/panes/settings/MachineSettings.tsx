@@ -5,6 +5,7 @@ import type { FleetInfo, Machine } from '../../state/server/settings-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { CopyButton } from '../../ui/controls/CopyButton.tsx'
+import { Words } from '../../ui/marks/Empty.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { MachineCard, useMachines } from '../fleet/Machines.tsx'
@@ -66,15 +67,22 @@ export function MachineSettings() {
 function FleetState({ info }: { info: FleetInfo }) {
   const { machine, role, url, connected, problem, readOnly, hasBroker } = info
   return (
-    <p role="status">
-      {connected
-        ? `This is the ${role} ${machine} of the fleet at ${url}.`
-        : `This machine, ${machine}, is not connected to the fleet at ${url}${problem === null ? '.' : `: ${problem}`} It is tried again all the time; agents work on.`}
-      {readOnly === null
-        ? ''
-        : ` The fleet is read-only now: ${readOnly}. Agents work on, and everything is shipped later.`}
-      {hasBroker ? '' : ' Machines are invited and revoked where the broker is.'}
-    </p>
+    <div className="fleet-state" role="status">
+      <p>
+        {connected
+          ? `This machine, ${machine}, is a ${role} of the fleet at ${url}.`
+          : `This machine, ${machine}, is not connected to the fleet at ${url}. It is tried again all the time; agents work on.`}
+        {hasBroker ? '' : ' Machines are invited and revoked where the broker is.'}
+      </p>
+      {connected || problem === null ? null : (
+        <p className="fleet-state__why">
+          <Words text={problem} />
+        </p>
+      )}
+      {readOnly === null ? null : (
+        <p>{`The fleet is read-only now: ${readOnly}. Agents work on, and everything is shipped later.`}</p>
+      )}
+    </div>
   )
 }
 
@@ -100,9 +108,8 @@ function MachineFacts({
 }) {
   const installed = agents.filter(agent => agent.installed)
   const facts = [
-    version === '' ? 'Not heard since this server listens.' : `${role}, Chirality ${version}`,
+    version === '' ? 'Not heard since this server listens' : `${role}, Chirality ${version}`,
     ...(copies ? [] : ['Sends no copies: when it is gone, none of its sessions goes on elsewhere']),
-    ...(key === null ? [] : [`Key ${key}`]),
     ...(labels.length > 0 ? [`Labels: ${labels.join(', ')}`] : []),
     ...(projects.length > 0 ? [`Projects: ${projects.join(', ')}`] : []),
     ...installed.map(
@@ -114,6 +121,11 @@ function MachineFacts({
       {facts.map(fact => (
         <li key={fact}>{fact}</li>
       ))}
+      {key === null ? null : (
+        <li>
+          Key <code className="machine__key">{key}</code>
+        </li>
+      )}
     </ul>
   )
 }

@@ -17,6 +17,8 @@ import { TryOut } from './TryOut.tsx'
 import { commandOf, configOf, formOf, NEW_FORM, originOf, type ServerForm } from './tool-server-text.ts'
 
 interface Editing {
+  /** Of which it was opened: it is saved there or nowhere. */
+  project: string
   place: OwnPlace
   form: ServerForm
   isNew: boolean
@@ -27,7 +29,7 @@ export function ToolServerSettings() {
   const api = useApi()
   const queries = useQueryClient()
   const [editing, setEditing] = useState<Editing | null>(null)
-  const { project, hasNone, field, placeholder } = useProjectChoice()
+  const { project, hasNone, field, placeholder } = useProjectChoice(() => setEditing(null))
   const { data, error } = useQuery({
     queryKey: ['tool-servers', project],
     queryFn: () => api.toolServers(project),
@@ -44,17 +46,19 @@ export function ToolServerSettings() {
       >
         <Button
           disabled={hasNone}
-          onClick={() => setEditing({ place: { kind: 'user-project' }, form: NEW_FORM, isNew: true })}
+          onClick={() =>
+            setEditing({ project, place: { kind: 'user-project' }, form: NEW_FORM, isNew: true })
+          }
         >
           Add a server
         </Button>
       </SettingsHead>
       {field}
       {placeholder({ isRead: data !== undefined, error, lines: 4, label: 'Reading the tool servers' })}
-      {editing && data ? (
+      {editing?.project === project && data ? (
         <ServerEditor
           key={JSON.stringify(editing)}
-          {...{ project, editing, sources: data }}
+          {...{ editing, sources: data }}
           onDone={async () => {
             setEditing(null)
             await refresh()
@@ -78,9 +82,9 @@ export function ToolServerSettings() {
             ))}
             {source.servers.map(server => (
               <ServerRow
-                key={`${server.name} ${server.fingerprint}`}
+                key={`${project} ${server.name} ${server.fingerprint}`}
                 {...{ project, server, place: source.place, onChange: refresh }}
-                onEdit={place => setEditing({ place, form: formOf(server), isNew: false })}
+                onEdit={place => setEditing({ project, place, form: formOf(server), isNew: false })}
               />
             ))}
           </ul>
@@ -192,13 +196,13 @@ function Answer({ probe }: { probe: ServerProbe }) {
 }
 
 function ServerEditor(props: {
-  project: string
   editing: Editing
   sources: ToolServerSource[]
   onDone(): Promise<void>
   onCancel(): void
 }) {
-  const { project, editing, sources, onDone, onCancel } = props
+  const { editing, sources, onDone, onCancel } = props
+  const { project } = editing
   const api = useApi()
   const [form, setForm] = useState(editing.form)
   const [place, setPlace] = useState(JSON.stringify(editing.place))

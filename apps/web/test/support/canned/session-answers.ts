@@ -67,8 +67,11 @@ export function sessionAnswers(api: CannedState): Answers {
       for (const id of sessionIds) api.setStatus(id, api.discarded.get(id) ?? {})
       return null
     },
-    'sessions.native': ({ harness }: { harness: string }) =>
-      api.nativeSessions.filter(session => session.harness === harness),
+    'sessions.native': ({ harness }: { harness: string }) => {
+      const fault = api.nativeFaults.get(harness)
+      if (fault !== undefined) throw new Error(fault)
+      return api.nativeSessions.filter(session => session.harness === harness)
+    },
     'sessions.import': () => ({ id: [...api.statuses.keys()][0] }),
     'sessions.readMarks': () => api.readMarks,
     'sessions.markRead': () => null,

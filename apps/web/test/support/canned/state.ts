@@ -16,6 +16,7 @@ import type {
   TreeDiff,
   UsageReport,
 } from '../../../src/state/server/server-api.ts'
+import type { FleetInfo, Machine } from '../../../src/state/server/settings-api.ts'
 import { aHarness } from '../harnesses.ts'
 import { aStatus, aUsage } from '../statuses.ts'
 
@@ -59,6 +60,8 @@ export abstract class CannedState {
   /** Whether a change of the permission mode holds while the turn runs. */
   modeFrom: 'now' | 'next-turn' = 'now'
   nativeSessions: NativeSession[] = []
+  /** Agents that do not tell their conversations, and why. */
+  readonly nativeFaults = new Map<string, string>()
   processes: SessionProcess[] = []
   repositories: string[] = []
   worktreePlan: Record<string, unknown> = { can: false, branches: [], othersAtWork: 0, reason: 'No git.' }
@@ -70,7 +73,9 @@ export abstract class CannedState {
   loopPlan: CallOutputs['loops']['plan'] | null = null
   schedules: ScheduleWithRuns[] = []
   overlaps: unknown[] = []
-  machines: unknown[] = []
+  machines: Machine[] = []
+  /** Null: no fleet. */
+  fleetInfo: FleetInfo | null = null
   blames: Record<string, unknown> = {}
   /** Deleted sessions that can still be restored. */
   readonly discarded = new Map<string, SessionStatus>()

@@ -35,6 +35,11 @@ export function workAnswers(api: CannedState): Answers {
       return null
     },
     'fleet.machines': () => api.machines,
+    'fleet.info': () => api.fleetInfo,
+    'fleet.sendCopies': ({ send }: { send: boolean }) => {
+      if (api.fleetInfo) api.fleetInfo = { ...api.fleetInfo, copies: { sends: send, isFixed: false } }
+      return null
+    },
     'files.blame': ({ path }: { path: string }) => api.blames[path] ?? null,
     'files.diff': () => ({ patch: api.patch, files: api.changed, truncated: false }),
     'files.turnDiff': () => ({ patch: api.patch, files: api.changed, truncated: false, source: 'git' }),

@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest'
+import type { FleetInfo, Machine } from '../../src/state/server/settings-api.ts'
+import { axeViolationsInBothSchemes } from '../support/axe.ts'
+import { choose, picker } from '../support/choose.ts'
+import { PHONE, useDashboard } from '../support/page.ts'
+
+const dashboard = useDashboard()
+
+const INFO: FleetInfo = {
+  ...{ machine: 'hub', role: 'hub', url: 'tls://192.0.2.10:4222', connected: true, problem: null },
+  ...{ readOnly: null, hasBroker: true, fingerprint: 'AB:CD', copies: { sends: true, isFixed: false } },
+}
+const HUB: Machine = {
+  ...{ machine: 'hub', state: 'here', isThis: true, heardSecondsAgo: 1, hasKey: true, role: 'hub' },
+  ...{ key: '4fa0-0b8e-91d5-2c7a-66e1', version: '0.1.0', labels: [], slots: 4, busy: 0, load: 0.1 },
+  ...{ agents: [], projects: [], copies: true, repositories: [] },
+}
+const BUILD: Machine = { ...HUB, machine: 'build-1', role: 'worker', isThis: false }
+const AWAY: Machine = { ...BUILD, machine: 'build-2', state: 'away', heardSecondsAgo: 754 }
+const REVOKED: Machine = { ...AWAY, machine: 'old-laptop', hasKey: false, key: null }
+
+test.each([{}, PHONE])(
+  'this machine stops and starts to send copies, as the server confirms it %#',
+  async size => {
+    const { page, api, complaints, close } = await dashboard.open({
+      path: '/settings/machines',
+      scene: canned => {
+        canned.machines = [HUB, BUILD, AWAY, REVOKED]
+        canned.fleetInfo = INFO
+      },
+      ...size,
+    })
+    const copies = page.getByRole('checkbox', { name: /^Send copies to the hubs after each turn/ })
+    await page.getByText('This machine, hub, is a hub of the fleet').waitFor()
+    await page
+      .locator('.machine')
+      .filter({ hasText: 'build-2' })
+      .getByText('away, heard 13 min ago')
+      .waitFor()
+    await page.locator('.machine').filter({ hasText: 'old-laptop' }).getByText('rights taken away').waitFor()
+    // Of the others it is their own choice.
+    expect(await copies.count()).toBe(1)
+    expect(await copies.isChecked()).toBe(true)
+    expect(await axeViolationsInBothSchemes(page)).toEqual([])
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBe(0)
+
+    api.faults.set('fleet.sendCopies', 'The disk is full.')
+    await copies.click()
+    await page.getByRole('alert').getByText('The disk is full.').waitFor()
+    expect(await copies.isChecked()).toBe(true)
+    api.faults.delete('fleet.sendCopies')
+    await copies.click()
+    await expect.poll(() => copies.isChecked()).toBe(false)
+    await copies.click()
+    await expect.poll(() => copies.isChecked()).toBe(true)
+    expect(api.called('fleet.sendCopies')).toEqual([{ send: false }, { send: false }, { send: true }])
+    expect(complaints).toEqual([])
+    await close()
+  },
+)
+
+test('a machine that is not let in says why and what to type, and a copy switch that a flag decides cannot be used', async () => {
+  const { page, complaints, close } = await dashboard.open({
+    path: '/settings/machines',
+    scene: canned => {
+      canned.machines = [{ ...BUILD, isThis: true, key: null, hasKey: null }]
+      canned.fleetInfo = {
+        ...{ ...INFO, machine: 'build-1', role: 'worker', connected: false, hasBroker: false },
+        problem: 'The broker does not let this machine in. To join again: `chirality fleet leave` here.',
+        copies: { sends: false, isFixed: true },
+      }
+    },
+  })
+  const state = page.getByRole('status').filter({ hasText: 'This machine, build-1, is not connected' })
+  expect(await state.locator('code').allTextContents()).toEqual(['chirality fleet leave'])
+  await page.getByText('This server was started with --no-copies.').waitFor()
+  expect(await page.getByRole('checkbox', { name: /^Send copies/ }).isDisabled()).toBe(true)
+  expect(await axeViolationsInBothSchemes(page)).toEqual([])
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('a tool server that is typed for one project is not saved in another that is chosen meanwhile', async () => {
+  const { page, api, complaints, close } = await dashboard.open({ path: '/settings/tools' })
+  await page.getByRole('button', { name: 'Add a server' }).click()
+  const form = page.getByRole('form', { name: 'New tool server' })
+  await form.getByLabel('Name').fill('ledger')
+  await form.getByLabel('Command').fill('ledger-mcp')
+  const sheet = page.locator('.sheet')
+  await choose(sheet, 'Project', 'demo')
+  await form.waitFor({ state: 'detached' })
+  // Nor is it back, half filled, with its own project.
+  await choose(sheet, 'Project', 'parser-kit')
+  await picker(sheet, 'Project').getByText('parser-kit').waitFor()
+  expect(await form.count()).toBe(0)
+  await page.getByRole('button', { name: 'Edit tracker' }).click()
+  await page.getByRole('form', { name: 'Edit tracker' }).getByRole('button', { name: 'Save' }).click()
+  await expect
+    .poll(() => api.called('toolServers.save'))
+    .toMatchObject([{ project: '/code/parser-kit', name: 'tracker' }])
+  expect(complaints).toEqual([])
+  await close()
+})
