@@ -36,17 +36,38 @@ export async function callMachine(
 ): Promise<unknown> {
   const id = crypto.randomUUID()
   const first = await ask(link, machine, { kind: 'call', id, ...call }, firstMs)
-  if (first !== 'silent') return answerOf(machine, first)
+  if (first !== 'silent') return outcomeOf(machine, first)
   for (const end = performance.now() + longestMs; performance.now() < end; ) {
+    const asked = performance.now()
     // It was there when it was called: that it is away now does not mean that nothing was done.
     const later = (await ask(link, machine, { kind: 'outcome', id }, OUTCOME_MS)) ?? 'silent'
-    if (later === 'silent' || !isWorking(later)) return answerOf(machine, later)
+    if (later === 'silent' || !isWorking(later)) return outcomeOf(machine, later)
+    // A machine says so after 20 seconds. One that says it at once is not asked again at once.
+    await sleep(Math.max(0, asked + ASK_AGAIN_MS - performance.now()))
   }
   return answerOf(machine, 'silent')
 }
 
 function isWorking(answer: Uint8Array): boolean {
-  return 'working' in JSON.parse(Buffer.from(answer).toString())
+  try {
+    return working.safeParse(JSON.parse(Buffer.from(answer).toString())).success
+  } catch {
+    return false
+  }
+}
+
+/** A machine may say anything. What is nonsense does not mean that nothing was done. */
+function outcomeOf(machine: string, answer: Uint8Array | 'silent' | undefined): unknown {
+  try {
+    return answerOf(machine, answer)
+  } catch (error) {
+    if (isCodedError(error)) throw error
+    throw fleetError(
+      'machine-silent',
+      `The machine ${machine} answered nonsense. It may have done it: look at the session before you try again.`,
+      error,
+    )
+  }
 }
 
 function answerOf(machine: string, answer: Uint8Array | 'silent' | undefined): unknown {
@@ -57,13 +78,19 @@ function answerOf(machine: string, answer: Uint8Array | 'silent' | undefined): u
       'machine-silent',
       `The machine ${machine} did not answer. It may have done it: look at the session before you try again.`,
     )
-  const said = JSON.parse(Buffer.from(answer).toString()) as CallAnswer
+  const said = callAnswer.parse(JSON.parse(Buffer.from(answer).toString()))
   if (said.ok) return said.data
   // With the code that it has there.
   throw new CodedError(said.code, said.message)
 }
 
-type CallAnswer = { ok: true; data?: unknown } | { ok: false; code: string; message: string }
+const callAnswer = z.union([
+  z.object({ ok: z.literal(true), data: z.unknown().optional() }),
+  z.object({ ok: z.literal(false), code: z.string(), message: z.string() }),
+])
+type CallAnswer = z.infer<typeof callAnswer>
+
+const working = z.object({ working: z.literal(true) })
 
 /** Asks a machine for a step of a move. */
 export async function askMove(link: Link | undefined, machine: string, step: MoveStep): Promise<unknown> {
@@ -143,7 +170,8 @@ export interface Answers {
 
 /** Answers the hubs. The same call, delivered twice, is done once. */
 export function answerCalls(link: Link, machine: string, answers: Answers): () => Promise<void> {
-  const done = new Map<string, Promise<CallAnswer>>()
+  const calls = new Map<string, Promise<CallAnswer>>()
+  const settled = new Set<string>()
   const stop = link.serve(subjects.calls(machine), async body => {
     const request = JSON.parse(Buffer.from(body).toString()) as Request
     if (request.kind === 'ping') return Buffer.from('{}')
@@ -169,16 +197,20 @@ export function answerCalls(link: Link, machine: string, answers: Answers): () =
       )
     }
     if (request.kind === 'outcome') {
-      const known = done.get(request.id) ?? UNKNOWN
+      const known = calls.get(request.id) ?? UNKNOWN
       const still = sleep(WORKING_MS, WORKING, { ref: false })
       return sendable(await Promise.race([known, still]))
     }
     const { id, path, input } = request
-    let answer = done.get(id)
+    let answer = calls.get(id)
     if (answer === undefined) {
-      answer = answered(answers.call({ path, input }))
-      done.set(id, answer)
-      if (done.size > MAX_REMEMBERED) done.delete(done.keys().next().value ?? '')
+      answer = answered(answers.call({ path, input })).finally(() => {
+        settled.add(id)
+        // One that is at work is not forgotten.
+        const oldest = settled.size > MAX_REMEMBERED ? settled.keys().next().value : undefined
+        if (oldest !== undefined && settled.delete(oldest)) calls.delete(oldest)
+      })
+      calls.set(id, answer)
     }
     return sendable(await answer)
   })
@@ -231,13 +263,14 @@ const MOVE_MS = 110_000
 /** Longer than the machine waits until it says that it is at work. */
 const OUTCOME_MS = 30_000
 const WORKING_MS = 20_000
+const ASK_AGAIN_MS = 1_000
 const LONGEST_MS = 30 * 60_000
 const WORKING = { working: true }
-/** Its server was started again since. */
+/** Its server was started again since, or it did very many other calls. */
 const UNKNOWN: CallAnswer = {
   ...{ ok: false, code: 'machine-silent' },
   message:
-    'The machine was started again before it answered. It may have done it: look at the session before you try again.',
+    'The machine does not know this call: it was started again, or did many others since. It may have done it: look at the session before you try again.',
 }
 /** Below the broker's `max_payload`. */
 const MAX_BYTES = 7 * 1024 * 1024
