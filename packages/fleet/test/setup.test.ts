@@ -1,24 +1,30 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer as listen } from 'node:net'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
+import type { SessionHarness } from '@chirality/core'
+import { HarnessRegistry } from '@chirality/runner'
+import { SessionHost } from '@chirality/sessions'
 import { expect, test } from 'vitest'
 import { answerJoins, initFleet, invite, joinFleet, refreshBroker, revoke } from '../src/engine/broker.ts'
 import { brokerPid, startBroker } from '../src/engine/broker-process.ts'
 import { makeCertificate } from '../src/engine/certificate.ts'
 import {
   brokerFolder,
+  type Member,
   newKey,
   publicKeyOf,
   readBroker,
   readMember,
+  requireBroker,
   writeBroker,
 } from '../src/engine/fleet-files.ts'
 import { leaveFleet } from '../src/engine/leave.ts'
 import { Link } from '../src/engine/link.ts'
 import { findNatsServer, installNatsServer } from '../src/engine/nats-binary.ts'
+import { CopyChoice } from '../src/move/copy-choice.ts'
 import { connect, folder, joined, later, startFleet } from './support/fleet.ts'
 import { freePort, natsBinary } from './support/nats.ts'
 
@@ -60,6 +66,33 @@ test('a broker that is killed is started again, and that is said', async () => {
   await expect.poll(() => brokerPid(home)).not.toBe(first)
   await expect.poll(() => brokerPid(home)).toBeTypeOf('number')
   expect(news).toEqual([expect.stringMatching(/ended by SIGKILL.* It is started again\./)])
+})
+
+test('a broker that a killed server left, or that was not told, reads its keys again', async () => {
+  const home = folder()
+  const { machine: _, ...hub } = await initFleet({ home, machine: 'hub', port: await freePort() })
+  const left = spawn(await natsBinary(), ['-c', join(brokerFolder(home), 'nats.conf')], { stdio: 'ignore' })
+  later(() => left.kill('SIGKILL'))
+  await expect.poll(() => brokerPid(home)).toBe(left.pid)
+  // A key is let in or not, by what is in the file, without a signal from whoever wrote it.
+  const add = async (machine: string) => {
+    const { seed, key } = newKey()
+    const broker = await requireBroker(home)
+    const added = { machine, role: 'worker', key, addedAt: new Date().toISOString() } as const
+    await writeBroker(home, { ...broker, machines: [...broker.machines, added] })
+    return { ...hub, machine, seed, role: 'worker' } as const
+  }
+  const opened = (member: Member) =>
+    Link.open(member).then(
+      link => link.close().then(() => 'in'),
+      () => 'out',
+    )
+  const early = await add('early')
+  await startIn(home)
+  expect(await brokerPid(home)).toBe(left.pid)
+  await expect.poll(() => opened(early)).toBe('in')
+  const late = await add('late')
+  await expect.poll(() => opened(late)).toBe('in')
 })
 
 test('who is not let in hears why: a foreign key, another certificate, a wrong clock, nobody there', async () => {
@@ -171,7 +204,19 @@ test('a machine that leaves its fleet can join again; nothing is removed, and th
   await initFleet({ home, machine: 'hub', port: await freePort() })
   await startIn(home)
   await expect(leaveFleet({ home })).rejects.toThrow('--force')
-  const { folder: left } = await leaveFleet({ home, force: true })
+  await new CopyChoice(join(home, 'fleet', 'copies.json'), false).choose(false)
+  const moved = 'moved-session'
+  mkdirSync(join(home, 'leaving'))
+  const move = { id: 'move-0123456789ab', from: 'hub', to: 'worker' }
+  writeFileSync(join(home, 'leaving', `${moved}.json`), JSON.stringify(move))
+  const host = new SessionHost({ harnesses: new HarnessRegistry<SessionHarness>(), address: '', home })
+  later(() => host.close())
+  expect(host.moves.leaving(moved)).toEqual(move)
+  const { folder: left, freed } = await leaveFleet({ home, force: true })
+  expect(freed).toEqual([moved])
+  expect(host.moves.leaving(moved)).toBeUndefined()
+  expect(existsSync(join(left, 'leaving', `${moved}.json`))).toBe(true)
+  expect(new CopyChoice(join(home, 'fleet', 'copies.json'), false).sends).toBe(false)
   expect(await brokerPid(home)).toBeUndefined()
   expect(existsSync(join(left, 'member.json')) && existsSync(join(left, 'broker', 'broker.json'))).toBe(true)
   expect(await readMember(home)).toBeUndefined()

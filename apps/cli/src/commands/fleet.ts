@@ -162,13 +162,17 @@ async function revoke(rest: string[], values: Values, output: Output): Promise<n
 /** Takes this machine out of its fleet. */
 async function leave(rest: string[], values: Values, output: Output): Promise<number> {
   noArgument(rest)
-  const { member, folder, madeFleet } = await leaveFleet({
+  const { member, folder, madeFleet, freed } = await leaveFleet({
     ...{ home: userDataFolder(), force: values.force ?? false },
   })
   const { machine, role, url } = member
   const text = `This machine is no longer the ${role} ${machine} of the fleet at ${url}. Keys, mirrored logs and copies are in ${folder}.
-${madeFleet ? ENDED : afterLeaving(machine)}`
-  return show(output, values, { left: machine, folder }, text)
+${madeFleet ? ENDED : afterLeaving(machine)}${freed.map(freedText).join('')}`
+  return show(output, values, { left: machine, folder, freed }, text)
+}
+
+function freedText(session: string): string {
+  return `The session ${session} was on its way to another machine, or taken over by one. It can be used here again; that machine may have it, too.\n`
 }
 
 const ENDED = `The fleet has ended: no machine can join or be revoked any more. Run \`chirality fleet leave\` on each of the others.

@@ -50,18 +50,34 @@ export async function startBroker(
       await sleep(pause, undefined, { ref: false, signal: stopping.signal }).catch(() => {})
       if (stopping.signal.aborted) return
       running = await spawnBroker(home, binary)
+      // Its end is waited for below: one that began while this was stopped would run for ever.
+      if (stopping.signal.aborted) return stop(running)
     }
   }
   const watched = watch()
+  const read = rereadConfig(home, stopping.signal)
   return {
     stop: async () => {
       stopping.abort()
-      const last = running
-      await stop(last)
-      await watched
-      // Another one may have been started in the same moment.
-      if (running !== last) await stop(running)
+      await stop(running)
+      await Promise.all([watched, read])
     },
+  }
+}
+
+/**
+ * Whoever changed the keys may have been killed before it told the broker, or the broker was just starting: a key that was
+ * revoked would be let in. The broker is told at the start, and whenever its configuration is another file.
+ */
+async function rereadConfig(home: string, signal: AbortSignal): Promise<void> {
+  const config = join(brokerFolder(home), 'nats.conf')
+  for (let known: number | undefined; !signal.aborted; ) {
+    const { mtimeMs } = (await stat(config).catch(() => undefined)) ?? {}
+    if (mtimeMs !== undefined && mtimeMs !== known) {
+      const isTold = await reloadBroker(home).catch(() => false)
+      if (isTold) known = mtimeMs
+    }
+    await sleep(CONFIG_LOOK_MS, undefined, { ref: false, signal }).catch(() => {})
   }
 }
 
@@ -92,7 +108,9 @@ async function spawnBroker(home: string, binary: string): Promise<BrokerProcess>
     child.once('exit', (code, signal) => {
       const how = signal === null ? `exit code ${code}` : `ended by ${signal}`
       const own = said.trim().split('\n').at(-1)
-      void lastFault(log, logged).then(fault => resolve(fault || own || how))
+      void lastFault(log, logged)
+        .catch(() => undefined)
+        .then(fault => resolve(fault || own || how))
     })
   })
   return { signal: name => void child.kill(name), ended }
@@ -152,10 +170,10 @@ export async function endBroker(home: string): Promise<void> {
   if (left !== undefined) await stop(adoptBroker(left))
 }
 
-/** Makes the running broker read its configuration again. */
-export async function reloadBroker(home: string): Promise<void> {
+/** Makes the running broker read its configuration again. False if none runs. */
+export async function reloadBroker(home: string): Promise<boolean> {
   const pid = await brokerPid(home)
-  if (pid !== undefined) process.kill(pid, 'SIGHUP')
+  return pid !== undefined && process.kill(pid, 'SIGHUP')
 }
 
 /**
@@ -216,3 +234,4 @@ const MAX_RESTART_MS = 30_000
 const STEADY_MS = 60_000
 const LOG_TAIL = 16_384
 const ADOPTED_LOOK_MS = 200
+const CONFIG_LOOK_MS = 2_000

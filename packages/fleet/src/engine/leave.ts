@@ -6,7 +6,8 @@ import { fleetFolder, lockMember, type Member, notSetUp, readBroker, readMember 
 
 /**
  * Takes this machine out of its fleet, so that it can join another. Nothing is removed: keys, mirrored logs and copies are
- * put aside. The hub still lets its key in until it is revoked there.
+ * put aside. The hub still lets its key in until it is revoked there. `freed`: sessions that were moved or taken over, and
+ * go on here.
  */
 export async function leaveFleet({
   home,
@@ -15,7 +16,7 @@ export async function leaveFleet({
   home: string
   /** Also the machine that lets the others in: nobody can join or be revoked without it. */
   force?: boolean
-}): Promise<{ member: Member; folder: string; madeFleet: boolean }> {
+}): Promise<{ member: Member; folder: string; madeFleet: boolean; freed: string[] }> {
   const member = await readMember(home)
   if (member === undefined) throw notSetUp()
   const madeFleet = (await readBroker(home)) !== undefined
@@ -32,14 +33,27 @@ export async function leaveFleet({
     await mkdir(folder, { recursive: true, mode: 0o700 })
     // The membership last: what is interrupted can be done again.
     const names = (await readdir(from)).filter(name => !STAYS.includes(name) && name !== MEMBER)
-    for (const name of [...names, MEMBER]) await rename(join(from, name), join(folder, name))
-    return { member, folder, madeFleet }
+    for (const name of names) await rename(join(from, name), join(folder, name))
+    const freed = await freeSessions(home, folder)
+    await rename(join(from, MEMBER), join(folder, MEMBER))
+    return { member, folder, madeFleet, freed }
   } finally {
     await lock.release()
   }
 }
 
+/** Without the fleet nobody ends their moves: they can be used here again. */
+async function freeSessions(home: string, folder: string): Promise<string[]> {
+  const leaving = join(home, LEAVING)
+  const names = await readdir(leaving).catch(() => undefined)
+  if (names === undefined) return []
+  await rename(leaving, join(folder, LEAVING))
+  return names.flatMap(name => (name.endsWith('.json') ? [name.slice(0, -'.json'.length)] : []))
+}
+
 const LEFT = 'left'
 const MEMBER = 'member.json'
-/** The lock that is held, and a fetched nats-server. */
-const STAYS = [LEFT, 'bin', '.chirality']
+/** The lock that is held, a fetched nats-server, and whether this machine sends copies: a choice of its user. */
+const STAYS = [LEFT, 'bin', '.chirality', 'copies.json']
+/** Of the sessions that no turn may begin of here, in the user's data folder: see `LeavingSessions`. */
+const LEAVING = 'leaving'
