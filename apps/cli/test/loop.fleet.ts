@@ -103,7 +103,7 @@ test('a task whose worker is killed in the middle is begun anew on another one b
   await model.waitForRequest(request => request.state === 'stalled')
   const [{ machine, sessionId: lost = '' } = {}] = (await shown()).tasks
   expect(machine).toBe('gone')
-  await startWorker(world, hub, { name: 'other', projects: [second], labels })
+  const other = await startWorker(world, hub, { name: 'other', projects: [second], labels })
   const asked = model.requests.length
   gone.command.signal('SIGKILL')
   await gone.command.result()
@@ -132,7 +132,16 @@ test('a task whose worker is killed in the middle is begun anew on another one b
     .toEqual([])
   const { status } = await call<{ status: string }>(back, 'sessions.get', { sessionId: lost })
   expect(status).toBe('idle')
-  const again = model.requests.slice(asked).filter(({ body }) => JSON.stringify(body).includes('begun.txt'))
+  const again = model.requests.slice(asked).filter(({ body }) => JSON.stringify(body).includes('echo begun'))
   expect(again).toEqual([])
   expect(await tasks()).toEqual([['merged', 'other']])
+  // It asks its agents at its start whether they are logged in: a stop does not end that.
+  const machines = () => call<{ machine: string; agents: unknown[] }[]>(back, 'fleet.machines')
+  await expect
+    .poll(async () => (await machines()).find(one => one.machine === 'gone')?.agents, { timeout: 120_000 })
+    .not.toEqual([])
+  for (const { command } of [back, other, hub]) {
+    command.signal('SIGINT')
+    expect((await command.result()).code).toBe(0)
+  }
 }, 900_000)
