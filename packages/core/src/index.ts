@@ -106,12 +106,13 @@ export {
   type HarnessMeta,
   loginWords,
 } from './harness/harness-meta.ts'
-export type {
-  ConversationFile,
-  ConversationPlace,
-  ImportedSession,
-  ListNativeSessionsOptions,
-  NativeSession,
+export {
+  byNewest,
+  type ConversationFile,
+  type ConversationPlace,
+  type ImportedSession,
+  type ListNativeSessionsOptions,
+  type NativeSession,
 } from './harness/native-session.ts'
 export type { TurnProcess, TurnTrace } from './harness/turn-trace.ts'
 export {

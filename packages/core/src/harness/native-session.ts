@@ -28,9 +28,19 @@ export interface NativeSession {
   /** Given by the user or the agent, else the first message; one line. */
   title: string
   createdAt?: string
-  updatedAt: string
+  /** Undefined if the agent does not tell. */
+  updatedAt?: string
   /** The times of the agent's file. */
   sizeBytes?: number
+}
+
+/** For sorting: newest first, those without a time last. */
+export function byNewest(a: Pick<NativeSession, 'updatedAt'>, b: Pick<NativeSession, 'updatedAt'>): number {
+  return timeOf(b) - timeOf(a)
+}
+
+function timeOf({ updatedAt }: Pick<NativeSession, 'updatedAt'>): number {
+  return updatedAt === undefined ? 0 : Date.parse(updatedAt)
 }
 
 export interface ListNativeSessionsOptions {

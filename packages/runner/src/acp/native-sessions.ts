@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import {
+  byNewest,
   HarnessError,
   type ImportedSession,
   type ListNativeSessionsOptions,
@@ -62,8 +63,9 @@ export class AcpNativeSessions implements NativeSessions {
     return this.#ask(known.cwd, async (agent, signal) => {
       const { updates, left } = await loaded(agent, known, signal)
       const id = randomUUID()
-      const envelopes = repeatedHistory(updates, { id, known, left, version: agent.hello.version })
-      const { updatedAt } = known
+      const { updatedAt = new Date().toISOString() } = known
+      const facts = { id, known: { ...known, updatedAt }, left, version: agent.hello.version }
+      const envelopes = repeatedHistory(updates, facts)
       return {
         session: {
           id,
@@ -197,7 +199,7 @@ async function listed(
   } catch (error) {
     throw error instanceof RpcError ? noWord(agent, error) : error
   }
-  return [...found.values()].sort((a, b) => Date.parse(b.updatedAt) - Date.parse(a.updatedAt))
+  return [...found.values()].sort(byNewest)
 }
 
 /** Many conversations have the same folder, so each is looked up once. */
@@ -222,9 +224,9 @@ function describe(entry: JsonObject, harness: string): NativeSession | undefined
   if (nativeSessionId === undefined || !ID.test(nativeSessionId)) return undefined
   if (cwd === undefined || !path.isAbsolute(cwd) || cwd.includes('\0')) return undefined
   const time = Date.parse(asText(entry.updatedAt) ?? '')
-  const updatedAt = new Date(Number.isNaN(time) ? 0 : time).toISOString()
+  const times = Number.isNaN(time) ? {} : { updatedAt: new Date(time).toISOString() }
   const title = oneLine(asText(entry.title) ?? '') || nativeSessionId
-  return { harness, nativeSessionId, cwd, title, updatedAt }
+  return { harness, nativeSessionId, cwd, title, ...times }
 }
 
 function isAnswer(error: unknown): boolean {

@@ -58,7 +58,7 @@ const MAX_GONE = 10_000
 export interface RepeatedFacts {
   /** Of the new session. */
   id: string
-  known: NativeSession
+  known: NativeSession & { updatedAt: string }
   /** How many updates were left out. */
   left: number
   version: string | undefined

@@ -62,7 +62,10 @@ test('an agent runs in the project only to load a conversation that it has', asy
 
 test('the turns of a conversation with a long id have ids that a call can name', async () => {
   const { take } = keeper('long-id')
-  const { envelopes } = await take('x'.repeat(200), arena.project)
+  const before = Date.now()
+  const { session, envelopes } = await take('x'.repeat(200), arena.project)
+  // Without a time of its own it is from now, not from 1970.
+  expect(Date.parse(session.createdAt)).toBeGreaterThanOrEqual(before)
   const ids = new Set(envelopes.map(({ turnId }) => turnId))
   expect(ids.size).toBe(1)
   for (const id of ids) expect(id?.length).toBeLessThanOrEqual(64)
@@ -99,6 +102,11 @@ test('entries without an id or a folder are left out, and titles have no control
     ...['y'.repeat(30), '[31mredtxt.exe next line', 'two'],
   ])
   expect(sessions[0]?.title.length).toBeLessThan(300)
+  expect(sessions.map(({ updatedAt }) => updatedAt)).toEqual([
+    '2026-01-01T00:00:00.000Z',
+    undefined,
+    undefined,
+  ])
 })
 
 test.each([

@@ -217,7 +217,7 @@ export const projectReport = z.strictObject({
 export const nativeSession = z.strictObject({
   harness: harnessId,
   ...{ nativeSessionId: z.string(), cwd: z.string(), title: z.string() },
-  ...{ createdAt: time.optional(), updatedAt: time, sizeBytes: count.optional() },
+  ...{ createdAt: time.optional(), updatedAt: time.optional(), sizeBytes: count.optional() },
 }) satisfies z.ZodType<NativeSession>
 
 export const nativePage = z.strictObject({

@@ -1,4 +1,4 @@
-import type { Envelope } from '@chirality/core'
+import { byNewest, type Envelope } from '@chirality/core'
 import {
   readNativeLine,
   readNativeLines,
@@ -140,7 +140,7 @@ export const sessionsRouter = router({
     const lists = await Promise.all(
       keepers.map(keeper => keeper.listNativeSessions?.({ cwd }).catch(() => [])),
     )
-    return lists.flatMap(list => list ?? []).sort((a, b) => Date.parse(b.updatedAt) - Date.parse(a.updatedAt))
+    return lists.flatMap(list => list ?? []).sort(byNewest)
   }),
 
   import: call(CALLS.sessions.import).mutation(async ({ ctx, input }) => {

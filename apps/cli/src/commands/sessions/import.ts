@@ -14,7 +14,7 @@ import { oneArgument, projectFolder, readOptions } from '../../options.ts'
 import { type Output, tell } from '../../output.ts'
 import { plain, wantsColour } from '../../render/style.ts'
 import { continueCommand } from './find-session.ts'
-import { listNative } from './list-native.ts'
+import { listNative, showWaiting } from './list-native.ts'
 import { lastTurns } from './transcript.ts'
 
 /** Imports a conversation that an agent stores, or an export; without an argument, lists what can be imported. */
@@ -66,7 +66,9 @@ async function find(
   const faults: HarnessError[] = []
   for (const harness of harnesses) {
     try {
-      return await harness.importSession(id, project)
+      const [found] = await showWaiting([[harness.meta().name, harness.importSession(id, project)]])
+      if (found?.status === 'fulfilled') return found.value
+      throw found?.reason
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof HarnessError)) throw error

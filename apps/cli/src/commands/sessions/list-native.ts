@@ -1,4 +1,4 @@
-import type { NativeSession } from '@chirality/core'
+import { byNewest, type NativeSession } from '@chirality/core'
 import { EXIT } from '../../exit-code.ts'
 import { HARNESS_WIDTH, type NativeKeepers } from '../../harnesses.ts'
 import { type Output, tell } from '../../output.ts'
@@ -21,7 +21,9 @@ export async function listNative(request: NativeRequest): Promise<number> {
     ...(project === undefined ? {} : { cwd: project }),
     ...(limit === undefined ? {} : { limit }),
   }
-  const lists = await Promise.allSettled(harnesses.map(harness => harness.listNativeSessions(options)))
+  const lists = await showWaiting(
+    harnesses.map(harness => [harness.meta().name, harness.listNativeSessions(options)]),
+  )
   if (signal.aborted) return EXIT.interrupted
   const faults = lists.flatMap(list => (list.status === 'rejected' ? [list.reason as unknown] : []))
   // Who names one agent wants to know why it does not answer; otherwise it keeps nobody from the others.
@@ -30,7 +32,7 @@ export async function listNative(request: NativeRequest): Promise<number> {
     await tell(`chirality: ${plain(fault instanceof Error ? fault.message : String(fault))}\n`)
   const sessions = lists
     .flatMap(list => (list.status === 'fulfilled' ? list.value : []))
-    .sort((a, b) => Date.parse(b.updatedAt) - Date.parse(a.updatedAt))
+    .sort(byNewest)
     .slice(0, limit)
   if (json) {
     await output.write(sessions.map(session => `${JSON.stringify(session)}\n`).join(''))
@@ -52,5 +54,33 @@ function line(
   { nativeSessionId, harness, updatedAt, title }: NativeSession,
   dim: (text: string) => string,
 ): string {
-  return `${nativeSessionId}  ${dim(`${harness.padEnd(HARNESS_WIDTH)} ${minute(updatedAt)}`)}  ${plain(title)}\n`
+  return `${nativeSessionId}  ${dim(`${harness.padEnd(HARNESS_WIDTH)} ${updatedAt === undefined ? NO_TIME : minute(updatedAt)}`)}  ${plain(title)}\n`
 }
+
+/** As wide as a time in the list. */
+const NO_TIME = '–'.padEnd(minute(new Date(0).toISOString()).length)
+
+/** Waits for all. On a terminal it says for whom, when it takes long: an agent may need minutes to answer. */
+export async function showWaiting<T>(
+  asked: readonly (readonly [name: string, answer: Promise<T>])[],
+): Promise<PromiseSettledResult<T>[]> {
+  const missing = new Set(asked)
+  const timer = setTimeout(() => {
+    const names = [...missing].map(([name]) => plain(name)).join(', ')
+    if (process.stderr.isTTY) void tell(`chirality: Asking ${names}…\n`)
+  }, PATIENCE_MS)
+  const answers = asked.map(async one => {
+    try {
+      return await one[1]
+    } finally {
+      missing.delete(one)
+    }
+  })
+  try {
+    return await Promise.allSettled(answers)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const PATIENCE_MS = 2000

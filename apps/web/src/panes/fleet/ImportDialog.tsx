@@ -1,3 +1,4 @@
+import { byNewest } from '@chirality/core'
 import { useQueries, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -38,6 +39,10 @@ export default function ImportDialog({ onClose }: { onClose(): void }) {
       enabled: root !== '',
       gcTime: 0,
       retry: false,
+      // An answer may cost the start of a program, so nobody is asked twice while the dialog is open.
+      staleTime: Number.POSITIVE_INFINITY,
+      refetchOnWindowFocus: false,
+      refetchOnReconnect: false,
     })),
   })
   const asked = root === '' ? [] : keepers.filter((_, at) => lists[at]?.isPending)
@@ -50,7 +55,7 @@ export default function ImportDialog({ onClose }: { onClose(): void }) {
   const all = lists.flatMap(({ data }) => data ?? [])
   const found = all
     .filter(({ title }) => title.toLowerCase().includes(words.trim().toLowerCase()))
-    .sort((a, b) => Date.parse(b.updatedAt) - Date.parse(a.updatedAt))
+    .sort(byNewest)
   const take = async (session: NativeSession) => {
     setBusy(session.nativeSessionId)
     setProblem(null)
@@ -106,7 +111,9 @@ export default function ImportDialog({ onClose }: { onClose(): void }) {
             <li key={`${session.harness} ${session.nativeSessionId}`}>
               <span className="truncate">{session.title || 'Untitled'}</span>
               <span className="import__facts">
-                {`${nameOf(session.harness)} · ${formatAge(session.updatedAt, now)}`}
+                {[nameOf(session.harness), session.updatedAt && formatAge(session.updatedAt, now)]
+                  .filter(Boolean)
+                  .join(' · ')}
               </span>
               <Button
                 size="small"
