@@ -2,7 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { z } from 'zod'
 import { MoveDesk } from '../src/move/move-desk.ts'
+import { Notes } from '../src/move/notes.ts'
 import { readParcel } from '../src/move/parcel-file.ts'
 import { folder } from './support/fleet.ts'
 import { git, twoMachines, work } from './support/machines.ts'
@@ -41,6 +43,9 @@ test('a move that its hub did not finish is finished or taken back: one machine 
       await hub().finish()
       const [isHere, isThere] = await owners(id)
       expect([step, when, isHere !== isThere]).toEqual([step, when, true])
+      // Whoever has it can use it.
+      const { host } = isHere ? one : two
+      expect([step, when, host.moves.leaving(id)]).toEqual([step, when, undefined])
       if (isThere) {
         const { worktree } = await two.host.store.resume(id)
         const made = await two.host.worktrees.get(worktree ?? '')
@@ -104,6 +109,67 @@ test('a move that was cut short is settled before another begins', async () => {
   await expect(one.host.renameSession(id, 'still here')).resolves.toBeDefined()
   await hub().move(id, 'one', 'two')
   expect(await two.host.store.get(id)).toMatchObject({ title: 'still here' })
+})
+
+test('a session whose move was given up can be used, also if the hub was killed before it said so', async () => {
+  const { one, hub, cut, goes, returns, owners } = await twoMachines()
+  const { id } = await one.host.createSession(one.project, { title: 'kept' })
+  // Cut after the target opened it.
+  cut(count => (count >= 8 ? 'before' : undefined))
+  await expect(hub().move(id, 'one', 'two')).rejects.toThrow()
+  goes('two')
+  // Cut after the session was given back to its machine.
+  cut(count => (count >= 5 ? 'before' : undefined))
+  await expect(hub().keep(id, 'one')).rejects.toThrow(/killed/)
+  expect(await owners.read(id)).toMatchObject({ machine: 'one' })
+  expect(one.host.moves.leaving(id)).toBeDefined()
+  cut(() => undefined)
+  await returns('two')
+  await hub().finish()
+  expect(one.host.moves.leaving(id)).toBeUndefined()
+  await expect(one.host.renameSession(id, 'mine')).resolves.toBeDefined()
+})
+
+test('a move is not given up if a machine that answers got the session in another way', async () => {
+  const { one, two, hub, cut, owners } = await twoMachines()
+  const { id } = await one.host.createSession(one.project, { title: 'packed' })
+  // Cut after it was packed.
+  cut(count => (count >= 4 ? 'before' : undefined))
+  await expect(hub().move(id, 'one', 'two')).rejects.toThrow()
+  cut(() => undefined)
+  expect(one.host.moves.leaving(id)).toBeDefined()
+  await two.host.createSession(two.project, { id, title: 'taken over' })
+  await owners.give(id, 'two', { move: 'takeover-other', seen: undefined })
+  await expect(hub().keep(id, 'one')).rejects.toThrow('two has this session by now')
+  expect(one.host.moves.leaving(id)).toBeDefined()
+})
+
+test('a note is finished once, not after it is gone, and a later one in its place stays', async () => {
+  const schema = z.object({ move: z.string(), session: z.string() })
+  const running = new Set<string>()
+  const nameOf = ({ session }: z.infer<typeof schema>) => session
+  const place = folder()
+  const notes = new Notes({ folder: place, running, schema, nameOf, aboutOf: nameOf, againMs: 0 })
+  const first = { move: 'move-1', session: 'a' }
+  const other = { move: 'move-2', session: 'b' }
+  await notes.write(first)
+  await notes.write(other)
+  const finished: string[] = []
+  const finish = async ({ move }: typeof first) => {
+    finished.push(move)
+    // Both were listed by now.
+    const [left] = finished.length === 1 ? notes.list().filter(note => note.move !== move) : []
+    if (left !== undefined) notes.remove(left)
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  await Promise.all([notes.finishAll(finish), notes.finishAll(finish)])
+  expect(finished).toHaveLength(1)
+
+  await notes.write({ ...first, move: 'move-3' })
+  notes.remove(first)
+  expect(notes.of('a')).toEqual([{ ...first, move: 'move-3' }])
+  notes.remove({ ...first, move: 'move-3' })
+  expect(notes.of('a')).toEqual([])
 })
 
 test('the id of a move that another machine chose is no part of a ref or a path', async () => {

@@ -95,9 +95,9 @@ export class Moves {
       const machine = machines().find(one => one.machine === to)
       if (!isTaken && machine !== undefined && machine.state !== 'away') {
         // It answers: it knows whether it has the session.
-        const epoch = (await ownersOf(link).read(session))?.epoch
+        const { epoch, gone = null } = await this.#keepable({ move, session, from, to })
         const isThere = await this.#settle({ move, session, from, to, epoch })
-        return { session, machine: isThere ? to : from, gaveUp: null }
+        return { session, machine: isThere ? to : from, gaveUp: isThere ? null : gone }
       }
       if (!isTaken) await requireAbsent(link, to)
       const { seen, gone } = await replaceableOwner({ link, machines: machines() }, session, from)
@@ -109,6 +109,24 @@ export class Moves {
     } finally {
       this.#running.delete(session)
     }
+  }
+
+  /**
+   * The epoch of the owner of a session whose move is given up while its target answers. Rejects if another machine has
+   * the session by now; one that is `gone` is replaced, and refused when it returns.
+   */
+  async #keepable({ move, session, from, to }: Note): Promise<{ epoch?: number | undefined; gone?: string }> {
+    const link = this.#options.link()
+    const owner = await ownersOf(link).read(session)
+    if (owner?.machine === to && owner.move === move) return owner
+    const { seen, ...other } = await replaceableOwner(
+      { link, machines: this.#options.machines() },
+      session,
+      from,
+    )
+    if (seen === undefined || seen.machine === from) return { epoch: seen?.epoch }
+    const { epoch } = await ownersOf(link).give(session, from, { move: newId('kept'), seen })
+    return { epoch, ...other }
   }
 
   finishSoon(): void {
@@ -227,7 +245,8 @@ export class Moves {
     // If another machine was given it since, it is not this hub's to go on with it where it was.
     const isOwn = owner?.machine === from || (owner?.machine === to && owner.move === move)
     const isOthers = owner !== undefined && !isOwn && owner.epoch !== begun.epoch
-    if (!isKept && !isOthers) await this.#ask(from, { step: 'keep', session, move })
+    // Also if it is kept: the hub that gave the move up may have been killed before it said so.
+    if (!isOthers) await this.#ask(from, { step: 'keep', session, move })
     this.#notes.remove(begun)
     return false
   }

@@ -17,9 +17,10 @@ export interface NotesOptions<N> {
 }
 
 /** What this hub began and did not end, a file for each. A hub that was killed finds it, and finishes it. */
-export class Notes<N> {
+export class Notes<N extends { move: string }> {
   readonly #options: NotesOptions<N>
   #nextTry = 0
+  #pass: Promise<void> | undefined
 
   constructor(options: NotesOptions<N>) {
     this.#options = options
@@ -31,20 +32,16 @@ export class Notes<N> {
     await write(this.#file(note), JSON.stringify(note))
   }
 
+  /** Not a later one in the same file. */
   remove(note: N): void {
-    rmSync(this.#file(note), { force: true })
+    const stored = this.#read(this.#file(note))
+    if (stored === undefined || stored.move === note.move) rmSync(this.#file(note), { force: true })
   }
 
   /** A damaged one is as none. */
   list(): N[] {
-    const { folder, schema } = this.#options
-    return namesIn(folder).flatMap(name => {
-      try {
-        return [schema.parse(JSON.parse(readFileSync(join(folder, name), 'utf8')))]
-      } catch {
-        return []
-      }
-    })
+    const { folder } = this.#options
+    return namesIn(folder).flatMap(name => this.#read(join(folder, name)) ?? [])
   }
 
   of(about: string): N[] {
@@ -58,20 +55,39 @@ export class Notes<N> {
     void this.finishAll(finish)
   }
 
-  /** One after the other. What rejects stays noted: a machine is away, or answers nonsense. */
-  async finishAll(finish: (note: N) => Promise<unknown>): Promise<void> {
+  /**
+   * One after the other, in one pass at a time. What rejects stays noted: a machine is away, or answers nonsense.
+   */
+  finishAll(finish: (note: N) => Promise<unknown>): Promise<void> {
+    this.#pass ??= this.#finishEach(finish).finally(() => {
+      this.#pass = undefined
+    })
+    return this.#pass
+  }
+
+  async #finishEach(finish: (note: N) => Promise<unknown>): Promise<void> {
     const { running, aboutOf } = this.#options
-    for (const note of this.list()) {
-      const about = aboutOf(note)
+    for (const listed of this.list()) {
+      const about = aboutOf(listed)
       if (running.has(about)) continue
       running.add(about)
       try {
-        await finish(note)
+        // It may have been finished or replaced since the list was read.
+        const note = this.#read(this.#file(listed))
+        if (note !== undefined) await finish(note)
       } catch {
         // The next try may have more luck.
       } finally {
         running.delete(about)
       }
+    }
+  }
+
+  #read(file: string): N | undefined {
+    try {
+      return this.#options.schema.parse(JSON.parse(readFileSync(file, 'utf8')))
+    } catch {
+      return undefined
     }
   }
 
