@@ -311,6 +311,57 @@ test('the choice whether copies are sent is kept, and a damaged file sends none'
   expect(new CopyChoice(file, false).sends).toBe(false)
 })
 
+test('a hub that is killed when it asks the agent to go on says so when it is back, once', async () => {
+  const { one, two, takeovers, copied, goes, returns, link } = await twoMachines()
+  const id = await work(one.host, one.project)
+  await copied(id, 'one')
+  goes('one')
+  const wire = link()
+  await new Promise<void>(asked => {
+    const request: typeof wire.request = (subject, body, ms) => {
+      if (!Buffer.from(body).toString().includes('turns.start')) return wire.request(subject, body, ms)
+      asked()
+      return new Promise<never>(() => {})
+    }
+    const killed = { ...wire, connected: true, request } as typeof wire
+    void takeovers({ link: () => killed, running: new Set() }).takeover(id, 'two', { goOn: true })
+  })
+  await takeovers().finish()
+  await takeovers().finish()
+  const said = async () => (await texts(two.host, id)).filter(text => text.includes('hub was stopped'))
+  expect(await said()).toHaveLength(1)
+
+  // One that asked says nothing.
+  await returns('one')
+  const next = await work(one.host, one.project)
+  await copied(next, 'one')
+  goes('one')
+  expect(await takeovers().takeover(next, 'two', { goOn: true })).toMatchObject({ asked: true })
+  await takeovers().finish()
+  expect((await texts(two.host, next)).filter(text => text.includes('hub was stopped'))).toEqual([])
+})
+
+test('brokers that lost their disks are told again which machine took a session over', async () => {
+  const world = await twoMachines()
+  const { one, takeovers, copied, goes, returns, cut, sent, loseBrokers, owners: stored } = world
+  const [done, cutShort] = [await work(one.host, one.project), await work(one.host, one.project)]
+  for (const id of [done, cutShort]) await copied(id, 'one')
+  goes('one')
+  cut(() => undefined)
+  await takeovers().takeover(done, 'two')
+  // The last message but one opens it.
+  const opened = sent() - 1
+  cut(count => (count > opened ? 'before' : undefined))
+  await expect(takeovers().takeover(cutShort, 'two')).rejects.toThrow(/killed/)
+  cut(() => undefined)
+  loseBrokers()
+  expect(await returns('one')).toEqual([])
+  await takeovers().finish()
+  for (const id of [done, cutShort]) expect(await stored.read(id)).toMatchObject({ machine: 'two' })
+  await takeovers().finish()
+  for (const id of [done, cutShort]) expect(await owners(world, id)).toEqual([false, true])
+})
+
 test('a machine that gives a session up says the same of it when it is asked again', async () => {
   const { one } = await twoMachines()
   const id = await work(one.host, one.project)

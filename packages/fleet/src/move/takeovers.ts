@@ -34,7 +34,7 @@ const note = z.object({
   isDone: z.boolean(),
   /** What the conversation is still to say of the machine that returned. */
   words: z.string().optional(),
-  /** The agent is to be asked to go on. */
+  /** The agent is to be asked to go on. Of one that is done: it is not known that it was. */
   goOn: z.boolean().optional(),
 })
 type Note = z.infer<typeof note>
@@ -88,15 +88,22 @@ export class Takeovers {
       const wasAtWork = remote.status !== null && remote.status.phase !== 'idle'
       const isAsked = goOn ?? wasAtWork
       const moved = (await this.#settled(session)) ?? (await this.#take(remote, to, isAsked))
-      if (!isAsked) return { ...moved, asked: false, problem: null }
-      const input = { sessionId: session, message: GO_ON }
-      return await callMachine(this.#options.link(), moved.to, { path: 'turns.start', input }).then(
-        () => ({ ...moved, asked: true, problem: null }),
-        (error: unknown) => ({ ...moved, asked: false, problem: messageOf(error) }),
-      )
+      const answer = isAsked ? await this.#goOn(moved) : { asked: false, problem: null }
+      // The caller knows it from now on.
+      for (const done of this.#notes.of(session))
+        if (done.isDone && done.goOn) await this.#notes.write({ ...done, goOn: false }).catch(() => {})
+      return { ...moved, ...answer }
     } finally {
       this.#running.delete(session)
     }
+  }
+
+  #goOn({ session, to }: Moved): Promise<Pick<TakenOver, 'asked' | 'problem'>> {
+    const input = { sessionId: session, message: GO_ON }
+    return callMachine(this.#options.link(), to, { path: 'turns.start', input }).then(
+      () => ({ asked: true, problem: null }),
+      (error: unknown) => ({ asked: false, problem: messageOf(error) }),
+    )
   }
 
   /** A target of a move that did not come back is refused when it does. */
@@ -114,9 +121,24 @@ export class Takeovers {
   }
 
   async #finish(begun: Note): Promise<void> {
-    if (begun.isDone) await this.#collect(begun)
+    if (begun.isDone) await this.#collect(begun.goOn ? await this.#sayStopped(begun, MAYBE_ASKED) : begun)
     else if ((await this.#settle(begun)) && begun.goOn)
-      await this.#ask(begun.to, { step: 'say', session: begun.session, words: NOT_ASKED })
+      await this.#sayStopped({ ...begun, isDone: true }, NOT_ASKED)
+  }
+
+  /** Of a takeover that is done and whose hub was stopped. If the machine cannot be told now, it stays noted. */
+  async #sayStopped(done: Note, words: string): Promise<Note> {
+    const { session, to } = done
+    try {
+      // It may have been moved on.
+      const owner = await ownersOf(this.#options.link()).read(session)
+      await this.#ask(owner?.machine ?? to, { step: 'say', session, words })
+    } catch {
+      return done
+    }
+    const told = { ...done, goOn: false }
+    await this.#notes.write(told)
+    return told
   }
 
   /** Takeovers of the session that were cut short come first: what they began may have got it somewhere. */
@@ -264,13 +286,15 @@ export class Takeovers {
     const owners = ownersOf(this.#options.link())
     const owner = await owners.read(session)
     if (isHere && (owner === undefined || owner.machine === to)) {
+      // Brokers that lost their disks know nothing of it: the old machine would not be refused.
+      if (owner === undefined) await owners.give(session, to, { move, seen: undefined })
       await this.#done(begun)
       return true
     }
     if (isHere && owner !== undefined) {
       // Another machine got it since: these two give up what they have of it.
       await this.expect(session, { from: to, to: owner.machine, taken })
-      await this.#notes.write({ ...begun, isDone: true })
+      await this.#notes.write({ ...begun, isDone: true, goOn: false })
       return false
     }
     // Only what this takeover wrote is taken back: a later one may have given it to the same machine.
@@ -292,8 +316,14 @@ export class Takeovers {
     if (words === undefined) {
       const state = this.#options.machines().find(one => one.machine === from)?.state
       if (state !== 'here') return
-      const owner = await ownersOf(this.#options.link()).read(session)
-      if (owner?.machine === from) {
+      const owners = ownersOf(this.#options.link())
+      const owner = await owners.read(session)
+      if (owner === undefined) {
+        // Brokers lost their disks. The machine that took it over is asked whether it has it still.
+        const { has } = cancelled.parse(await this.#ask(to, { step: 'cancel', move, session }))
+        if (!has) return
+        await owners.give(session, to, { move, seen: undefined })
+      } else if (owner.machine === from) {
         // It was moved there since.
         this.#notes.remove(done)
         return
@@ -331,6 +361,8 @@ function messageOf(error: unknown): string {
 const GO_ON = 'Go on with what you were doing.'
 const NOT_ASKED =
   'The hub was stopped before it could ask the agent to continue. Send a message to continue the work.'
+const MAYBE_ASKED =
+  'The hub was stopped when it asked the agent to continue. If the agent is not at work, send a message to continue the work.'
 const AGAIN_MS = 5_000
 const REST_MS = 60_000
 const PIECE_BYTES = 512 * 1024

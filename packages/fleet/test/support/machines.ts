@@ -176,6 +176,8 @@ export async function twoMachines() {
       sent = 0
       fault = next
     },
+    /** The brokers lose their disks. */
+    loseBrokers: () => stored.clear(),
     /** Whether the hubs get copies of the sessions of a machine. */
     sendsCopies: (name: Name, send: boolean) => sends.set(name, send),
     goes: (name: Name) => states.set(name, 'away'),
