@@ -89,7 +89,7 @@ export class FleetMember {
     this.#broker = broker
     this.machine = member.machine
     this.#machines = new Machines(member.machine)
-    this.#own = new OwnSessions(member.machine, join(fleetFolder(options.home), 'told.json'))
+    this.#own = new OwnSessions(member.machine, fleetFolder(options.home))
     const folder = mirrorsFolder(options.home)
     this.#remote = new RemoteSessions(folder, options.onFault)
     const fetch = (machine: string, session: string, from: number) =>
@@ -138,7 +138,7 @@ export class FleetMember {
     this.#local = local
     this.#cleanups.push(
       local.host.onStatus(({ sessionId }) => this.#own.mark(sessionId)),
-      local.onRemoved(sessionId => this.#own.mark(sessionId)),
+      local.onRemoved(sessionId => this.#own.markRemoved(sessionId)),
     )
     this.#said(local)
     this.#running = this.#run(local)

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { z } from 'zod'
 import type { Link } from './engine/link.ts'
 import { SavedText } from './engine/saved-text.ts'
 import { inWindow } from './in-window.ts'
 import type { LocalMachine } from './machines.ts'
+import { MISSING } from './remote-sessions.ts'
 import { subjects } from './subjects.ts'
 
 /** Tells the hubs of this machine's sessions: all once, then those that changed. */
@@ -12,14 +14,24 @@ export class OwnSessions {
   readonly #dirty = new Set<string>()
   /** Whose status the hubs have: when this machine stops, they hear that none of them runs. */
   readonly #told: ToldSessions
+  /** Those that were deleted or moved away, until the hubs know it. */
+  readonly #removed: ToldSessions
 
-  constructor(machine: string, file: string) {
+  constructor(machine: string, folder: string) {
     this.#machine = machine
-    this.#told = new ToldSessions(file)
+    this.#told = new ToldSessions(join(folder, 'told.json'))
+    this.#removed = new ToldSessions(join(folder, 'removed.json'))
   }
 
   mark(sessionId: string): void {
     this.#dirty.add(sessionId)
+  }
+
+  /** It was deleted, or moved away: if it is not here, that is why. */
+  markRemoved(sessionId: string): void {
+    // It is known in this run also if the disk is full.
+    void this.#removed.add(sessionId).catch(() => {})
+    this.mark(sessionId)
   }
 
   markTold(): void {
@@ -29,6 +41,7 @@ export class OwnSessions {
   /** Also those that a killed server told of and whose project this one has not opened: none of them runs. */
   async markAll({ host }: LocalMachine): Promise<void> {
     this.markTold()
+    for (const sessionId of this.#removed.list()) this.mark(sessionId)
     for (const root of host.projects())
       for (const { id } of await host.store.list(root).catch(() => [])) this.mark(id)
   }
@@ -44,9 +57,13 @@ export class OwnSessions {
       const status = host.statuses().find(one => one.sessionId === sessionId) ?? null
       // Before it is said: a server that is killed in between has nothing to take back.
       if (status !== null) await this.#told.add(sessionId)
-      const body = session === undefined ? '' : JSON.stringify({ session, status })
+      // One that nobody removed is in a project whose disk is away: its copies are needed still.
+      const absent = this.#removed.has(sessionId) ? '' : MISSING
+      const body = session === undefined ? absent : JSON.stringify({ session, status })
       await link.publish(subjects.session(this.#machine, sessionId), Buffer.from(body))
       if (status === null) await this.#told.delete(sessionId)
+      // It may have been removed while this was said.
+      if (body !== MISSING && !this.#dirty.has(sessionId)) await this.#removed.delete(sessionId)
     } catch (error) {
       this.mark(sessionId)
       throw error
@@ -58,8 +75,8 @@ export class OwnSessions {
 const WINDOW = 32
 
 /**
- * The sessions whose status the hubs have from this machine. It is in a file, so that a server that was killed is taken at
- * its word only until the next one starts, whichever projects that one opens.
+ * Sessions of which the hubs know something, or do not know it yet. It is in a file, so that a server that was killed is
+ * taken at its word only until the next one starts, whichever projects that one opens.
  */
 export class ToldSessions {
   readonly #ids: Set<string>
@@ -68,6 +85,10 @@ export class ToldSessions {
   constructor(file: string) {
     this.#ids = new Set(readIds(file))
     this.#saved = new SavedText(file, () => JSON.stringify([...this.#ids]))
+  }
+
+  has(sessionId: string): boolean {
+    return this.#ids.has(sessionId)
   }
 
   list(): string[] {

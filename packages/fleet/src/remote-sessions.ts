@@ -55,9 +55,12 @@ export class RemoteSessions {
     return () => this.#listeners.delete(listener)
   }
 
-  /** An empty text is the end of a session. */
-  take(machine: string, sessionId: string, text: string): void {
+  /** An empty text is the end of a session. Of one that its machine does not find, what it said before counts. */
+  take(machine: string, sessionId: string, said: string): void {
     if (!isSession(sessionId)) return
+    const known = this.#sessions.get(sessionId)
+    if (said === MISSING && known?.machine !== machine) return
+    const text = said === MISSING ? JSON.stringify({ session: known?.session, status: null }) : said
     const folder = join(this.#folder, machine, STATES)
     const file = join(folder, `${sessionId}.json`)
     if (text === '') {
@@ -138,6 +141,9 @@ export function idIn(session: unknown): string {
   const { id } = (session ?? {}) as { id?: unknown }
   return typeof id === 'string' ? id : ''
 }
+
+/** What a machine says of a session that it does not find and that nobody removed: it does not run. */
+export const MISSING = '{"missing":true}'
 
 const STATES = 'states'
 const MAX_DOUBTED = 1_000

@@ -1,9 +1,12 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openSessionLog } from '@chirality/sessions'
 import { expect, test } from 'vitest'
+import type { Link } from '../src/engine/link.ts'
+import type { LocalMachine } from '../src/machines.ts'
 import { Carrier } from '../src/move/carrier.ts'
 import { Copies } from '../src/move/copies.ts'
+import { OwnSessions } from '../src/own-sessions.ts'
 import { RemoteSessions } from '../src/remote-sessions.ts'
 import { subjects } from '../src/subjects.ts'
 import { folder } from './support/fleet.ts'
@@ -70,4 +73,47 @@ test('the copies of a machine go on when another one answers nonsense about its 
     await copies.soon()
     expect([asked, (await copies.get('one', id))?.projectRoot]).toEqual([1, one.project])
   }
+})
+
+test('a session whose project is away is not told as deleted: only one that was removed is, also by the next server', async () => {
+  const { one } = await twoMachines()
+  const home = folder()
+  const said: string[] = []
+  const link = {
+    publish: async (_subject: string, body: Uint8Array) => void said.push(Buffer.from(body).toString()),
+  } as unknown as Link
+  const local = { host: one.host } as unknown as LocalMachine
+  const remote = new RemoteSessions(join(home, 'mirrors'))
+  const tell = async (own: OwnSessions, id: string) => {
+    said.length = 0
+    await own.tell(link, local)
+    expect(said).toHaveLength(1)
+    remote.take('one', id, said[0] ?? '')
+    return { isEnd: said[0] === '', isKnown: remote.get(id) !== undefined }
+  }
+  const id = await work(one.host, one.project)
+  const own = new OwnSessions('one', home)
+  own.mark(id)
+  expect(await tell(own, id)).toEqual({ isEnd: false, isKnown: true })
+
+  const status = { sessionId: id, projectRoot: one.project, phase: 'working' }
+  remote.take('one', id, JSON.stringify({ session: await one.host.store.resume(id), status }))
+  renameSync(one.project, `${one.project}-away`)
+  own.mark(id)
+  expect(await tell(own, id)).toEqual({ isEnd: false, isKnown: true })
+  // It does not run.
+  expect(remote.get(id)?.status).toBeNull()
+  renameSync(`${one.project}-away`, one.project)
+
+  // Discarded, and here until it cannot be restored any more.
+  own.markRemoved(id)
+  expect(await tell(own, id)).toEqual({ isEnd: false, isKnown: true })
+  await one.host.deleteSession(id)
+  own.markRemoved(id)
+  await expect.poll(() => readFileSync(join(home, 'removed.json'), 'utf8')).toContain(id)
+  // The server is killed before the hubs hear it.
+  const next = new OwnSessions('one', home)
+  await next.markAll({ host: { projects: () => [] } } as unknown as LocalMachine)
+  expect(await tell(next, id)).toEqual({ isEnd: true, isKnown: false })
+  expect(readFileSync(join(home, 'removed.json'), 'utf8')).toBe('[]')
 })
