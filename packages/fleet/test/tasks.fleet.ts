@@ -34,6 +34,7 @@ test(`${TASKS} tasks over three workers and three brokers that are killed at ran
   expect({ seed: SEED, ...report }).toMatchObject({
     ...{ seed: SEED, lost: [], twice: [], again: [], doubled: [], left: 0 },
   })
+  expect(Object.values(report.kills).reduce((sum, count) => sum + count, 0)).toBeGreaterThan(0)
 })
 
 test('tasks of machines that do not come back in time are begun anew elsewhere, and what returns runs nothing of them', {

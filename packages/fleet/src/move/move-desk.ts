@@ -206,14 +206,18 @@ export class MoveDesk {
         `${machine} has a session of this id already, perhaps in a copy of the project.`,
       )
     const found = await this.#clones({ roots, prefix })
-    const picked = pickClone(await Promise.all(found.map(clone => this.#facts(clone, { session, path }))))
-    if (picked === undefined)
+    const [first] = found
+    if (first === undefined)
       throw fleetError(
         'move-failed',
         `${machine} has no clone of this repository open. Clone it there and start its worker with --project.`,
       )
-    const { project, commits } = picked.clone
-    return { project, commits, ...(found.length > 1 ? { why: picked.why } : {}) } satisfies CloneHere
+    // Nothing is to be chosen, so the state of its files does not matter.
+    if (found.length === 1) return first
+    const facts = await Promise.all(found.map(clone => this.#facts(clone, { session, path })))
+    const { clone, why } = pickClone(facts) ?? { clone: first }
+    const { project, commits } = clone
+    return { project, commits, ...(why === undefined ? {} : { why }) } satisfies CloneHere
   }
 
   async #facts(

@@ -22,7 +22,7 @@ test('of several clones the first rule by which they differ decides, and is the 
   ])
   expect(picked(clone('/a', { isBusy: true }), clone('/b'), clone('/c', dirty))).toEqual([
     '/b',
-    'the only one in which no agent is at work, of 3 clones',
+    'the only one in which no agent is at work, of 2 clones without uncommitted changes',
   ])
   // A clean one at work is before one at rest with changes: those would be beside the work.
   expect(picked(clone('/a', dirty), clone('/b', { isBusy: true }))[0]).toBe('/b')

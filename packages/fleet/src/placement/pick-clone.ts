@@ -17,12 +17,16 @@ export interface CloneFacts {
  */
 export function pickClone<T extends CloneFacts>(clones: readonly T[]): { clone: T; why: string } | undefined {
   let left = clones
-  for (const { fits, why } of RULES) {
+  /** What all that are left have in common, and the others do not. */
+  const alike: string[] = []
+  for (const { fits, why, those } of RULES) {
     const next = left.filter(fits)
     const [clone] = next
     if (clone !== undefined && next.length < left.length) {
-      if (next.length === 1) return { clone, why: `${why}, of ${clones.length} clones` }
+      if (next.length === 1)
+        return { clone, why: `${why}, of ${left.length} clones${alike.map(one => ` ${one}`).join('')}` }
       left = next
+      alike.push(those)
     }
   }
   const [clone] = left
@@ -33,9 +37,21 @@ export function pickClone<T extends CloneFacts>(clones: readonly T[]): { clone: 
   }
 }
 
-const RULES: readonly { fits: (clone: CloneFacts) => boolean; why: string }[] = [
-  { fits: ({ wasHere }) => wasHere, why: 'the one that it was in before' },
-  { fits: ({ isSamePath }) => isSamePath, why: 'the one with the path of the other machine' },
-  { fits: ({ isClean }) => isClean, why: 'the only one without uncommitted changes' },
-  { fits: ({ isBusy }) => !isBusy, why: 'the only one in which no agent is at work' },
+const RULES: readonly { fits: (clone: CloneFacts) => boolean; why: string; those: string }[] = [
+  { fits: ({ wasHere }) => wasHere, why: 'the one that it was in before', those: 'that it was in before' },
+  {
+    fits: ({ isSamePath }) => isSamePath,
+    why: 'the one with the path of the other machine',
+    those: 'with the path of the other machine',
+  },
+  {
+    fits: ({ isClean }) => isClean,
+    why: 'the only one without uncommitted changes',
+    those: 'without uncommitted changes',
+  },
+  {
+    fits: ({ isBusy }) => !isBusy,
+    why: 'the only one in which no agent is at work',
+    those: 'in which no agent is at work',
+  },
 ]
