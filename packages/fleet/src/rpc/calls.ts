@@ -6,6 +6,7 @@ import { fleetError } from '../fleet-error.ts'
 import type { MoveDesk, MoveStep } from '../move/move-desk.ts'
 import { subjects } from '../subjects.ts'
 import type { WorkDesk, WorkState, WorkStep } from '../work/work-desk.ts'
+import { RememberedAnswers } from './remembered-answers.ts'
 
 /** A call of a hub to the machine that has the session. */
 export interface RemoteCall {
@@ -94,7 +95,7 @@ const working = z.object({ working: z.literal(true) })
 
 /** Asks a machine for a step of a move. */
 export async function askMove(link: Link | undefined, machine: string, step: MoveStep): Promise<unknown> {
-  const said = answerOf(machine, await ask(link, machine, { kind: 'move', ...step }, MOVE_MS))
+  const said = outcomeOf(machine, await ask(link, machine, { kind: 'move', ...step }, MOVE_MS))
   // The move names the worktree on the other machine: the name of any other worktree is not taken.
   if (step.step === 'pack' && !packed(step.move).safeParse(said).success)
     throw fleetError('move-failed', `The machine ${machine} answered nonsense. Look there.`)
@@ -170,8 +171,7 @@ export interface Answers {
 
 /** Answers the hubs. The same call, delivered twice, is done once. */
 export function answerCalls(link: Link, machine: string, answers: Answers): () => Promise<void> {
-  const calls = new Map<string, Promise<CallAnswer>>()
-  const settled = new Set<string>()
+  const calls = new RememberedAnswers()
   const stop = link.serve(subjects.calls(machine), async body => {
     const request = JSON.parse(Buffer.from(body).toString()) as Request
     if (request.kind === 'ping') return Buffer.from('{}')
@@ -197,22 +197,12 @@ export function answerCalls(link: Link, machine: string, answers: Answers): () =
       )
     }
     if (request.kind === 'outcome') {
-      const known = calls.get(request.id) ?? UNKNOWN
-      const still = sleep(WORKING_MS, WORKING, { ref: false })
-      return sendable(await Promise.race([known, still]))
+      const known = calls.get(request.id) ?? sendable(UNKNOWN)
+      const still = sleep(WORKING_MS, sendable(WORKING), { ref: false })
+      return Promise.race([known, still])
     }
     const { id, path, input } = request
-    let answer = calls.get(id)
-    if (answer === undefined) {
-      answer = answered(answers.call({ path, input })).finally(() => {
-        settled.add(id)
-        // One that is at work is not forgotten.
-        const oldest = settled.size > MAX_REMEMBERED ? settled.keys().next().value : undefined
-        if (oldest !== undefined && settled.delete(oldest)) calls.delete(oldest)
-      })
-      calls.set(id, answer)
-    }
-    return sendable(await answer)
+    return calls.once(id, () => answered(answers.call({ path, input })).then(sendable))
   })
   return async () => {
     stop()
@@ -266,11 +256,11 @@ const WORKING_MS = 20_000
 const ASK_AGAIN_MS = 1_000
 const LONGEST_MS = 30 * 60_000
 const WORKING = { working: true }
-/** Its server was started again since, or it did very many other calls. */
+/** Its server was started again since, or its answer was forgotten. */
 const UNKNOWN: CallAnswer = {
   ...{ ok: false, code: 'machine-silent' },
   message:
-    'The machine does not know this call: it was started again, or did many others since. It may have done it: look at the session before you try again.',
+    'The machine does not know this call: it was started again, or forgot its answer since. It may have done it: look at the session before you try again.',
 }
 /** Below the broker's `max_payload`. */
 const MAX_BYTES = 7 * 1024 * 1024
@@ -278,4 +268,3 @@ const TOO_LARGE: CallAnswer = {
   ...{ ok: false, code: 'unsupported' },
   message: 'The answer is too large to be sent between machines. Open the dashboard of that machine.',
 }
-const MAX_REMEMBERED = 1_000
