@@ -283,6 +283,24 @@ test('of a machine that sends no copies none is fetched or kept, and its session
   await expect(takeovers().takeover(id, 'two')).rejects.toThrow(/one sends no copies of its sessions/)
 })
 
+test('no copy of the machine before is taken or kept for a session of a machine that sends none', async () => {
+  const { one, root, copiesOf, sendsCopies } = await twoMachines()
+  const id = await work(one.host, one.project)
+  const session = await one.host.store.resume(id)
+  let machine = 'one'
+  const copies = copiesOf({ sessions: () => [{ machine, session, status: null }] })
+  await copies.soon()
+  const kept = () => readdirSync(join(root, 'few-copies', 'one'))
+  expect(kept().sort()).toEqual([`${id}.json`, `${id}.parcel`])
+  // It was moved.
+  machine = 'two'
+  expect(await copies.get('two', id)).toBeDefined()
+  sendsCopies('two', false)
+  expect(await copies.get('two', id)).toBeUndefined()
+  await copies.soon()
+  expect(kept()).toEqual([])
+})
+
 test('a hub that asks a machine for a copy which sends none is refused', async () => {
   const { one } = await twoMachines()
   const id = await work(one.host, one.project)

@@ -54,6 +54,8 @@ export class Copies {
   readonly #forgotten = new Set<string>()
   /** The machines that send none, and of which none is kept. */
   readonly #dropped = new Set<string>()
+  /** Sessions of machines that send none: no copy of them is kept, of no machine. */
+  readonly #freed = new Map<string, string>()
   /** The machines that one is fetched from, or whose copies are removed. */
   readonly #running = new Set<string>()
   /** Machines that did not answer or whose copies could not be removed, and until when they are left alone. */
@@ -76,10 +78,12 @@ export class Copies {
     await Promise.all(begun)
   }
 
-  /** The last copy. Of the machine that had the session before, if none of this one came yet. */
+  /** The last copy. Of the machine that had the session before, if none of this one came yet and it sends some. */
   async get(machine: string, session: string): Promise<Copy | undefined> {
     const own = await this.#stored(machine, session)
     if (own !== undefined) return own
+    const owner = this.#options.machines().find(one => one.machine === machine)
+    if (owner?.copies === false) return undefined
     const others = await readdir(this.#options.folder).catch(() => [])
     const found = await Promise.all(others.map(other => this.#stored(other, session)))
     return found.filter(copy => copy !== undefined).sort((a, b) => b.seq - a.seq)[0]
@@ -113,6 +117,7 @@ export class Copies {
 
   /** A machine that sends none any more wants none to be elsewhere. Not of what it did not have: those are of others. */
   async #drop(machine: string): Promise<void> {
+    await this.#free(machine)
     if (this.#dropped.has(machine) || this.#running.has(machine)) return
     if (performance.now() < (this.#paused.get(machine) ?? 0)) return
     this.#running.add(machine)
@@ -130,6 +135,15 @@ export class Copies {
       const key = keyOf(machine, session.id)
       this.#known.delete(key)
       this.#tried.delete(key)
+    }
+  }
+
+  /** Nor of the machines that had its sessions before. */
+  async #free(machine: string): Promise<void> {
+    for (const { machine: owner, session } of this.#options.sessions()) {
+      if (owner !== machine || this.#freed.get(session.id) === machine) continue
+      this.#freed.set(session.id, machine)
+      await this.forget(session.id).catch((error: unknown) => this.#options.onFault?.(error))
     }
   }
 
@@ -164,6 +178,7 @@ export class Copies {
     const seq = lastSeqOf(remote)
     const tried = { seq, at: performance.now(), failed: false }
     this.#dropped.delete(machine)
+    this.#freed.delete(session.id)
     this.#tried.set(key, tried)
     this.#forgotten.delete(key)
     try {
