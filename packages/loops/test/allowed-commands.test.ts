@@ -1,4 +1,5 @@
-import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { awaitedCommands, requireAwaited } from '../src/commands.ts'
@@ -148,44 +149,43 @@ test('thousands of tasks with other commands are one record, and a set-up that n
   expect(await went.run()).toMatchObject({ reason: 'done' })
 })
 
-test.skipIf(process.getuid?.() === 0)(
-  'an old loop whose folder cannot be removed does not keep a new one from its caller',
-  async () => {
-    const { project, list, home } = projectWith('- [ ] Task 1\n')
-    commitAll(project)
-    const host = hostWith(home, new InstantAgent())
-    const book = new LoopBook(project)
-    // More loops than are kept, all over and accepted; the oldest cannot be removed.
-    const journal = (loopId: string, day: number) => {
-      const at = new Date(Date.UTC(2020, 0, 1 + day)).toISOString()
-      mkdirSync(book.folder(loopId), { recursive: true })
-      mkdirSync(path.join(home, 'loops'), { recursive: true })
-      writeFileSync(path.join(home, 'loops', loopId), project)
-      const { settings } = parseTaskList('- [ ] One\n', 'TASKS.md')
-      const start = {
-        at,
-        type: 'loop:start',
-        loopId,
-        list,
-        projectRoot: project,
-        base: 'b',
-        baseBranch: 'main',
-      }
-      const lines = [
-        { ...start, worktreeId: 'w', settings, allowed: [] },
-        { at, type: 'loop:end', reason: 'done', why: '' },
-      ]
-      const text = lines.map(line => `${JSON.stringify(line)}\n`).join('')
-      writeFileSync(path.join(book.folder(loopId), 'journal.ndjson'), text)
+test('an old loop whose folder cannot be removed does not keep a new one from its caller', async () => {
+  const { project, list, home } = projectWith('- [ ] Task 1\n')
+  commitAll(project)
+  const host = hostWith(home, new InstantAgent())
+  const book = new LoopBook(project)
+  // More loops than are kept, all over and accepted; the oldest cannot be removed.
+  const journal = (loopId: string, day: number) => {
+    const at = new Date(Date.UTC(2020, 0, 1 + day)).toISOString()
+    mkdirSync(book.folder(loopId), { recursive: true })
+    mkdirSync(path.join(home, 'loops'), { recursive: true })
+    writeFileSync(path.join(home, 'loops', loopId), project)
+    const { settings } = parseTaskList('- [ ] One\n', 'TASKS.md')
+    const start = {
+      at,
+      type: 'loop:start',
+      loopId,
+      list,
+      projectRoot: project,
+      base: 'b',
+      baseBranch: 'main',
     }
-    for (let day = 0; day <= KEEP_LOOPS; day += 1) journal(`old-${day}`, day)
-    chmodSync(book.folder('old-0'), 0o500)
-    onTestFinished(() => chmodSync(book.folder('old-0'), 0o700))
-    expect(() => book.forgetOld(host, KEEP_LOOPS)).toThrow('EACCES')
-    const loop = await book.start(host, list, { allowDirty: true })
-    expect(await loop.run()).toMatchObject({ reason: 'done' })
-  },
-)
+    const lines = [
+      { ...start, worktreeId: 'w', settings, allowed: [] },
+      { at, type: 'loop:end', reason: 'done', why: '' },
+    ]
+    const text = lines.map(line => `${JSON.stringify(line)}\n`).join('')
+    writeFileSync(path.join(book.folder(loopId), 'journal.ndjson'), text)
+  }
+  for (let day = 0; day <= KEEP_LOOPS; day += 1) journal(`old-${day}`, day)
+  // Deeper than a path can be: rights would not stop root.
+  const deeper = 'cd "$1" && for i in $(seq 20); do mkdir "$2" && cd -P "$2"; done'
+  execFileSync('sh', ['-c', deeper, 'sh', book.folder('old-0'), 'd'.repeat(250)])
+  onTestFinished(() => void execFileSync('rm', ['-rf', book.folder('old-0')]))
+  expect(() => book.forgetOld(host, KEEP_LOOPS)).toThrow('ENAMETOOLONG')
+  const loop = await book.start(host, list, { allowDirty: true })
+  expect(await loop.run()).toMatchObject({ reason: 'done' })
+})
 
 test('the sessions of tasks that are over are closed, but for one that somebody follows', {
   timeout: 180_000,
