@@ -258,7 +258,8 @@ test('a machine that stops while it packs a copy for a hub leaves no git and no 
   expect(await cut).toBe('git add: stopped')
   expect(readdirSync(parcels)).toEqual(['copy-000000000000'])
   const pid = Number(readFileSync(pidFile, 'utf8'))
-  expect(() => process.kill(pid, 0)).toThrow('ESRCH')
+  // It was ended; the system needs a moment to remove it.
+  await expect.poll(() => isAlive(pid), { timeout: 60_000 }).toBe(false)
   // One that was killed has no time for that: the next start removes what it left.
   new MoveDesk({
     ...{ host: one.host, machine: 'one', folder: parcels },
@@ -266,3 +267,11 @@ test('a machine that stops while it packs a copy for a hub leaves no git and no 
   })
   expect(readdirSync(parcels)).toEqual([])
 })
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
