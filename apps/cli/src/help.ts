@@ -37,7 +37,8 @@ export const HELP = `Usage: chirality <command> [options]
   fleet join CODE          Join a fleet with a key that this machine makes; --name NAME
   fleet status             The machines of the fleet
   fleet revoke MACHINE     Take the rights of a machine away
-  fleet leave              Take this machine out of its fleet, so that it can join again; --force: the hub that made it, too
+  fleet leave              Take this machine out of its fleet; to join again, revoke it first on the hub; --force: also
+                           the hub that made it
   fleet move SESSION       Move a session to another machine; --to MACHINE
   fleet drain MACHINE      Move all its sessions that are not at work; --to MACHINE
   fleet takeover SESSION   Go on elsewhere with a session whose machine is gone; --to MACHINE, --wait: do not ask its agent

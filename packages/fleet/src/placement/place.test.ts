@@ -91,4 +91,7 @@ test('a choice follows a project to the machines that have it under another fold
       { machine: 'other', isThis: false, project: null, problem: `waits: ${key} is not on other` },
     ],
   })
+  // The same folder is another project on another machine.
+  const there = { agent: 'some-agent', project: '/home/me/shop', labels: [], machine: 'other' }
+  expect(choose(there, machines).offers.map(({ project }) => project)).toEqual([null, null, '/home/me/shop'])
 })

@@ -69,13 +69,14 @@ export interface Choice {
   offers: Offer[]
 }
 
-/** Places work of a project that a person named by its folder on one of the machines. */
+/** Places work of a project that a person named by its folder, on `machine` if that is given, on one of the machines. */
 export function choose(
-  work: { agent: string; project: string; labels: readonly string[] },
+  work: { agent: string; project: string; labels: readonly string[]; machine?: string | undefined },
   machines: readonly Machine[],
 ): Choice {
   const own = [...machines].sort((a, b) => Number(b.isThis) - Number(a.isThis))
-  const repositories = own.flatMap(one => one.repositories)
+  const named = work.machine === undefined ? own : own.filter(({ machine }) => machine === work.machine)
+  const repositories = named.flatMap(one => one.repositories)
   const key = repositories.find(({ root }) => root === work.project)?.key ?? work.project
   const wanted = { id: `${work.agent} ${key}`, agent: work.agent, labels: work.labels, project: key }
   const candidates = machines.map(one => ({ ...one, projects: one.repositories.map(each => each.key) }))

@@ -109,6 +109,12 @@ export const machineName = z
 export const newWork = z.strictObject({
   ...{ harness: harnessId, project: z.string().min(1).max(4096) },
   labels: z.array(z.string().min(1).max(100)).max(100).optional(),
+  machine: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('The machine on which `project` is that folder. Default: this one, then any.'),
 })
 
 export const newSession = z.strictObject({

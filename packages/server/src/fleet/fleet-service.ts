@@ -49,7 +49,13 @@ export interface FleetService {
   revoke(machine: string): Promise<void>
   /** Whether hubs get copies of this machine's sessions. */
   sendCopies(send: boolean): Promise<void>
-  choose(work: { agent: string; project: string; labels: readonly string[] }): z.infer<typeof placement>
+  choose(work: {
+    agent: string
+    project: string
+    labels: readonly string[]
+    /** The one on which `project` is that folder. */
+    machine?: string | undefined
+  }): z.infer<typeof placement>
   /** Makes a session on another machine. */
   create(machine: string, input: object): Promise<StoredSession>
   /** A session that another machine says it made for this hub just now: it is known here at once. */

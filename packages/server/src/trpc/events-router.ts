@@ -112,8 +112,8 @@ export const fleetRouter = router({
   ),
 
   /** Where a new session of a project would run, and why. Null without a fleet. */
-  place: call(CALLS.fleet.place).query(({ ctx, input: { harness, project, labels = [] } }) => {
-    return ctx.fleet?.choose({ agent: harness, project, labels }) ?? null
+  place: call(CALLS.fleet.place).query(({ ctx, input: { harness, project, labels = [], machine } }) => {
+    return ctx.fleet?.choose({ agent: harness, project, labels, machine }) ?? null
   }),
 })
 

@@ -19,6 +19,9 @@ const WORDS: Readonly<Record<ForkHistory | 'elsewhere', string>> = {
     'The agent there begins a new conversation, and gets a written account of what is shown up to here: long texts and results are shortened, attachments are left out.',
 }
 
+/** Then it is not known which of the two machines has it. */
+const UNSETTLED: ReadonlySet<string> = new Set(['machine-silent', 'machine-away'])
+
 interface ForkDialogProps {
   status: SessionStatus
   atSeq?: number | undefined
@@ -40,8 +43,8 @@ export default function ForkDialog({ status, atSeq, onClose }: ForkDialogProps) 
     gcTime: 0,
   })
   const { data: placement } = useQuery({
-    queryKey: ['placement', harness, projectRoot],
-    queryFn: () => api.placeSession(harness ?? '', projectRoot),
+    queryKey: ['placement', harness, projectRoot, status.machine?.name],
+    queryFn: () => api.placeSession(harness ?? '', projectRoot, status.machine?.name),
     ...{ enabled: harness !== null, staleTime: 0, gcTime: 0, retry: false },
   })
   const places = forkPlaces(placement, status.machine?.name)
@@ -52,7 +55,10 @@ export default function ForkDialog({ status, atSeq, onClose }: ForkDialogProps) 
       // The fork is there already: it is shown also if it cannot go on elsewhere.
       if (to !== '')
         await api.moveSession(id, to).catch((failed: unknown) => {
-          toasts.error(`The fork stays where it was made: it could not go to ${to}. ${messageOf(failed)}`, id)
+          const where = UNSETTLED.has(reasonOf(failed) ?? '')
+            ? `The fork is made, and its move to ${to} is not over: its page says which machine it is on.`
+            : `The fork stays where it was made: it could not go to ${to}.`
+          toasts.error(`${where} ${messageOf(failed)}`, id)
         })
       onClose()
       await navigate({ to: '/s/$sessionId', params: { sessionId: id } })
@@ -88,4 +94,10 @@ function folderWords(to: string, worktree: SessionStatus['worktree']): string {
   if (to !== '')
     return `and the new one works on ${to}, in a worktree of its own, without files that git ignores.`
   return worktree ? 'and the new one gets a worktree of its own.' : 'and both work in the same folder.'
+}
+
+/** Why the server refused it, as a code. */
+function reasonOf(error: unknown): string | undefined {
+  const { data } = (error ?? {}) as { data?: { reason?: unknown } | null }
+  return typeof data?.reason === 'string' ? data.reason : undefined
 }

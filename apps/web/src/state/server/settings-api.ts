@@ -69,7 +69,8 @@ export interface SettingsApi {
   /** Lets another machine go on with a session whose machine is gone. */
   takeOver(sessionId: string, to: string): Promise<CallOutputs['fleet']['takeover']>
   /** Where a new session would run; null without a fleet. */
-  placeSession(harness: string, project: string): Promise<Placement | null>
+  /** `machine` is the one on which the folder is, if it is another one. */
+  placeSession(harness: string, project: string, machine?: string): Promise<Placement | null>
 }
 
 export function settingsCalls(client: TRPCClient<AppRouter>): SettingsApi {
@@ -100,7 +101,8 @@ export function settingsCalls(client: TRPCClient<AppRouter>): SettingsApi {
     moveSession: async (sessionId, to) => void (await client.fleet.move.mutate({ sessionId, to })),
     takeOver: (sessionId, to) => client.fleet.takeover.mutate({ sessionId, to }),
     revokeMachine: async machine => void (await client.fleet.revoke.mutate({ machine })),
-    placeSession: (harness, project) => client.fleet.place.query({ harness, project }),
+    placeSession: (harness, project, machine) =>
+      client.fleet.place.query({ harness, project, ...(machine === undefined ? {} : { machine }) }),
     pruneRawLogs: rule => client.data.prune.mutate({ rule }),
     removePersona: (project, id, revision) => client.personas.remove.mutate({ project, id, revision }),
   }
