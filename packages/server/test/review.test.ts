@@ -297,6 +297,8 @@ test('a session that is being moved is not reviewed here, and what was done befo
   const { id: sessionId } = await client.sessions.create.mutate({ project, title: 'Moved', worktree: {} })
   const folder = (await server.host.session(sessionId)).status.worktree?.folder ?? ''
   const git = (...args: string[]) => execFileSync('git', args, { cwd: folder, encoding: 'utf8' }).trim()
+  git('config', 'user.name', 'A User')
+  git('config', 'user.email', 'user@example.com')
   writeFileSync(path.join(folder, 'a.txt'), 'b\n')
   const commit = git('rev-parse', 'HEAD')
   const move = { id: 'move-000000000000', from: 'one', to: 'two' }

@@ -88,6 +88,7 @@ export function repeatedHistory(updates: readonly JsonObject[], facts: RepeatedF
     return new RepeatedTurn(history, { sessionId, turnId: id, nativeSessionId, harness })
   }
   let said = null as UserMessage | null
+  const hasIds = updates.some(isNamedText)
   for (const update of updates) {
     if (update.sessionUpdate === 'user_message_chunk') {
       if (said?.goesOnWith(update) !== true) {
@@ -97,7 +98,7 @@ export function repeatedHistory(updates: readonly JsonObject[], facts: RepeatedF
       turn?.end()
       turn = null
       said.add(update)
-    } else if (isTold(update)) {
+    } else if (isTold(update) && !(hasIds && isUnnamedText(update))) {
       if (said || !turn) turn = begin(said ?? new UserMessage({}))
       said = null
       turn.add(update)
@@ -119,6 +120,15 @@ const TOLD = new Set([
   ...['agent_message_chunk', 'agent_thought_chunk', 'tool_call', 'tool_call_update', 'plan'],
   ...['notice', 'compaction_update'],
 ])
+
+function isNamedText({ sessionUpdate, messageId }: JsonObject): boolean {
+  return sessionUpdate === 'agent_message_chunk' && typeof messageId === 'string'
+}
+
+/** Where the others have an id, it is no message of the past: codex-acp warns of its set-up so while it loads. */
+function isUnnamedText(update: JsonObject): boolean {
+  return update.sessionUpdate === 'agent_message_chunk' && !isNamedText(update)
+}
 
 class UserMessage {
   readonly #messageId: unknown

@@ -48,8 +48,7 @@ describe('a turn of a Chirality that was killed', () => {
     expect(sentMessages(model).map(({ content }) => content.map(({ type }) => type))).toEqual([
       ['text'],
       ['text', 'tool_use'],
-      ['tool_result'],
-      ['text'],
+      ['tool_result', 'text'],
     ])
   })
 

@@ -344,8 +344,13 @@ describe('results that are sent to the model', () => {
     const { loop, model } = await loops.open({ answers: ['Again.'] }, { config: { history } })
     await loop.prompt('And?')
     expect(sentMessages(model).slice(2)).toMatchObject([
-      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', is_error: true }] },
-      { role: 'user', content: [{ type: 'text', text: 'And?' }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'c1', is_error: true },
+          { type: 'text', text: 'And?' },
+        ],
+      },
     ])
   })
 })
