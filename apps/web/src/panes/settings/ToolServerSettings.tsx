@@ -30,6 +30,8 @@ export function ToolServerSettings() {
   const queries = useQueryClient()
   const [editing, setEditing] = useState<Editing | null>(null)
   const { project, hasNone, field, placeholder } = useProjectChoice(() => setEditing(null))
+  // Opened before any project was known: it belongs to the first.
+  if (editing?.project === '' && project !== '') setEditing({ ...editing, project })
   const { data, error } = useQuery({
     queryKey: ['tool-servers', project],
     queryFn: () => api.toolServers(project),
