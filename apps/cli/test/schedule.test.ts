@@ -72,4 +72,6 @@ test('a scheduled list keeps the commands that were allowed, is edited, and a lo
   expect(went.stdout).toContain(`allowed:\n${shown}`)
   expect(went.stdout).toContain('two needs you (error): The set-up failed')
   expect(existsSync(path.join(world.home, 'ran'))).toBe(false)
+  server.signal('SIGTERM')
+  expect((await server.result()).code).toBe(0)
 }, 300_000)
