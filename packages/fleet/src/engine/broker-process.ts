@@ -26,6 +26,8 @@ export async function startBroker(
   const left = await brokerPid(home)
   if (left === undefined && (await isListening(broker)))
     throw fleetError('fleet-no-broker', takenText(broker))
+  // One that begins now reads this file itself: a signal while it begins refuses machines for a moment.
+  const readAt = left === undefined ? await configTime(home) : undefined
   let running = left === undefined ? await spawnBroker(home, binary) : adoptBroker(left)
   const stopping = new AbortController()
   const starting = new AbortController()
@@ -55,7 +57,7 @@ export async function startBroker(
     }
   }
   const watched = watch()
-  const read = rereadConfig(home, stopping.signal)
+  const read = rereadConfig(home, readAt, stopping.signal)
   return {
     stop: async () => {
       stopping.abort()
@@ -67,18 +69,22 @@ export async function startBroker(
 
 /**
  * Whoever changed the keys may have been killed before it told the broker, or the broker was just starting: a key that was
- * revoked would be let in. The broker is told at the start, and whenever its configuration is another file.
+ * revoked would be let in. The broker is told whenever its configuration is another file than the one it `readAt`.
  */
-async function rereadConfig(home: string, signal: AbortSignal): Promise<void> {
-  const config = join(brokerFolder(home), 'nats.conf')
-  for (let known: number | undefined; !signal.aborted; ) {
-    const { mtimeMs } = (await stat(config).catch(() => undefined)) ?? {}
+async function rereadConfig(home: string, readAt: number | undefined, signal: AbortSignal): Promise<void> {
+  for (let known = readAt; !signal.aborted; ) {
+    const mtimeMs = await configTime(home)
     if (mtimeMs !== undefined && mtimeMs !== known) {
       const isTold = await reloadBroker(home).catch(() => false)
       if (isTold) known = mtimeMs
     }
     await sleep(CONFIG_LOOK_MS, undefined, { ref: false, signal }).catch(() => {})
   }
+}
+
+async function configTime(home: string): Promise<number | undefined> {
+  const facts = await stat(join(brokerFolder(home), 'nats.conf')).catch(() => undefined)
+  return facts?.mtimeMs
 }
 
 interface BrokerProcess {
