@@ -1,6 +1,8 @@
 import { visibleLine } from '@chirality/core'
+import type { JournalEntry } from './journal.ts'
 import { loopError } from './loop-error.ts'
 import type { LoopState } from './loop-state.ts'
+import type { OwnLoop } from './own-loop.ts'
 import type { Task, TaskList } from './task-list.ts'
 
 /** Everything that a loop on the list runs without asking, each once, in the order of the list. */
@@ -39,13 +41,20 @@ export function isSetUpAwaited({ allowed, settings, tasks }: LoopState): boolean
 }
 
 /**
- * What a loop of a version that asked for no commands was running when this one took it over: its set-up, and the checks
- * of the tasks that it had begun. A person started it with them.
+ * The facts after which a state that was read from a journal allows what the user's data folder has, and nothing else.
+ * A process that was killed between the two leaves a journal that does not have it yet.
  */
-export function begunCommands({ keepsAllowed, settings, tasks }: LoopState): string[] {
-  if (keepsAllowed) return []
-  const begun = [...tasks.values()].filter(({ commands, iterations }) => !commands || iterations > 0)
-  return [...settings.setup, ...begun.flatMap(({ task }) => task.checks)]
+export function corrections(
+  { allowed }: LoopState,
+  { allowed: own }: Pick<OwnLoop, 'allowed'>,
+): JournalEntry[] {
+  const known = new Set(own)
+  const refused = [...allowed].filter(command => !known.has(command))
+  const missing = [...known].filter(command => !allowed.has(command))
+  return [
+    ...(refused.length === 0 ? [] : [{ type: 'commands:refused' as const, commands: refused }]),
+    ...(missing.length === 0 ? [] : [{ type: 'commands:allowed' as const, commands: missing }]),
+  ]
 }
 
 /** Throws unless each is a command that a parked task of the loop waits for, word for word. */

@@ -49,7 +49,7 @@ export type JournalEntry =
       /** The worktree in which proved tasks are merged. */
       worktreeId: string
       settings: LoopSettings
-      /** The set-up and check commands that a person allowed: no other is run. */
+      /** The set-up and check commands that a person allowed, to be shown: `OwnLoop` decides. */
       allowed?: string[]
       by?: LoopRunner
     }
@@ -69,6 +69,8 @@ export type JournalEntry =
   | { type: 'loop:settings'; settings: LoopSettings; until?: string | null }
   /** A person allowed more commands, exactly these. Tasks that waited only for them go on. */
   | { type: 'commands:allowed'; commands: string[] }
+  /** The lines before say that these are allowed, and the user's data folder does not: they are not run. */
+  | { type: 'commands:refused'; commands: string[] }
   | { type: 'loop:setup' }
   | { type: 'list:changed'; added: string[]; changed: string[]; removed: string[] }
   | ({ type: 'task:start' } & TaskStart)

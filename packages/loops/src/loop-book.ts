@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { ensureChiralityFolder } from '@chirality/runner'
 import type { SessionHost } from '@chirality/sessions'
 import { checkBase, findRepository, gitStatus, mergeIntoBase } from '@chirality/workspaces'
 import { noFleet } from './away-turn.ts'
-import { allCommandsOf } from './commands.ts'
+import { allCommandsOf, corrections } from './commands.ts'
 import { isNodeError, readIfThere, replaceFile } from './files.ts'
 import {
   Journal,
@@ -22,6 +22,7 @@ import { loopError } from './loop-error.ts'
 import type { LoopSettings } from './loop-settings.ts'
 import { applyEntry, foldJournal, type LoopState, type TaskState } from './loop-state.ts'
 import { oldLoops, removeLoopFolder } from './old-loops.ts'
+import { readOwnLoop, removeOwnLoop, writeOwnLoop } from './own-loop.ts'
 import { reportText } from './report.ts'
 import { parseTaskList, slugOf, type Task, type TaskList } from './task-list.ts'
 import { TaskTree } from './task-tree.ts'
@@ -78,14 +79,18 @@ export class LoopBook {
       )
     await host.openProject(this.#projectRoot)
     const loopId = options.loopId ?? newLoopId(list)
-    const folder = await ensureChiralityFolder(this.#projectRoot, 'loops', loopId)
+    const allowed = [...(options.allowed ?? allCommandsOf(parsed))]
     // Before its journal: one that is there and not this user's could be neither gone on with nor replaced.
-    this.#own(host, loopId)
+    writeOwnLoop(host.home, loopId, { project: this.#projectRoot, allowed })
+    const folder = await ensureChiralityFolder(this.#projectRoot, 'loops', loopId).catch((error: unknown) => {
+      removeOwnLoop(host.home, loopId)
+      throw error
+    })
     const journal = new Journal(folder)
     journal.add({
       ...{ type: 'loop:start', loopId, list, projectRoot: this.#projectRoot, base: base.commit },
       ...{ baseBranch: base.branch, worktreeId: `loop-${loopId}`, settings, by: options.by ?? 'command' },
-      allowed: [...(options.allowed ?? allCommandsOf(parsed))],
+      allowed,
     })
     journal.close()
     try {
@@ -102,7 +107,7 @@ export class LoopBook {
     for (const { loopId } of oldLoops(this.list(), keep)) {
       if (!this.isOwn(host, loopId)) continue
       removeLoopFolder(this.folder(loopId))
-      rmSync(ownFile(host.home, loopId), { force: true })
+      removeOwnLoop(host.home, loopId)
       this.#kept.delete(loopId)
     }
   }
@@ -112,18 +117,9 @@ export class LoopBook {
     return this.list().find(loop => loop.list === list && !isOver(loop) && this.isOwn(host, loop.loopId))
   }
 
-  /**
-   * Whether this user started the loop in this folder. Its journal names commands, and lies in the project, which can be
-   * a clone of somebody else's: the user's own data folder cannot.
-   */
+  /** Whether this user started the loop in this folder, and not another one whose clone it is. */
   isOwn({ home }: Pick<SessionHost, 'home'>, loopId: string): boolean {
-    return readIfThere(ownFile(home, loopId)) === this.#projectRoot
-  }
-
-  #own({ home }: Pick<SessionHost, 'home'>, loopId: string): void {
-    const file = ownFile(home, loopId)
-    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
-    replaceFile(file, this.#projectRoot)
+    return readOwnLoop(home, loopId)?.project === this.#projectRoot
   }
 
   /** The loop as it was left: by a limit, by a stop, by a crash. */
@@ -133,7 +129,7 @@ export class LoopBook {
     if (!this.isOwn(host, state.loopId))
       throw loopError(
         'loop-refused',
-        `You did not start the loop ${state.loopId} in this folder: its files may have come with the project, and name commands. Start one on the list ${state.list} instead.`,
+        `You did not start the loop ${state.loopId} in this folder, or your data folder ${host.home} has no record of it any more: its files may have come with the project, and name commands. Start one on the list ${state.list} instead.`,
       )
     if (again !== undefined) requireAgain(state, again.task)
     await host.openProject(this.#projectRoot)
@@ -314,7 +310,7 @@ export class LoopBook {
     // Of its own: it is changed in place while the loop runs.
     const state = this.#read(loopId) ?? this.get(loopId)
     const { until, onEntry, settings, by, away } = options
-    return new Loop({
+    const loop = new Loop({
       ...{ host, folder, state },
       ...(settings === undefined ? {} : { settings: { ...state.settings, ...settings } }),
       ...(until === undefined ? {} : { until }),
@@ -322,6 +318,8 @@ export class LoopBook {
       ...(by === undefined ? {} : { by }),
       ...(away === undefined ? {} : { away }),
     })
+    loop.record(...corrections(state, readOwnLoop(host.home, loopId) ?? { allowed: [] }))
+    return loop
   }
 
   /** Files of the project that are not committed, but for the list. */
@@ -359,10 +357,6 @@ export function requireAgain(state: LoopState, id: string): void {
   const { status } = state.tasks.get(id) ?? {}
   if (status === 'parked' || status === 'failed' || status === 'reverted') return
   throw loopError('loop-refused', `${id} is no parked, failed or reverted task of the loop ${state.loopId}.`)
-}
-
-function ownFile(home: string, loopId: string): string {
-  return path.join(home, 'loops', loopId)
 }
 
 const LOOP_ID = /^[a-z0-9][a-z0-9-]{0,60}$/

@@ -95,10 +95,10 @@ export interface LoopState {
   worktreeId: string
   isSetUp: boolean
   settings: LoopSettings
-  /** The commands that it may run. */
+  /** The commands that it may run. For a loop that runs they are those of `OwnLoop`. */
   allowed: Set<string>
-  /** False for a journal of a version that ran all that the list named, and kept no `allowed`. */
-  keepsAllowed: boolean
+  /** Those that only its journal allowed. */
+  refused: Set<string>
   startedAt: string
   runs: number
   pid: number
@@ -139,8 +139,8 @@ function initial(entry: Extract<Stamped, { type: 'loop:start' }>): LoopState {
   return {
     ...{ loopId, list, projectRoot, base, head: base, baseBranch, worktreeId, settings, startedAt: at },
     ...{ isSetUp: false, runs: 0, pid: 0, by, entries: 1, idleRuns: 0, tasks: new Map() },
-    ...{ iterations: 0, failures: 0, waits: 0, limited: new Map(), allowed: new Set(entry.allowed) },
-    keepsAllowed: entry.allowed !== undefined,
+    ...{ iterations: 0, failures: 0, waits: 0, limited: new Map() },
+    ...{ allowed: new Set(entry.allowed), refused: new Set() },
     ...{ patterns: [], changes: { added: [], changed: [], removed: [] } },
   }
 }
@@ -169,9 +169,13 @@ export function applyEntry(state: LoopState, entry: Stamped): void {
       setUntil(state, entry.until)
       return
     case 'commands:allowed':
-      state.keepsAllowed = true
       for (const command of entry.commands) state.allowed.add(command)
+      for (const command of entry.commands) state.refused.delete(command)
       for (const task of state.tasks.values()) if (mayGoOn(state, task)) putBack(task)
+      return
+    case 'commands:refused':
+      for (const command of entry.commands) state.allowed.delete(command)
+      for (const command of entry.commands) state.refused.add(command)
       return
     case 'loop:setup':
       state.isSetUp = true
@@ -185,8 +189,8 @@ export function applyEntry(state: LoopState, entry: Stamped): void {
       return
     case 'tasks:parked':
       for (const start of entry.tasks)
-        park(begin(state, start, entry.at), {
-          ...{ kind: 'commands', why: notAllowedWords(start.commands), at: entry.at },
+        park(state, begin(state, start, entry.at), {
+          ...{ kind: 'commands', why: notAllowedWords(start.commands, state.refused), at: entry.at },
           commands: start.commands,
         })
       return
@@ -305,7 +309,7 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
       state.failures = 0
       return
     case 'task:parked':
-      park(task, entry)
+      park(state, task, entry)
       return
     case 'task:failed':
       close(task, 'failed', entry.at)
@@ -342,11 +346,13 @@ function begin(state: LoopState, { task, ...names }: TaskStart, startedAt: strin
 
 type Park = Omit<Extract<Stamped, { type: 'task:parked' }>, 'type' | 'task'>
 
-function park(task: TaskState, { kind, why, commands, at }: Park): void {
+function park(state: LoopState, task: TaskState, { kind, why, commands, at }: Park): void {
   close(task, 'parked', at)
   task.parked = kind
   task.why = why
   if (commands !== undefined) task.commands = commands
+  // Whatever the lines before say: a person is asked for them.
+  for (const command of commands ?? []) state.allowed.delete(command)
 }
 
 /** Parked only because of commands, and all of them are allowed now. */

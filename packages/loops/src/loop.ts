@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isCodedError } from '@chirality/core'
 import type { SessionHost } from '@chirality/sessions'
 import { endMarked, type RunningCommand } from './checks.ts'
-import { begunCommands, isSetUpAwaited, notAllowed } from './commands.ts'
+import { isSetUpAwaited, notAllowed } from './commands.ts'
 import { replaceFile } from './files.ts'
 import {
   Journal,
@@ -23,6 +23,7 @@ import { writeBudget, writeProgress } from './loop-files.ts'
 import type { LoopSettings } from './loop-settings.ts'
 import { applyEntry, type LoopState, type TaskState } from './loop-state.ts'
 import { notAllowedWords } from './not-allowed-words.ts'
+import { writeOwnLoop } from './own-loop.ts'
 import { isAwaited, NO_TIME, noMoreWaits } from './plan-limit.ts'
 import { reportText } from './report.ts'
 import { spentOf } from './spent.ts'
@@ -98,9 +99,10 @@ export class Loop {
 
   /** Commands that it may run from now on, exactly these. Tasks that waited for them go on. */
   allow(commands: readonly string[]): void {
-    const all = new Set([...begunCommands(this.state), ...commands])
-    const more = [...all].filter(command => !this.state.allowed.has(command))
-    if (more.length === 0 && this.state.keepsAllowed) return
+    const { allowed, loopId, projectRoot: project } = this.state
+    const more = [...new Set(commands)].filter(command => !allowed.has(command))
+    if (more.length === 0) return
+    writeOwnLoop(this.#options.host.home, loopId, { project, allowed: [...allowed, ...more] })
     this.record({ type: 'commands:allowed', commands: more })
     this.#wake()
   }
@@ -296,7 +298,7 @@ export class Loop {
   #parks(task: Task): boolean {
     const commands = notAllowed(this.state, task)
     if (commands.length === 0) return false
-    const why = notAllowedWords(commands)
+    const why = notAllowedWords(commands, this.state.refused)
     this.record({ type: 'task:parked', task: task.id, kind: 'commands', why, commands })
     return true
   }

@@ -82,43 +82,6 @@ test('a parked command that the list does not name any more is not asked for: th
   expect(next.state.tasks.get('task-1')?.commands).toBeUndefined()
 })
 
-test('a loop of a version that kept no allowed commands goes on in the middle of a task, and asks for what joins', {
-  timeout: 180_000,
-}, async () => {
-  const { project, list, home } = projectWith(
-    '---\nsetup: test -e .\n---\n- [ ] Task 1\n  checks: test -e README.md\n- [ ] Task 2\n  checks: exit 3\n',
-  )
-  writeFileSync(path.join(project, 'README.md'), 'A project.\n')
-  commitAll(project)
-  const host = hostWith(home, new InstantAgent())
-  const book = new LoopBook(project)
-  const first = await book.start(host, list, {
-    // The process ends when the checks of the task have passed.
-    onEntry: ({ type }) => type === 'checks:end' && first.suspend('stop'),
-  })
-  const { loopId } = first.state
-  await first.run()
-  expect(book.get(loopId).tasks.get('task-1')?.stage.at).not.toBe('rest')
-  const journal = path.join(book.folder(loopId), 'journal.ndjson')
-  const [start = '', ...rest] = readFileSync(journal, 'utf8').split('\n')
-  const { allowed, ...before } = JSON.parse(start)
-  expect(allowed).toHaveLength(3)
-  writeFileSync(journal, [JSON.stringify(before), ...rest].join('\n'))
-  expect(book.get(loopId)).toMatchObject({ keepsAllowed: false, allowed: new Set() })
-
-  const types: string[] = []
-  const next = await book.resume(host, loopId, { onEntry: ({ type }) => types.push(type) })
-  expect([...next.state.allowed]).toEqual(['test -e .', 'test -e README.md'])
-  expect(await next.run()).toMatchObject({ reason: 'blocked' })
-  expect(types).not.toContain('iteration:start')
-  expect(next.state.tasks.get('task-1')).toMatchObject({ status: 'merged', iterations: 1 })
-  expect(next.state.tasks.get('task-2')).toMatchObject({ status: 'parked', commands: ['exit 3'] })
-  // Once: what joined later does not count as begun.
-  const again = await book.resume(host, loopId)
-  expect([...again.state.allowed]).toEqual(['test -e .', 'test -e README.md'])
-  expect(await again.run()).toMatchObject({ reason: 'blocked' })
-})
-
 test('thousands of tasks with other commands are one record, and a set-up that nobody allowed is asked for once', {
   timeout: 180_000,
 }, async () => {

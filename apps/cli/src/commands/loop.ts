@@ -290,6 +290,8 @@ function lineOf(entry: Stamped): string | undefined {
       return commandsWords('Runs without asking:', entry.allowed)
     case 'commands:allowed':
       return commandsWords('  allowed:', entry.commands)
+    case 'commands:refused':
+      return commandsWords('  allowed only by the journal in the project, so not run:', entry.commands)
     case 'task:start':
       return `▸ ${entry.task.title} · session ${entry.sessionId}`
     case 'iteration:start':
