@@ -21,6 +21,7 @@ import { EXIT, type ExitCode, UsageError } from '../exit-code.ts'
 import { readOptions, wholeNumber } from '../options.ts'
 import { type Output, tell } from '../output.ts'
 import { plain } from '../render/style.ts'
+import { STOP_SIGNALS } from '../stop-signals.ts'
 import { serverEnvironment } from './serve/server-harnesses.ts'
 
 /** `conformance [HARNESS | -- COMMAND…]`: what an agent does, shown by scripted conversations. Spends no tokens. */
@@ -177,16 +178,14 @@ async function keep(report: ConformanceReport): Promise<void> {
 function stopSignal(): { signal: AbortSignal; forget(): void } {
   const stop = new AbortController()
   const onSignal = () => stop.abort()
-  for (const signal of SIGNALS) process.once(signal, onSignal)
+  for (const signal of STOP_SIGNALS) process.once(signal, onSignal)
   return {
     signal: stop.signal,
     forget: () => {
-      for (const signal of SIGNALS) process.off(signal, onSignal)
+      for (const signal of STOP_SIGNALS) process.off(signal, onSignal)
     },
   }
 }
-
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 function exitCode(reports: ConformanceReport[]): ExitCode {
   const verdicts = reports.map(verdictOf)

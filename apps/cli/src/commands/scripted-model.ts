@@ -3,6 +3,7 @@ import { EXIT, UsageError } from '../exit-code.ts'
 import { readOptions, wholeNumber } from '../options.ts'
 import type { Output } from '../output.ts'
 import { plain } from '../render/style.ts'
+import { STOP_SIGNALS } from '../stop-signals.ts'
 
 /** Serves a script as a model until it is stopped. */
 export async function scriptedModel(args: string[], output: Output): Promise<number> {
@@ -28,7 +29,7 @@ const MAX_PORT = 65_535
 /** Only the first signal is handled: a second one ends the process at once. */
 function stopSignal(): Promise<void> {
   return new Promise(resolve => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve())
+    for (const signal of STOP_SIGNALS) process.once(signal, () => resolve())
   })
 }
 

@@ -22,6 +22,7 @@ import { EXIT, UsageError } from '../exit-code.ts'
 import { projectFolder } from '../options.ts'
 import { type Output, tell } from '../output.ts'
 import { callProcedure, newLink, ServerRefusedError } from '../running-server.ts'
+import { STOP_SIGNALS } from '../stop-signals.ts'
 import { linkText } from './link.ts'
 import { readServeOptions, type ServeOptions } from './serve/serve-options.ts'
 import { serverEnvironment, serverHarnesses } from './serve/server-harnesses.ts'
@@ -234,7 +235,7 @@ export function stopSignals(): { first: Promise<void>; second: Promise<void> } {
   const asked: (() => void)[] = []
   const first = new Promise<void>(resolve => asked.push(resolve))
   const second = new Promise<void>(resolve => asked.push(resolve))
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => asked.shift()?.())
+  for (const signal of STOP_SIGNALS) process.on(signal, () => asked.shift()?.())
   return { first, second }
 }
 
