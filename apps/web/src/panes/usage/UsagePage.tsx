@@ -53,20 +53,22 @@ export default function UsagePage() {
           <h1>Usage</h1>
           <span className="spacer" />
           <Segmented<Range> label="Time" value={range} segments={RANGES} onChange={setRange} />
-          <Button
-            size="small"
-            disabled={!report}
-            onClick={() => report && download('csv', 'text/csv', usageCsv(report))}
-          >
-            CSV
-          </Button>
-          <Button
-            size="small"
-            disabled={!report}
-            onClick={() => report && download('json', 'application/json', JSON.stringify(report, null, 2))}
-          >
-            JSON
-          </Button>
+          <span className="page__buttons">
+            <Button
+              size="small"
+              disabled={!report}
+              onClick={() => report && download('csv', 'text/csv', usageCsv(report))}
+            >
+              CSV
+            </Button>
+            <Button
+              size="small"
+              disabled={!report}
+              onClick={() => report && download('json', 'application/json', JSON.stringify(report, null, 2))}
+            >
+              JSON
+            </Button>
+          </span>
         </header>
         {report ? (
           <Report report={report} />
