@@ -121,7 +121,7 @@ ${choices(PERMISSION_WORDS)}
       --project DIR  --json
   sessions list            Sessions of a project, newest first. An id may be shortened wherever it is unique
       --project DIR          Whose (default: this folder)
-      --all                  Of every project
+      --all                  Of every project, and on a hub of every machine
       --archived             Only what was archived, which is left out otherwise
       --native               Conversations that the agents keep themselves; --harness ID asks only one.
 ${keptElsewhere()}

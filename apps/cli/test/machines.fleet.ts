@@ -124,9 +124,8 @@ test('a session on one machine is seen, answered and stopped on another, and rea
   const ends = async () =>
     (await history()).flatMap(({ event }) => (event.type === 'turn:end' ? [event.reason] : []))
   await expect.poll(ends).toEqual(['completed', 'completed', 'interrupted'])
-  await expect(change(hub, 'sessions.delete', { sessionId: id })).rejects.toThrow(
-    /unsupported: .*machine worker/,
-  )
+  const process = { sessionId: id, pid: 1, startedAt: 'x' }
+  await expect(change(hub, 'system.endProcess', process)).rejects.toThrow(/unsupported: .*machine worker/)
   const source = path.join(world.project, '.chirality', 'events', `${id}.ndjson`)
   const mirrored = path.join(hubHome, 'fleet', 'mirrors', 'worker', '.chirality', 'events', `${id}.ndjson`)
   await expect.poll(() => readFileSync(mirrored, 'utf8') === readFileSync(source, 'utf8')).toBe(true)

@@ -236,7 +236,7 @@ export {
   toolSubject,
 } from './translate/tool-shapes.ts'
 export { createTranslator, TRANSLATABLE_HARNESSES } from './translate/translate.ts'
-export { budgetText, formatDuration, tokensText } from './words/amounts.ts'
+export { budgetText, formatDuration, needsYouText, tokensText } from './words/amounts.ts'
 export { type ChoiceWords, MODE_WORDS, PERMISSION_WORDS, permissionLabel } from './words/choices.ts'
 export { didYouMean } from './words/did-you-mean.ts'
 export { lineOf } from './words/last-line.ts'

@@ -14,10 +14,10 @@ import {
   readMember,
   serversOf,
 } from './engine/fleet-files.ts'
-import type { StoredMessage } from './engine/follower.ts'
 import { type Link, openLink } from './engine/link.ts'
 import { startOwnBroker } from './engine/own-broker.ts'
 import { fleetError } from './fleet-error.ts'
+import { HeardStates } from './heard-states.ts'
 import { HubStreams } from './hub-streams.ts'
 import { type Beat, beatOf, type Keys, type LocalMachine, type Machine, Machines } from './machines.ts'
 import { Mirror } from './mirror/mirror.ts'
@@ -27,7 +27,7 @@ import type { TakenOver } from './move/takeovers.ts'
 import { OwnSessions } from './own-sessions.ts'
 import { choose } from './placement/place.ts'
 import { idIn, mirrorsFolder, type RemoteSession, RemoteSessions } from './remote-sessions.ts'
-import { answerCalls, callMachine, fetchBytes, pingMachine, type RemoteCall } from './rpc/calls.ts'
+import { answerCalls, callMachine, fetchBytes, type RemoteCall } from './rpc/calls.ts'
 import { bytesOf, Shipper } from './ship/shipper.ts'
 import { parseSubject, type Role, subjects } from './subjects.ts'
 import { AwayTurns } from './work/away-turns.ts'
@@ -97,7 +97,7 @@ export class FleetMember {
     this.#mirror = new Mirror({ folder, fetch })
     this.#carrier = new Carrier({
       ...{ home: options.home, machine: member.machine, role: member.role, remote: this.#remote },
-      ...{ link: () => this.#link, machines: () => this.machines() },
+      ...{ link: () => this.#link, machines: () => this.machines(), logs: this.#mirror },
       ...{ log: id => this.log(id), own: async id => this.#local?.host.store.get(id).catch(() => undefined) },
       ...{ onFault: options.onFault, onNews: options.onNews, noCopies: options.noCopies },
     })
@@ -191,6 +191,10 @@ export class FleetMember {
     return this.#remote.get(sessionId)
   }
 
+  machineOf(sessionId: string): string | undefined {
+    return this.#remote.machineOf(sessionId)
+  }
+
   onChange(listener: (sessionId: string) => void): () => void {
     return this.#remote.onChange(listener)
   }
@@ -205,9 +209,9 @@ export class FleetMember {
     return this.#mirror.root(machine)
   }
 
-  /** Calls the machine that has the session. */
-  call(sessionId: string, call: RemoteCall): Promise<unknown> {
-    return callMachine(this.#link, this.#require(sessionId), call)
+  /** Calls another machine, once. */
+  call(machine: string, call: RemoteCall): Promise<unknown> {
+    return callMachine(this.#link, machine, call)
   }
 
   readonly move = (sessionId: string, to: string): Promise<Moved> => this.#carrier.move(sessionId, to)
@@ -323,6 +327,10 @@ export class FleetMember {
     const joined = (...who: [string, string]) => void this.#readKeys().then(() => say(...who), onFault)
     // Nothing has to be stored for that.
     if (this.#letsIn) this.#cleanups.push(letIn(home, link, joined))
+    const heard = new HeardStates({
+      ...{ own: this.machine, machines: this.#machines, remote: this.#remote, mirror: this.#mirror },
+      ...{ carrier: this.#carrier, has: id => this.#has(id) },
+    })
     this.#streams = await HubStreams.open(
       {
         ...{ link, onFault, cursorFile: join(fleetFolder(home), 'mirrors', '.cursor') },
@@ -330,40 +338,13 @@ export class FleetMember {
           if (parseSubject(message.subject)?.machine !== this.machine) await this.#mirror.take(message)
         },
         safeCursor: cursor => this.#mirror.safeCursor(cursor),
-        onState: (message, isLive) => this.#heard(link, message, isLive),
+        onState: (message, isLive) => heard.take(link, message, isLive),
       },
       this.#stop.signal,
     )
     this.#cleanups.push(() => this.#streams?.close())
     const owners = this.#carrier.follow(link)
     this.#cleanups.push(() => owners.close())
-  }
-
-  async #heard(link: Link, message: StoredMessage, isLive: boolean): Promise<void> {
-    const { machine, session } = parseSubject(message.subject) ?? {}
-    if (machine === undefined) return
-    if (session !== undefined) {
-      // A copied project has the ids of its sessions: this machine's own are answered here.
-      const isOurs = machine === this.machine || (await this.#has(session))
-      // The end of a session elsewhere is told also of one that came here.
-      if (!isOurs || message.body.length === 0)
-        this.#remote.take(machine, session, Buffer.from(message.body).toString())
-      // A broker that is away now tells it again when this hub starts the next time.
-      if (message.body.length === 0) void this.#carrier.ended(machine, session).catch(() => {})
-      return
-    }
-    this.#machines.heard(machine, message.body, isLive)
-    if (machine === this.machine) return
-    // A beat that was stored earlier says nothing of now.
-    const isHere = isLive ? Promise.resolve(true) : pingMachine(link, machine)
-    void isHere.then(
-      answers => {
-        if (!answers) return
-        this.#machines.answered(machine)
-        return this.#mirror.fillHoles(machine)
-      },
-      () => {},
-    )
   }
 
   async #has(session: string): Promise<boolean> {

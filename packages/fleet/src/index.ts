@@ -26,6 +26,6 @@ export {
   place,
   type Work,
 } from './placement/place.ts'
-export { type RemoteSession, storedRemoteSessions } from './remote-sessions.ts'
+export { mirrorsFolder, type RemoteSession, storedRemoteSessions } from './remote-sessions.ts'
 export type { RemoteCall } from './rpc/calls.ts'
 export type { Role } from './subjects.ts'

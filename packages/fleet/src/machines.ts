@@ -47,6 +47,8 @@ export interface LocalMachine {
   /** Answers a call of a hub as this machine's own server would. */
   answer: (call: RemoteCall) => Promise<unknown>
   onRemoved: (listener: (sessionId: string) => void) => () => void
+  /** Whether its user deleted the session and can restore it still. */
+  isDiscarded: (sessionId: string) => boolean
   /** A session went to another machine: the pages of this one hear it. */
   left: (sessionId: string) => void
 }

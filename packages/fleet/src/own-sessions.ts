@@ -46,24 +46,26 @@ export class OwnSessions {
       for (const { id } of await host.store.list(root).catch(() => [])) this.mark(id)
   }
 
-  async tell(link: Link, { host }: LocalMachine): Promise<void> {
-    await inWindow([...this.#dirty], WINDOW, sessionId => this.#tell(link, host, sessionId))
+  async tell(link: Link, local: LocalMachine): Promise<void> {
+    await inWindow([...this.#dirty], WINDOW, sessionId => this.#tell(link, local, sessionId))
   }
 
-  async #tell(link: Link, host: LocalMachine['host'], sessionId: string): Promise<void> {
+  async #tell(link: Link, { host, isDiscarded }: LocalMachine, sessionId: string): Promise<void> {
     this.#dirty.delete(sessionId)
     try {
       const session = await host.store.get(sessionId)
+      const discarded = isDiscarded(sessionId)
       const status = host.statuses().find(one => one.sessionId === sessionId) ?? null
       // Before it is said: a server that is killed in between has nothing to take back.
       if (status !== null) await this.#told.add(sessionId)
       // One that nobody removed is in a project whose disk is away: its copies are needed still.
       const absent = this.#removed.has(sessionId) ? '' : MISSING
-      const body = session === undefined ? absent : JSON.stringify({ session, status })
+      const said = discarded ? { session, status: null, discarded } : { session, status }
+      const body = session === undefined ? absent : JSON.stringify(said)
       await link.publish(subjects.session(this.#machine, sessionId), Buffer.from(body))
       if (status === null) await this.#told.delete(sessionId)
-      // It may have been removed while this was said.
-      if (body !== MISSING && !this.#dirty.has(sessionId)) await this.#removed.delete(sessionId)
+      // It may have been removed while this was said. A discarded one is deleted by the next server if this one is killed.
+      if (body !== MISSING && !discarded && !this.#dirty.has(sessionId)) await this.#removed.delete(sessionId)
     } catch (error) {
       this.mark(sessionId)
       throw error

@@ -20,12 +20,16 @@ const told = z.object({
     updatedAt: z.string().refine(time => Number.isFinite(Date.parse(time))),
   }),
   status: z.looseObject({ sessionId: z.string(), projectRoot: z.string(), phase: z.string() }).nullable(),
+  /** Its user deleted it and can restore it for a minute. */
+  discarded: z.literal(true).optional(),
 })
 
 /** What other machines said of their sessions. It is in files, too, so that a hub knows it while the broker is away. */
 export class RemoteSessions {
   readonly #folder: string
   readonly #sessions = new Map<string, RemoteSession>()
+  /** Those of them that were deleted and can be restored still: no list has them. */
+  readonly #discarded = new Set<string>()
   readonly #listeners = new Set<(sessionId: string) => void>()
   /** Of sessions that were moved or taken over: the only machine whose word counts. */
   readonly #owners = new Map<string, string>()
@@ -43,11 +47,16 @@ export class RemoteSessions {
   }
 
   list(): RemoteSession[] {
-    return [...this.#sessions.values()]
+    return [...this.#sessions.values()].filter(({ session }) => !this.#discarded.has(session.id))
   }
 
   get(sessionId: string): RemoteSession | undefined {
-    return this.#sessions.get(sessionId)
+    return this.#discarded.has(sessionId) ? undefined : this.#sessions.get(sessionId)
+  }
+
+  /** The machine that has a session, also one that can only be restored. */
+  machineOf(sessionId: string): string | undefined {
+    return this.#sessions.get(sessionId)?.machine
   }
 
   onChange(listener: (sessionId: string) => void): () => void {
@@ -60,11 +69,16 @@ export class RemoteSessions {
     if (!isSession(sessionId)) return
     const known = this.#sessions.get(sessionId)
     if (said === MISSING && known?.machine !== machine) return
-    const text = said === MISSING ? JSON.stringify({ session: known?.session, status: null }) : said
+    const discarded = this.#discarded.has(sessionId) || undefined
+    const text =
+      said === MISSING ? JSON.stringify({ session: known?.session, status: null, discarded }) : said
     const folder = join(this.#folder, machine, STATES)
     const file = join(folder, `${sessionId}.json`)
     if (text === '') {
-      if (this.#sessions.get(sessionId)?.machine === machine) this.#sessions.delete(sessionId)
+      if (this.#sessions.get(sessionId)?.machine === machine) {
+        this.#sessions.delete(sessionId)
+        this.#discarded.delete(sessionId)
+      }
       rmSync(file, { force: true })
     } else {
       const before = this.#sessions.get(sessionId)?.machine
@@ -122,7 +136,10 @@ export class RemoteSessions {
     }
     // The machine that had it is back, and does not know yet that it was given to another.
     if (owner !== undefined && owner !== machine && known === undefined) return false
-    this.#sessions.set(sessionId, { machine, ...parsed })
+    const { session, status, discarded } = parsed
+    this.#sessions.set(sessionId, { machine, session, status })
+    if (discarded) this.#discarded.add(sessionId)
+    else this.#discarded.delete(sessionId)
     this.#doubted.delete(sessionId)
     return true
   }
@@ -148,11 +165,17 @@ export const MISSING = '{"missing":true}'
 const STATES = 'states'
 const MAX_DOUBTED = 1_000
 
-function parse(text: string): Pick<RemoteSession, 'session' | 'status'> | undefined {
+type Told = Pick<RemoteSession, 'session' | 'status'> & { discarded: boolean }
+
+function parse(text: string): Told | undefined {
   try {
-    const { session, status } = told.parse(JSON.parse(text))
+    const { session, status, discarded = false } = told.parse(JSON.parse(text))
     if (status !== null && status.sessionId !== session.id) return undefined
-    return { session: session as unknown as StoredSession, status: status as unknown as SessionStatus | null }
+    return {
+      session: session as unknown as StoredSession,
+      status: status as unknown as SessionStatus | null,
+      discarded,
+    }
   } catch {
     return undefined
   }

@@ -4,10 +4,11 @@ import { openSessionLog } from '@chirality/sessions'
 import { expect, test } from 'vitest'
 import type { Link } from '../src/engine/link.ts'
 import type { LocalMachine } from '../src/machines.ts'
+import { Mirror } from '../src/mirror/mirror.ts'
 import { Carrier } from '../src/move/carrier.ts'
 import { Copies } from '../src/move/copies.ts'
 import { OwnSessions } from '../src/own-sessions.ts'
-import { RemoteSessions } from '../src/remote-sessions.ts'
+import { MISSING, RemoteSessions } from '../src/remote-sessions.ts'
 import { subjects } from '../src/subjects.ts'
 import { folder } from './support/fleet.ts'
 import { twoMachines, work } from './support/machines.ts'
@@ -17,8 +18,9 @@ test('the copies of a session go when it is deleted, and stay when it went to an
   const home = folder()
   const remote = new RemoteSessions(join(home, 'mirrors'))
   mkdirSync(join(home, 'mirrors'), { recursive: true })
+  const mirror = new Mirror({ folder: join(home, 'mirrors'), fetch: async () => undefined })
   const carrier = new Carrier({
-    ...{ home, machine: 'hub', role: 'hub', link, machines, remote },
+    ...{ home, machine: 'hub', role: 'hub', link, machines, remote, logs: mirror },
     ...{ log: id => openSessionLog(one.project, id), own: async () => undefined },
   })
   const copyOf = (id: string) => join(home, 'fleet', 'copies', 'one', `${id}.parcel`)
@@ -41,6 +43,48 @@ test('the copies of a session go when it is deleted, and stay when it went to an
     await carrier.ended('one', id)
   }
   expect([existsSync(copyOf(deleted)), existsSync(copyOf(moved))]).toEqual([false, true])
+})
+
+test('the mirrored log of a session goes when it is deleted: what is on its way of it is not kept, and a session that returns is fetched', async () => {
+  const { one, link, machines, owners } = await twoMachines()
+  const home = folder()
+  const mirrors = join(home, 'mirrors')
+  const id = await work(one.host, one.project)
+  const bytes = readFileSync(join(one.project, '.chirality', 'events', `${id}.ndjson`))
+  const fetch = async (_machine: string, _session: string, from: number) => bytes.subarray(from)
+  const mirror = new Mirror({ folder: mirrors, fetch })
+  const remote = new RemoteSessions(mirrors)
+  const carrier = new Carrier({
+    ...{ home, machine: 'hub', role: 'hub', link, machines, remote, logs: mirror },
+    ...{ log: session => openSessionLog(one.project, session), own: async () => undefined },
+  })
+  const part = (machine: string, from = 0) => ({
+    ...{ subject: subjects.events(machine, id), seq: 1, body: bytes.subarray(from) },
+    headers: { 'Chi-From': String(from) },
+  })
+  const take = (machine: string) => mirror.take(part(machine) as Parameters<Mirror['take']>[0])
+  const logOf = (machine: string) => join(mirrors, machine, '.chirality', 'events', `${id}.ndjson`)
+  const isThere = () => ['one', 'two'].map(machine => existsSync(logOf(machine)))
+
+  // A copy of the project on another machine has a session of the same id: that one is not deleted.
+  await Promise.all([take('one'), take('two')])
+  expect(isThere()).toEqual([true, true])
+  const reader = await mirror.log('one', id)
+  await carrier.ended('one', id)
+  expect(isThere()).toEqual([false, true])
+  await reader.close()
+  await take('one')
+  expect(isThere()).toEqual([false, true])
+  mirror.returned('one', id)
+  await expect.poll(() => existsSync(logOf('one')) && readFileSync(logOf('one')).equals(bytes)).toBe(true)
+
+  // It went to the other machine, and was deleted there: the log of the first one goes, too.
+  await owners.give(id, 'two', { move: 'move-1', seen: undefined })
+  await carrier.ended('one', id)
+  expect(isThere()).toEqual([true, true])
+  await carrier.ended('two', id)
+  expect(isThere()).toEqual([false, false])
+  await mirror.close()
 })
 
 test('copies that cannot be removed are reported, and end nothing', async () => {
@@ -82,7 +126,10 @@ test('a session whose project is away is not told as deleted: only one that was 
   const link = {
     publish: async (_subject: string, body: Uint8Array) => void said.push(Buffer.from(body).toString()),
   } as unknown as Link
-  const local = { host: one.host } as unknown as LocalMachine
+  const discarded = new Set<string>()
+  const local = {
+    ...{ host: one.host, isDiscarded: (id: string) => discarded.has(id) },
+  } as unknown as LocalMachine
   const remote = new RemoteSessions(join(home, 'mirrors'))
   const tell = async (own: OwnSessions, id: string) => {
     said.length = 0
@@ -105,13 +152,26 @@ test('a session whose project is away is not told as deleted: only one that was 
   expect(remote.get(id)?.status).toBeNull()
   renameSync(`${one.project}-away`, one.project)
 
-  // Discarded, and here until it cannot be restored any more.
+  // Discarded: no list of a hub has it, and the hub knows where it can be restored.
+  discarded.add(id)
   own.markRemoved(id)
+  expect(await tell(own, id)).toEqual({ isEnd: false, isKnown: false })
+  expect([remote.list(), remote.machineOf(id)]).toEqual([[], 'one'])
+  expect(new RemoteSessions(join(home, 'mirrors')).list()).toEqual([])
+  // Also while its project is away.
+  remote.take('one', id, MISSING)
+  expect([remote.list(), remote.machineOf(id)]).toEqual([[], 'one'])
+  discarded.delete(id)
+  own.mark(id)
   expect(await tell(own, id)).toEqual({ isEnd: false, isKnown: true })
-  await one.host.deleteSession(id)
+  expect(readFileSync(join(home, 'removed.json'), 'utf8')).toBe('[]')
+  discarded.add(id)
   own.markRemoved(id)
+  expect(await tell(own, id)).toEqual({ isEnd: false, isKnown: false })
+  // The server is killed, and the next one deletes it before it is in the fleet: the hubs hear that.
+  await one.host.deleteSession(id)
+  discarded.delete(id)
   await expect.poll(() => readFileSync(join(home, 'removed.json'), 'utf8')).toContain(id)
-  // The server is killed before the hubs hear it.
   const next = new OwnSessions('one', home)
   await next.markAll({ host: { projects: () => [] } } as unknown as LocalMachine)
   expect(await tell(next, id)).toEqual({ isEnd: true, isKnown: false })

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { formatDuration, usdText, visibleLine } from '@chirality/core'
+import { formatDuration, needsYouText, usdText, visibleLine } from '@chirality/core'
 import type { LoopState, TaskState } from './loop-state.ts'
 import { flagLine, type Receipt, readReceipt } from './receipt.ts'
 import { spentOf } from './spent.ts'
@@ -21,7 +21,7 @@ export function reportText(state: LoopState, tasks: readonly Task[] | undefined,
   return [
     `# Loop ${state.loopId}`,
     '',
-    `${of('merged').length} proved · ${of('parked').length} need you · ${of('failed').length} failed · ${open.length + of('working').length} to go`,
+    `${of('merged').length} proved · ${needsYouText(of('parked').length)} · ${of('failed').length} failed · ${open.length + of('working').length} to go`,
     '',
     `- ${state.end === undefined ? 'It is not over.' : state.end.why}`,
     `- Cost: ${cost}, ${spent.tokens} tokens`,

@@ -16,7 +16,15 @@ export type {
   TurnDiff,
 } from './contract/file-answers.ts'
 export { toolServerConfig } from './contract/values.ts'
-export type { FleetLocal, FleetService, Machine, RemoteCall, RemoteSession } from './fleet/fleet-service.ts'
+export {
+  type FleetLocal,
+  type FleetService,
+  type Machine,
+  type RemoteCall,
+  type RemoteSession,
+  remoteSessions,
+} from './fleet/fleet-service.ts'
+export { searchMirrors, withMirrored } from './fleet/mirrored.ts'
 export type { GuardReason, GuardVerdict, RequestFacts, RouteKind, TokenVerdict } from './guard/guard.ts'
 export { LINK_MINUTES } from './guard/keys.ts'
 export type { Exposed, ListenErrorCode } from './http/check-binding.ts'

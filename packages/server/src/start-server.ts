@@ -160,7 +160,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ...(options.fleet?.info().role === 'hub' ? { away: awayTurns(options.fleet, options.harnesses) } : {}),
   })
   const schedules = new ServerSchedules({ home, address: url, host, loops, projects, onFault })
-  const push = new PushService({ home, host, loops, schedules, onFault, allowLocal: options.allowLocalPush })
+  const push = new PushService({
+    ...{ home, host, loops, schedules, onFault, allowLocal: options.allowLocalPush, fleet: options.fleet },
+  })
   const services: AppServices = {
     ...{ host, personas, changes, browsers, push, loops, schedules, projects, harnesses: options.harnesses },
     agents: options.agents ?? new OwnAgents({ dataFolder: home, harnesses: options.harnesses }),
@@ -269,6 +271,7 @@ function fleetLocal(services: AppServices): FleetLocal {
   return {
     ...{ host: own.host, version: own.facts.version, answer: answerWith(caller) },
     onRemoved: listener => own.removed.onRemoved(listener),
+    isDiscarded: sessionId => own.discarded.has(sessionId),
     left: sessionId => own.removed.tell(sessionId),
     repositories: () =>
       Promise.all(own.host.projects().map(async root => ({ root, key: await repositoryKey(root) }))),

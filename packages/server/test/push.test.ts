@@ -189,7 +189,7 @@ test('a task that needs somebody, the end of a loop and a scheduled run that fai
   const told = [await service.next(), await service.next()].map(({ message }) => message)
   const loop = { kind: 'loop', loopId, title: 'Loop TASKS.md' }
   expect(told).toContainEqual({ ...loop, body: expect.stringContaining('The set-up failed.') })
-  expect(told).toContainEqual({ ...loop, body: 'ended: 0 proved, 1 need you, 0 failed' })
+  expect(told).toContainEqual({ ...loop, body: 'ended: 0 proved, 1 needs you, 0 failed' })
   // Two tasks join with commands that nobody allowed: one notice, and that of the end.
   repository.write('TASKS.md', '- [ ] One\n- [ ] Two\n  checks: exit 4\n- [ ] Three\n  checks: exit 5\n')
   await client.loops.resume.mutate({ loopId })

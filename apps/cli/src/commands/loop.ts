@@ -335,7 +335,10 @@ function parkedLines(parked: Extract<Stamped, { type: 'tasks:parked' }>['tasks']
     .slice(0, MAX_PARKED)
     .map(({ task, commands }) => `? ${task.id} needs you (commands): ${notAllowedWords(commands)}`)
   const more = parked.length - lines.length
-  return [...lines, ...(more > 0 ? [`? ${more} more tasks need you (commands)`] : [])].join('\n')
+  return [
+    ...lines,
+    ...(more > 0 ? [`? ${more === 1 ? '1 more task needs' : `${more} more tasks need`} you (commands)`] : []),
+  ].join('\n')
 }
 
 const MAX_PARKED = 20

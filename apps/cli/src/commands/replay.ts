@@ -6,7 +6,7 @@ import { oneArgument, readOptions } from '../options.ts'
 import type { Output } from '../output.ts'
 import { wantsColour } from '../render/style.ts'
 import { STOP_SIGNALS } from '../stop-signals.ts'
-import { findSession } from './sessions/find-session.ts'
+import { findAnywhere } from './sessions/find-anywhere.ts'
 import { conversationWriter } from './sessions/transcript.ts'
 
 /** Shows a session again as it happened, with shortened pauses. */
@@ -16,8 +16,8 @@ export async function replay(args: string[], output: Output): Promise<number> {
     json: { type: 'boolean' },
   })
   const speed = readSpeed(values.speed)
-  const session = await findSession(oneArgument(positionals, 'the id of a session'))
-  const log = await readSessionLog(session.projectRoot, session.id)
+  const { session, logRoot } = await findAnywhere(oneArgument(positionals, 'the id of a session'))
+  const log = await readSessionLog(logRoot, session.id)
   if (log === undefined) return EXIT.done
   const write = conversationWriter(wantsColour(output.isTerminal))
   const show = (envelope: Envelope) => (values.json ? `${JSON.stringify(envelope)}\n` : write(envelope.event))

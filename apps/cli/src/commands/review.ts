@@ -2,12 +2,13 @@ import type { CallInputs, CallOutputs } from '@chirality/server'
 import { readSessionLog, type StoredSession } from '@chirality/sessions'
 import { confirmed } from '../confirm.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
+import { hubServer } from '../fleet-sessions.ts'
 import { noArgument, oneArgument, readOptions } from '../options.ts'
 import { type Output, tell } from '../output.ts'
 import { plain } from '../render/style.ts'
 import { askProcedure, callProcedure } from '../running-server.ts'
 import { serverOf } from './budget/set-limits.ts'
-import { findSession } from './sessions/find-session.ts'
+import { findAnywhere } from './sessions/find-anywhere.ts'
 
 // What a session changed, through the server that has its project: it knows whether an agent is at work there.
 
@@ -304,8 +305,8 @@ async function undoBack(there: OpenSession, output: Output, json = false): Promi
   throw new UsageError('Nothing here went back, or it is undone already.')
 }
 
-async function turnsOf({ session }: OpenSession): Promise<{ turnId: string; prompt: string }[]> {
-  const log = await readSessionLog(session.projectRoot, session.id)
+async function turnsOf({ session, logRoot }: OpenSession): Promise<{ turnId: string; prompt: string }[]> {
+  const log = await readSessionLog(logRoot, session.id)
   const turns: { turnId: string; prompt: string }[] = []
   try {
     for (let seq = 0; ; ) {
@@ -324,6 +325,7 @@ async function turnsOf({ session }: OpenSession): Promise<{ turnId: string; prom
 interface OpenSession {
   id: string
   session: StoredSession
+  logRoot: string
   ask<T>(name: string, input: object): Promise<T>
   /** A call that names the project, too. */
   askProject<T>(name: string): Promise<T>
@@ -331,15 +333,15 @@ interface OpenSession {
 }
 
 async function openSession(given: string): Promise<OpenSession> {
-  const session = await findSession(given)
+  const { session, machine, logRoot } = await findAnywhere(given)
   const { id, projectRoot } = session
-  const server = await serverOf(projectRoot)
+  const server = machine === undefined ? await serverOf(projectRoot) : await hubServer(machine)
   if (server === undefined)
     throw new UsageError(
       `No server has the project of this session open. Start one: chirality serve --project ${projectRoot}`,
     )
   return {
-    ...{ id, session },
+    ...{ id, session, logRoot },
     askProject: name => askProcedure(server, name, { project: projectRoot, sessionId: id }),
     ask: (name, input) => askProcedure(server, name, { sessionId: id, ...input }),
     tell: (name, input) => callProcedure(server, name, { sessionId: id, ...input }),

@@ -12,10 +12,13 @@ import {
 } from '@chirality/sessions'
 import { confirmed } from '../confirm.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
+import { hubServer, withFleet } from '../fleet-sessions.ts'
 import { createHarnesses } from '../harnesses.ts'
 import { chooseAction, oneArgument, oneOf, projectFolder, readOptions, wholeNumber } from '../options.ts'
 import { type Output, tell } from '../output.ts'
 import { minute, plain, type Style, style, wantsColour } from '../render/style.ts'
+import { callProcedure } from '../running-server.ts'
+import { type FoundSession, findAnywhere, withMachine } from './sessions/find-anywhere.ts'
 import { continueCommand, findSession } from './sessions/find-session.ts'
 import { importCommand } from './sessions/import.ts'
 import { listCommand } from './sessions/list.ts'
@@ -46,24 +49,28 @@ const ACTIONS = {
 /** A session's facts, its last turns, and the command that continues it. */
 async function showCommand(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, { json: { type: 'boolean' } })
-  const session = await findSession(oneArgument(positionals, 'the id of a session'))
+  const found = await findAnywhere(oneArgument(positionals, 'the id of a session'))
+  const { session, machine } = found
   if (values.json) {
-    await output.write(`${JSON.stringify(session)}\n`)
+    await output.write(`${JSON.stringify(withMachine(session, machine))}\n`)
     return EXIT.done
   }
   const colour = wantsColour(output.isTerminal)
-  await output.write(facts(session, style(colour)))
-  await output.write(await lastTurns(session, colour))
-  await output.write(`\nContinue with: ${continueCommand(session)}\n`)
+  await output.write(facts(found, style(colour)))
+  await output.write(await lastTurns(found, colour))
+  const next =
+    machine === undefined ? continueCommand(session) : `the dashboard of this hub, or of ${machine}`
+  await output.write(`\nContinue with: ${next}\n`)
   return EXIT.done
 }
 
-function facts(session: StoredSession, paint: Style): string {
+function facts({ session, machine }: FoundSession, paint: Style): string {
   const { id, title, projectRoot, harness, model, persona, mode, forkedFrom } = session
   const agent = [harness, model].filter(Boolean).join(' · ')
   const rows: [string, string][] = [
     ['session', id],
     ['project', projectRoot],
+    ...(machine === undefined ? [] : [['machine', machine] as [string, string]]),
     ['agent', agent === '' ? 'not chosen yet' : agent],
     ['persona', persona === null ? mode : `${persona} · ${mode}`],
     ['created', minute(session.createdAt)],
@@ -98,7 +105,9 @@ async function searchCommand(args: string[], output: Output): Promise<number> {
     throw new UsageError('--all and --project exclude each other. Leave one out.')
   const limit = wholeNumber('limit', values.limit, { min: 1, max: MAX_LIMIT }) ?? DEFAULT_LIMIT
   const projectRoot = values.all ? undefined : await projectFolder(values.project)
-  const { hits, unreadable } = await searchSessions({ query: positionals.join(' '), projectRoot, limit })
+  const options = { query: positionals.join(' '), limit }
+  const own = await searchSessions({ ...options, projectRoot })
+  const { hits, unreadable } = values.all ? await withFleet(own, options) : own
   const paint = style(wantsColour(output.isTerminal))
   await output.write(hits.map(hit => (values.json ? `${JSON.stringify(hit)}\n` : lines(hit, paint))).join(''))
   for (const { error } of unreadable) await tell(`chirality: Not searched: ${error}\n`)
@@ -149,13 +158,21 @@ function whatItKnows({ forkedFrom }: StoredSession): string {
 /** Deletes all files of a session. Only the owner of its project can: no other process can stop its work. */
 async function deleteCommand(args: string[], output: Output): Promise<number> {
   const { values, positionals } = readOptions(args, { yes: { type: 'boolean' } })
-  const session = await findSession(oneArgument(positionals, 'the id of a session'))
+  const { session, machine } = await findAnywhere(oneArgument(positionals, 'the id of a session'))
   const name = `${session.id} (${plain(session.title ?? 'Untitled')})`
-  const question = `Delete ${name}, with its history and raw logs?`
+  const place = machine === undefined ? '' : ` on the machine ${machine}`
+  const question = `Delete ${name}${place}, with its history and raw logs?`
   if (!values.yes && !(await confirmed(question, 'Deleting cannot be undone. Say --yes to do it.'))) {
     await tell('chirality: Nothing was deleted.\n')
     return EXIT.failed
   }
+  if (machine === undefined) await deleteHere(session)
+  else await callProcedure(await hubServer(machine), 'sessions.delete', { sessionId: session.id })
+  await output.write(`Deleted ${name}${place}.\n`)
+  return EXIT.done
+}
+
+async function deleteHere(session: StoredSession): Promise<void> {
   const host = new SessionHost({ harnesses: await createHarnesses(), address: 'chirality sessions delete' })
   try {
     await host.openProject(session.projectRoot)
@@ -164,8 +181,6 @@ async function deleteCommand(args: string[], output: Output): Promise<number> {
     // Other sessions of the project may have been adopted; they go on.
     await host.close({ agents: 'leave' })
   }
-  await output.write(`Deleted ${name}.\n`)
-  return EXIT.done
 }
 
 /** Exports a session to stdout, or to a file that must not exist yet. */
@@ -176,8 +191,9 @@ async function exportCommand(args: string[], output: Output): Promise<number> {
   })
   const id = oneArgument(positionals, 'the id of a session')
   const format = FORMATS[oneOf('format', values.format, NAMES) ?? formatOf(values.output)]
-  const session = await findSession(id)
-  const parts = exportSession(session.projectRoot, session.id, { format })
+  const { session, machine, logRoot } = await findAnywhere(id)
+  const mirrored = machine === undefined ? undefined : session
+  const parts = exportSession(logRoot, session.id, { format, session: mirrored })
   if (values.output === undefined) {
     for await (const part of parts) if (!(await output.write(part))) break
     return EXIT.done

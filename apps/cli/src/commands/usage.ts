@@ -1,16 +1,8 @@
-import { existsSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
-import path from 'node:path'
 import { costText, tokensText, usageCsv } from '@chirality/core'
-import {
-  SessionStore,
-  type UsageOptions,
-  type UsageReport,
-  type UsageRow,
-  usageReport,
-  userDataFolder,
-} from '@chirality/sessions'
+import { SessionStore, type UsageReport, type UsageRow, usageReport } from '@chirality/sessions'
 import { EXIT, UsageError } from '../exit-code.ts'
+import { sessionsOfFleet } from '../fleet-sessions.ts'
 import { noArgument, oneOf, projectFolder, readOptions, wholeNumber } from '../options.ts'
 import { type Output, tell } from '../output.ts'
 import { plain } from '../render/style.ts'
@@ -31,20 +23,12 @@ export async function usage(args: string[], output: Output): Promise<number> {
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
   // No session is open here: one that works in a server counts as far as it is stored.
   const host = { store, openSession: () => undefined }
-  const others = values.all ? await othersOfFleet() : []
+  const others = values.all ? await sessionsOfFleet() : []
   const report = await usageReport(host, { projectRoots, timeZone, days, others })
   if (values.json) await output.write(`${JSON.stringify(report)}\n`)
   else if (values.csv) await output.write(usageCsv(report))
   else await printTable(report, by, output)
   return EXIT.done
-}
-
-/** Sessions of other machines, as this hub last heard of them. Nothing of a fleet is loaded without one. */
-async function othersOfFleet(): Promise<NonNullable<UsageOptions['others']>> {
-  const home = userDataFolder()
-  if (!existsSync(path.join(home, 'fleet'))) return []
-  const { storedRemoteSessions } = await import('@chirality/fleet')
-  return storedRemoteSessions(home)
 }
 
 const OPTIONS = {

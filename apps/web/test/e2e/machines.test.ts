@@ -118,12 +118,15 @@ test('a session of a machine that cannot be reached is read, found and exported,
   expect(await page.getByRole('textbox', { name: 'Message' }).count()).toBe(0)
   expect(await axeViolationsInBothSchemes(page)).toEqual([])
 
-  // What only its machine can do is not offered; what is here works.
+  // What only its machine can do waits for it; what is here works.
   await page.getByRole('button', { name: 'Actions' }).click()
   expect(await page.getByRole('menuitem').allTextContents()).toEqual([
-    ...['Rename', 'Fork…build-1 was not heard yet: it is forked there', 'Export as Markdown'],
-    ...['Export as a page that replays it', 'Only this project'],
+    ...['Renamebuild-1 was not heard yet', 'Pin to the top', 'Archive'],
+    ...['Fork…build-1 was not heard yet: it is forked there', 'Export as Markdown'],
+    ...['Export as a page that replays it', 'Only this project', 'Delete'],
   ])
+  for (const name of [/^Rename/, 'Pin to the top', 'Archive', 'Delete'])
+    expect(await page.getByRole('menuitem', { name }).isDisabled()).toBe(true)
   const saved = page.waitForEvent('download')
   await page.getByRole('menuitem', { name: 'Export as Markdown' }).click()
   const stream = await (await saved).createReadStream()

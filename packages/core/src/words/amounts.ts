@@ -45,3 +45,8 @@ export function formatDuration(ms: number): string {
 function pair(large: number, largeUnit: string, small: number, smallUnit: string): string {
   return `${large} ${largeUnit}${small > 0 ? ` ${small} ${smallUnit}` : ''}`
 }
+
+/** How many sessions or tasks wait for a person. */
+export function needsYouText(count: number): string {
+  return `${count} ${count === 1 ? 'needs you' : 'need you'}`
+}

@@ -50,6 +50,8 @@ export class Mirror {
   readonly #filling = new Map<string, Promise<void>>()
   /** The parts of one log are added one after the other, whoever brings them. */
   readonly #turns = new Map<string, Promise<void>>()
+  /** Logs of sessions that were deleted: what is on its way of them is not kept. */
+  readonly #deleted = new Set<string>()
   #closed = false
 
   constructor(options: MirrorOptions) {
@@ -88,11 +90,12 @@ export class Mirror {
     // Whatever a machine sends under its own name stays in its own folder; what is malformed is no log.
     if (machine === undefined || session === undefined || !isSession(session)) return
     if (!Number.isSafeInteger(from) || from < 0 || from > MAX_LOG_BYTES) return
+    const key = keyOf(machine, session)
     const bytes = Buffer.from(message.body)
-    const isAdded = await this.#inTurn(keyOf(machine, session), () =>
+    const isAdded = await this.#inTurn(key, () =>
       this.#add({ machine, session, from, bytes, seq: message.seq }),
     )
-    if (isAdded) return
+    if (isAdded || this.#deleted.has(key)) return
     this.#remember({ machine, session })
     // The other logs do not wait for the answer of this machine.
     void this.#fill(machine, session)
@@ -102,6 +105,36 @@ export class Mirror {
   async fillHoles(machine: string): Promise<void> {
     const holes = [...this.#holes.values()].filter(hole => hole.machine === machine)
     await Promise.all(holes.map(({ session }) => this.#fill(machine, session)))
+  }
+
+  /** Its machine deleted the session. Readers of the log end. */
+  async delete(machine: string, session: string): Promise<void> {
+    if (!isSession(session)) return
+    const key = keyOf(machine, session)
+    this.#deleted.add(key)
+    this.#holes.delete(key)
+    await this.#inTurn(key, async () => {
+      this.#lines.delete(key)
+      await this.#forget(key)
+      const root = join(this.#options.folder, machine)
+      if (!existsSync(root)) return
+      rmSync(join(root, HOLES, session), { force: true })
+      for (const name of namesIn(join(root, REPLACED)))
+        if (name.startsWith(`${session}-`)) rmSync(join(root, REPLACED, name), { force: true })
+      await removeSessionLog(root, session)
+    })
+  }
+
+  /** The machines whose log of a session is here. */
+  machinesWith(session: string): string[] {
+    return namesIn(this.#options.folder).filter(machine => this.has(machine, session))
+  }
+
+  /** A machine says again that it has a session that was deleted there: its log is fetched. */
+  returned(machine: string, session: string): void {
+    if (!this.#deleted.delete(keyOf(machine, session))) return
+    this.#remember({ machine, session })
+    void this.#fill(machine, session)
   }
 
   async close(): Promise<void> {
@@ -140,6 +173,8 @@ export class Mirror {
     const key = keyOf(machine, session)
     for (let asked = 0; asked < MAX_PIECES && !this.#closed; asked += 1) {
       const have = await this.#inTurn(key, async () => {
+        // Opening it would make it anew.
+        if (this.#deleted.has(key)) return 0
         const log = await this.#open(machine, session)
         return statSync(log.path).size + (this.#lines.get(key)?.length ?? 0)
       })
@@ -186,6 +221,7 @@ export class Mirror {
   }): Promise<boolean> {
     const { machine, session, from, seq } = part
     const key = keyOf(machine, session)
+    if (this.#deleted.has(key)) return true
     const log = await this.#open(machine, session)
     const size = statSync(log.path).size
     const line = this.#lines.get(key)
@@ -257,7 +293,7 @@ export class Mirror {
   async #replace(machine: string, session: string): Promise<void> {
     await this.#forget(keyOf(machine, session))
     const root = this.root(machine)
-    const aside = join(root, 'replaced')
+    const aside = join(root, REPLACED)
     mkdirSync(aside, { recursive: true, mode: 0o700 })
     let number = 1
     while (existsSync(join(aside, `${session}-${number}.ndjson`))) number += 1
@@ -270,6 +306,7 @@ export class Mirror {
 const NEWLINE = 0x0a
 const MAX_OPEN = 256
 const HOLES = 'holes'
+const REPLACED = 'replaced'
 /** No log is as large: a place behind it is none. */
 const MAX_LOG_BYTES = 4 * 1024 ** 3
 /** Of 256 KB each. */

@@ -6,6 +6,7 @@ import type { Follower } from '../engine/follower.ts'
 import type { Link } from '../engine/link.ts'
 import { fleetError } from '../fleet-error.ts'
 import type { LocalMachine, Machine } from '../machines.ts'
+import type { Mirror } from '../mirror/mirror.ts'
 import type { RemoteSessions } from '../remote-sessions.ts'
 import { Copies } from './copies.ts'
 import { CopyChoice } from './copy-choice.ts'
@@ -22,6 +23,7 @@ export interface CarrierOptions {
   remote: RemoteSessions
   /** This run sends no copies, whatever the machine's settings say. */
   noCopies?: boolean | undefined
+  logs: Pick<Mirror, 'delete' | 'machinesWith'>
   /** The mirrored log of a session of another machine. */
   log: (sessionId: string) => Promise<SessionLog>
   /** A session of this machine. */
@@ -109,15 +111,24 @@ export class Carrier {
     })
   }
 
-  /** Of a hub: a machine has a session no more. If it was given to no other machine, it was deleted, and its copies go. */
+  /**
+   * Of a hub: a machine has a session no more. If it was given to no other machine it was deleted: its copies and its
+   * mirrored log go.
+   */
   async ended(machine: string, session: string): Promise<void> {
-    const { remote, own, link } = this.#options
+    const { remote, own, link, logs } = this.#options
     const isElsewhere = async () => remote.get(session) !== undefined || (await own(session)) !== undefined
     if (await isElsewhere()) return
-    if ((await this.#copies.get(machine, session)) === undefined) return
+    const mirrored = logs.machinesWith(session)
+    // Every start of this hub tells it again: the broker is asked only if there is something to delete.
+    if (mirrored.length === 0 && (await this.#copies.get(machine, session)) === undefined)
+      return logs.delete(machine, session)
     const owner = await ownersOf(link()).read(session)
-    if ((owner === undefined || owner.machine === machine) && !(await isElsewhere()))
-      await this.#copies.forget(session)
+    if ((owner !== undefined && owner.machine !== machine) || (await isElsewhere())) return
+    await this.#copies.forget(session)
+    // Of a session that was given to this machine also the logs of those that had it before.
+    for (const one of owner === undefined ? [machine] : [machine, ...mirrored])
+      await logs.delete(one, session)
   }
 
   /** The connection was lost or made: another machine may have taken sessions over meanwhile. */

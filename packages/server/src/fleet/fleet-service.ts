@@ -36,6 +36,8 @@ export interface FleetLocal {
   repositories: () => Promise<Machine['repositories']>
   answer: (call: RemoteCall) => Promise<unknown>
   onRemoved: (listener: (sessionId: string) => void) => () => void
+  /** Whether its user deleted the session and can restore it still. */
+  isDiscarded: (sessionId: string) => boolean
   /** A session went to another machine. */
   left: (sessionId: string) => void
 }
@@ -65,11 +67,13 @@ export interface FleetService {
   machines(): Machine[]
   sessions(): RemoteSession[]
   session(sessionId: string): RemoteSession | undefined
+  /** The machine that has a session, also one that was discarded there. Undefined for those of this machine. */
+  machineOf(sessionId: string): string | undefined
   /** Called with the id of each session of another machine that changed or is gone. */
   onChange(listener: (sessionId: string) => void): () => void
   /** The mirrored log of a session. Close it. */
   log(sessionId: string): Promise<SessionLog>
-  call(sessionId: string, call: RemoteCall): Promise<unknown>
+  call(machine: string, call: RemoteCall): Promise<unknown>
   /** Turns of this hub's sessions that other machines make. */
   turns: FleetTurns
   move(sessionId: string, to: string): Promise<z.infer<typeof movedSession>>
@@ -99,7 +103,7 @@ export function awayTurns(
 }
 
 /** The sessions of the other machines, without those that are not as the contract says: a machine may lie or be newer. */
-export function remoteSessions(fleet: FleetService | undefined): RemoteSession[] {
+export function remoteSessions(fleet: Pick<FleetService, 'sessions'> | undefined): RemoteSession[] {
   return fleet?.sessions().filter(isSound) ?? []
 }
 

@@ -53,5 +53,5 @@ test('an answer of a newer machine that says more is taken', async () => {
 
 test('what is not on the list is not asked of another machine', async () => {
   const { call } = await answering({})
-  await expect(call('sessions.delete')).rejects.toMatchObject({ code: 'unsupported' })
+  await expect(call('system.endProcess')).rejects.toMatchObject({ code: 'unsupported' })
 })

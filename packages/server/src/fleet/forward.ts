@@ -35,9 +35,10 @@ const FORWARDED: ReadonlySet<string> = new Set([
   ...['list', 'edit', 'move', 'remove', 'clear', 'hold', 'release'].map(name => `turns.queue.${name}`),
   ...['decisions.answer', 'budgets.setSession'],
   ...['tree', 'find', 'read', 'status', 'diff', 'turnDiff', 'blame'].map(name => `files.${name}`),
-  ...['rename', 'configure', 'nativeLines', 'nativeLine', 'fork', 'forkHistory'].map(
-    name => `sessions.${name}`,
-  ),
+  ...[
+    ...['rename', 'configure', 'nativeLines', 'nativeLine', 'fork', 'forkHistory'],
+    ...['shelve', 'discard', 'restore', 'delete'],
+  ].map(name => `sessions.${name}`),
   ...['state', 'branchDiff', 'file', 'discard', 'undo', 'redo', 'commit', 'merge', 'resolve'].map(
     name => `review.${name}`,
   ),
@@ -69,11 +70,21 @@ export async function forwarded(
       'unsupported',
       `This session is on the machine ${owner}. Open the dashboard there to do that.`,
     )
-  const data = await fleet.call(sessionId, { path, input })
-  requireSound(owner, path, data)
+  const data = await callOwner(fleet, owner, { path, input })
   const made = MADE[path]?.(data)
   if (made !== undefined) await fleet.made(owner, made)
   return { data }
+}
+
+/** Calls the machine that has a session, once. */
+export async function callOwner(
+  fleet: Pick<FleetService, 'call'>,
+  owner: string,
+  call: RemoteCall,
+): Promise<unknown> {
+  const data = await fleet.call(owner, call)
+  requireSound(owner, call.path, data)
+  return data
 }
 
 /** A machine may lie or be newer: the page would fail on what is not as the contract says. */

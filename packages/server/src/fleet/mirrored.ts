@@ -5,7 +5,7 @@ import { type FleetService, remoteSessions } from './fleet-service.ts'
 
 /** Searches the mirrored logs of all other machines. */
 export async function searchMirrors(
-  fleet: FleetService,
+  fleet: Pick<FleetService, 'sessions' | 'mirrorRoot'>,
   options: Omit<SearchOptions, 'projectRoot'>,
 ): Promise<SearchResult> {
   const remote = new Map(remoteSessions(fleet).map(one => [one.session.id, one]))

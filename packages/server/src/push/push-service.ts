@@ -4,12 +4,13 @@ import { type RequestOptions, request as requestPlain } from 'node:http'
 import { request as requestTls } from 'node:https'
 import { BlockList, isIP } from 'node:net'
 import path from 'node:path'
-import { type PermissionRequestEvent, riskTitle } from '@chirality/core'
+import { needsYouText, type PermissionRequestEvent, riskTitle } from '@chirality/core'
 import type { SessionHost, SessionStatus } from '@chirality/sessions'
 import { z } from 'zod'
 import { BROWSER_ID } from '../browsers/browser-key.ts'
 import { listBrowsers } from '../browsers/signed-in-browsers.ts'
 import { callError } from '../errors/call-error.ts'
+import { type FleetService, remoteSession, remoteSessions, remoteStatus } from '../fleet/fleet-service.ts'
 import type { LoopChange } from '../loops/loop-entries.ts'
 import type { ServerLoops } from '../loops/server-loops.ts'
 import type { ScheduleChange, ServerSchedules } from '../loops/server-schedules.ts'
@@ -37,6 +38,8 @@ export interface PushOptions {
   host: Pick<SessionHost, 'onStatus' | 'statuses'>
   loops: Pick<ServerLoops, 'onChange' | 'ownerOf' | 'summary'>
   schedules: Pick<ServerSchedules, 'onChange' | 'owns'>
+  /** The other machines: a hub tells of their sessions, too. */
+  fleet?: FleetService | undefined
   /** Only for tests: push services on this machine, over plain HTTP. */
   allowLocal?: boolean
   /** The pauses before a message is sent again. */
@@ -49,7 +52,7 @@ export interface PushOptions {
  * each browser: a closed page hears of it. A subscription belongs to a device and ends with it.
  */
 export class PushService {
-  readonly #options: Required<PushOptions>
+  readonly #options: PushOptions & Required<Pick<PushOptions, 'allowLocal' | 'retryMs'>>
   readonly #before = new Map<string, SessionStatus>()
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #unlisten: (() => void)[]
@@ -59,20 +62,16 @@ export class PushService {
 
   constructor(options: PushOptions) {
     this.#options = { allowLocal: false, retryMs: RETRY_MS, ...options }
-    for (const status of options.host.statuses()) this.#before.set(status.sessionId, status)
-    const { host, loops, schedules, onFault } = options
+    const { host, loops, schedules, fleet, onFault } = options
+    const others = remoteSessions(fleet).flatMap(({ status }) => status ?? [])
+    for (const status of [...host.statuses(), ...others]) this.#before.set(status.sessionId, status)
     this.#unlisten = [
-      host.onStatus(status => {
-        const notice = noticeOf(status, this.#before.get(status.sessionId))
-        this.#before.set(status.sessionId, status)
-        if (notice === undefined) return
-        // A loop tells what became of a task; only a request that waits for an answer is told at once.
-        const owner = loops.ownerOf(status.sessionId)
-        if (owner !== undefined && (notice.kind === 'ended' || owner.answerMinutes === 0)) return
-        // A schedule tells of a run that is not done.
-        if (notice.kind === 'ended' && schedules.owns(status.sessionId)) return
-        void this.#tellAll(notice).catch(onFault)
-      }),
+      host.onStatus(status => this.#hear(status)),
+      fleet?.onChange(sessionId => {
+        const remote = remoteSession(fleet, sessionId)
+        if (remote !== undefined) this.#hear(remote.status ?? remoteStatus(fleet, remote))
+        else if (!host.statuses().some(own => own.sessionId === sessionId)) this.#before.delete(sessionId)
+      }) ?? (() => {}),
       loops.onChange(change => {
         if (isTold(change)) void this.#tellOfLoop(change).catch(onFault)
       }),
@@ -109,6 +108,19 @@ export class PushService {
     for (const timer of this.#timers) clearTimeout(timer)
   }
 
+  #hear(status: SessionStatus): void {
+    const { loops, schedules, onFault } = this.#options
+    const notice = noticeOf(status, this.#before.get(status.sessionId))
+    this.#before.set(status.sessionId, status)
+    if (notice === undefined) return
+    // A loop tells what became of a task; only a request that waits for an answer is told at once.
+    const owner = loops.ownerOf(status.sessionId)
+    if (owner !== undefined && (notice.kind === 'ended' || owner.answerMinutes === 0)) return
+    // A schedule tells of a run that is not done.
+    if (notice.kind === 'ended' && schedules.owns(status.sessionId)) return
+    void this.#tellAll(notice).catch(onFault)
+  }
+
   async #tellOfLoop({ loopId, entry }: LoopChange): Promise<void> {
     const { list, counts } = await this.#options.loops.summary(loopId)
     const title = `Loop ${path.basename(list)}`
@@ -117,7 +129,7 @@ export class PushService {
       return this.#tellAll({ kind: 'loop', loopId, title, needsYou: true, words })
     }
     const { proved, parked, failed } = counts
-    const words = `ended: ${proved} proved, ${parked} need you, ${failed} failed`
+    const words = `ended: ${proved} proved, ${needsYouText(parked)}, ${failed} failed`
     return this.#tellAll({ kind: 'loop', loopId, title, needsYou: false, words })
   }
 

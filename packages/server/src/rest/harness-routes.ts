@@ -5,6 +5,7 @@ import { ENDPOINTS } from '../contract/endpoints.ts'
 import { sessionId, worktreeId } from '../contract/values.ts'
 import { HttpError } from '../errors/call-error.ts'
 import { remoteSession } from '../fleet/fleet-service.ts'
+import { forwarded } from '../fleet/forward.ts'
 import type { Route, RouteRequest } from '../http/routes.ts'
 import { cursorOf, type ServerSentEvent } from '../http/sse.ts'
 import type { AppServices } from '../trpc/context.ts'
@@ -95,7 +96,9 @@ export function harnessRoutes(services: AppServices, streams: OpenStreams): Rout
     }),
 
     route(ENDPOINTS.deleteSession, async ({ params, reply }) => {
-      await deleteSession(services, idOf(params))
+      const input = { sessionId: idOf(params) }
+      const isElsewhere = await forwarded(services.fleet, { path: 'sessions.delete', input })
+      if (isElsewhere === undefined) await deleteSession(services, input.sessionId)
       reply()
     }),
 

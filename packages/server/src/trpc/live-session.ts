@@ -178,6 +178,7 @@ const PHASES = {
 /** Stops the session's work, deletes all its files, and notifies the clients. */
 export async function deleteSession(services: AppServices, sessionId: string): Promise<void> {
   await storedSession(services, sessionId)
+  services.host.moves.requireStaying(sessionId)
   await deleteForGood(services, sessionId)
 }
 
@@ -194,6 +195,8 @@ export async function deleteForGood(services: AppServices, sessionId: string): P
 /** Stops the session's work and takes it out of every list; its files are deleted a minute later. */
 export async function discardSession(services: AppServices, sessionId: string): Promise<void> {
   const session = await liveSession(services, sessionId)
+  // It would come back on the other machine.
+  services.host.moves.requireStaying(sessionId)
   // A queued message must not start the next turn.
   await session.queue.hold()
   await session.kill()

@@ -11,6 +11,7 @@ import { CALLS } from '../contract/calls.ts'
 import { callError } from '../errors/call-error.ts'
 import { remoteSessions } from '../fleet/fleet-service.ts'
 import { searchMirrors, withMirrored } from '../fleet/mirrored.ts'
+import { onEachMachine } from '../fleet/several.ts'
 import { forkInWorktree } from '../review/fork-worktree.ts'
 import type { CallContext } from './context.ts'
 import { UNDO_SECONDS } from './discarded-sessions.ts'
@@ -96,21 +97,27 @@ export const sessionsRouter = router({
 
   /** Puts sessions on top of the lists (`pinned`), out of them (`archived`), or back. */
   shelve: call(CALLS.sessions.shelve).mutation(async ({ ctx, input }) => {
-    for (const id of new Set(input.sessionIds)) {
-      await storedSession(ctx, id)
-      await ctx.host.shelveSession(id, input.shelf)
-    }
+    await onEachMachine(ctx.fleet, { path: 'sessions.shelve', input }, async ids => {
+      for (const id of ids) {
+        await storedSession(ctx, id)
+        await ctx.host.shelveSession(id, input.shelf)
+      }
+    })
   }),
 
   /** Stops the sessions' work and takes them out of every list. Their files are deleted after a minute. */
   discard: call(CALLS.sessions.discard).mutation(async ({ ctx, input }) => {
-    for (const id of new Set(input.sessionIds)) await discardSession(ctx, id)
+    await onEachMachine(ctx.fleet, { path: 'sessions.discard', input }, async ids => {
+      for (const id of ids) await discardSession(ctx, id)
+    })
     return { undoSeconds: UNDO_SECONDS }
   }),
 
   /** Brings discarded sessions back. */
   restore: call(CALLS.sessions.restore).mutation(async ({ ctx, input }) => {
-    for (const id of new Set(input.sessionIds)) await restoreSession(ctx, id)
+    await onEachMachine(ctx.fleet, { path: 'sessions.restore', input }, async ids => {
+      for (const id of ids) await restoreSession(ctx, id)
+    })
   }),
 
   /** Stops the session's work and deletes all its files. */

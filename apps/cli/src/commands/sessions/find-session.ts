@@ -5,10 +5,16 @@ import { plain } from '../../render/style.ts'
 
 /** The session with an id, with the beginning of an id, or with its agent's own id. */
 export async function findSession(given: string, store = new SessionStore()): Promise<StoredSession> {
+  return (await exactSession(given, store)) ?? sessionNamed(given, await allSessions(store))
+}
+
+export async function exactSession(given: string, store: SessionStore): Promise<StoredSession | undefined> {
+  return isPlain(given) ? store.get(given) : undefined
+}
+
+/** The only one of these sessions that is meant. */
+export function sessionNamed(given: string, known: StoredSession[]): StoredSession {
   const id = given.toLowerCase()
-  const exact = isPlain(given) ? await store.get(given) : undefined
-  if (exact !== undefined) return exact
-  const known = await allSessions(store)
   const found =
     firstThatHas(known, session => session.id.startsWith(id)) ??
     firstThatHas(known, session => session.claudeSessionId?.startsWith(id) === true)
@@ -25,7 +31,7 @@ export async function findSession(given: string, store = new SessionStore()): Pr
 const MAX_NAMED = 5
 
 /** Also searches the current folder, which may be unregistered: it may come from another machine. */
-async function allSessions(store: SessionStore): Promise<StoredSession[]> {
+export async function allSessions(store: SessionStore): Promise<StoredSession[]> {
   const here = await store.list('.').catch(() => [])
   const everywhere = await store.list()
   return [...new Map([...here, ...everywhere].map(session => [session.id, session])).values()]

@@ -52,7 +52,9 @@ async function report(
     await output.write(`${JSON.stringify(session)}\n`)
     return EXIT.done
   }
-  await output.write(await lastTurns(session, wantsColour(output.isTerminal)))
+  await output.write(
+    await lastTurns({ session, logRoot: session.projectRoot }, wantsColour(output.isTerminal)),
+  )
   await output.write(`\nImported as ${session.id}.\nContinue with: ${continueCommand(session)}\n`)
   return EXIT.done
 }

@@ -1,10 +1,12 @@
-import { conditionOf, costText, type SessionCondition } from '@chirality/core'
+import { byNewest, conditionOf, costText, type SessionCondition } from '@chirality/core'
 import { SessionStore, type StoredSession } from '@chirality/sessions'
 import { EXIT, UsageError } from '../../exit-code.ts'
+import { sessionsOfFleet } from '../../fleet-sessions.ts'
 import { HARNESS_WIDTH, withNativeKeepers } from '../../harnesses.ts'
 import { noArgument, projectFolder, readOptions, wholeNumber } from '../../options.ts'
 import { type Output, tell } from '../../output.ts'
 import { minute, plain, type Style, style, wantsColour } from '../../render/style.ts'
+import { withMachine } from './find-anywhere.ts'
 import { listNative } from './list-native.ts'
 
 /** Sessions of a project or of all, newest first; with --native, the agents' own conversations. */
@@ -45,32 +47,45 @@ interface ListRequest {
 
 async function listStored({ projectRoot, limit, json, archived, output }: ListRequest): Promise<number> {
   const isWanted = ({ shelf }: StoredSession) => (shelf === 'archived') === archived
-  const { sessions, nextCursor } = await new SessionStore().page({ projectRoot, limit, isWanted })
+  const { sessions: own, nextCursor } = await new SessionStore().page({ projectRoot, limit, isWanted })
+  // A project is a folder of this machine.
+  const others = projectRoot === undefined ? await sessionsOfFleet() : []
+  const machines = new Map(others.map(({ session, machine }) => [session, machine]))
+  const all = [...own, ...[...machines.keys()].filter(isWanted)].sort(byNewest)
+  const sessions = all.slice(0, limit)
   if (json) {
-    await output.write(sessions.map(session => `${JSON.stringify(session)}\n`).join(''))
+    const texts = sessions.map(session => JSON.stringify(withMachine(session, machines.get(session))))
+    await output.write(texts.map(text => `${text}\n`).join(''))
     return EXIT.done
   }
   const paint = style(wantsColour(output.isTerminal))
-  await output.write(sessions.map(session => line(session, paint, projectRoot === undefined)).join(''))
+  const place = (session: StoredSession) => {
+    const machine = machines.get(session)
+    return `${plain(session.projectRoot)}${machine === undefined ? '' : ` on ${machine}`}`
+  }
+  const lines = sessions.map(session =>
+    line(session, paint, projectRoot === undefined ? place(session) : undefined),
+  )
+  await output.write(lines.join(''))
   if (sessions.length === 0)
     await tell(
       `chirality: No ${archived ? 'archived ' : ''}sessions${projectRoot === undefined ? '' : ` in ${projectRoot}`} yet.\n`,
     )
-  if (nextCursor !== undefined) await tell(`chirality: There are more; --limit shows them.\n`)
+  if (nextCursor !== undefined || all.length > limit)
+    await tell(`chirality: There are more; --limit shows them.\n`)
   return EXIT.done
 }
 
 const DEFAULT_LIMIT = 20
 const MAX_LIMIT = 1_000_000
 
-function line(session: StoredSession, paint: Style, withProject: boolean): string {
-  const { id, harness, updatedAt, costUsd, costIsEstimate, title, projectRoot } = session
+function line(session: StoredSession, paint: Style, place: string | undefined): string {
+  const { id, harness, updatedAt, costUsd, costIsEstimate, title } = session
   const facts = `${(harness ?? '–').padEnd(HARNESS_WIDTH)} ${minute(updatedAt)} ${(costText({ usd: costUsd, isEstimate: costIsEstimate }) ?? '–').padStart(COST_WIDTH)}`
   const word = CONDITION_WORDS[conditionOf({ ...session, phase: session.status })]
   const work = word === '' ? '' : `${paint.yellow(word)} `
   const pin = session.shelf === 'pinned' ? paint.dim('pinned ') : ''
-  const place = withProject ? paint.dim(`  ${plain(projectRoot)}`) : ''
-  return `${id}  ${paint.dim(facts)}  ${pin}${work}${plain(title ?? 'Untitled')}${place}\n`
+  return `${id}  ${paint.dim(facts)}  ${pin}${work}${plain(title ?? 'Untitled')}${place === undefined ? '' : paint.dim(`  ${place}`)}\n`
 }
 
 /** A session that is complete, or has not begun, needs no label. */

@@ -1,11 +1,12 @@
 import { findProjectOwner, ProjectLockedError, SessionStore, type Shelf } from '@chirality/sessions'
 import { EXIT, UsageError } from '../../exit-code.ts'
+import { hubServer } from '../../fleet-sessions.ts'
 import { oneArgument, readOptions } from '../../options.ts'
 import type { Output } from '../../output.ts'
 import { plain } from '../../render/style.ts'
 import { callProcedure } from '../../running-server.ts'
 import { serverOf } from '../budget/set-limits.ts'
-import { findSession } from './find-session.ts'
+import { type FoundSession, findAnywhere } from './find-anywhere.ts'
 
 type Command = (args: string[], output: Output) => Promise<number>
 
@@ -16,11 +17,12 @@ export const pinCommand = shelving('pinned', 'Pinned')
 function shelving(shelf: NonNullable<Shelf>, done: string): Command {
   return async (args, output) => {
     const { values, positionals } = readOptions(args, { undo: { type: 'boolean' } })
-    const { id, title, ...before } = await findSession(oneArgument(positionals, 'the id of a session'))
+    const found = await findAnywhere(oneArgument(positionals, 'the id of a session'))
+    const { id, title, shelf: before } = found.session
     const name = `${id} (${plain(title ?? 'Untitled')})`
-    if (values.undo && before.shelf !== shelf) throw new UsageError(`${name} is not ${shelf}.`)
+    if (values.undo && before !== shelf) throw new UsageError(`${name} is not ${shelf}.`)
     const wanted = values.undo ? null : shelf
-    await changeSession(before.projectRoot, {
+    await changeSession(found, {
       call: ['sessions.shelve', { sessionIds: [id], shelf: wanted }],
       inFiles: store => store.choose(id, { shelf: wanted }),
     })
@@ -33,12 +35,11 @@ export async function renameCommand(args: string[], output: Output): Promise<num
   const { positionals } = readOptions(args, {})
   const [given, ...words] = positionals
   const title = words.join(' ').trim()
-  const { id, projectRoot } = await findSession(
-    oneArgument(given === undefined ? [] : [given], 'the id of a session'),
-  )
+  const found = await findAnywhere(oneArgument(given === undefined ? [] : [given], 'the id of a session'))
+  const { id } = found.session
   if (title === '') throw new UsageError('Say the new title after the id.')
   if (title.length > MAX_TITLE) throw new UsageError(`A title has at most ${MAX_TITLE} characters.`)
-  await changeSession(projectRoot, {
+  await changeSession(found, {
     call: ['sessions.rename', { sessionId: id, title }],
     inFiles: store => store.rename(id, title),
   })
@@ -48,12 +49,15 @@ export async function renameCommand(args: string[], output: Output): Promise<num
 
 const MAX_TITLE = 300
 
-/** Through the server that owns the project, so that open pages show it; in the files if no process owns it. */
+/**
+ * Through the server that owns the project, so that open pages show it; in the files if no process owns it. A session of
+ * another machine is changed there, through the hub.
+ */
 async function changeSession(
-  projectRoot: string,
+  { session: { projectRoot }, machine }: FoundSession,
   change: { call: [name: string, input: object]; inFiles: (store: SessionStore) => Promise<unknown> },
 ): Promise<void> {
-  const server = await serverOf(projectRoot)
+  const server = machine === undefined ? await serverOf(projectRoot) : await hubServer(machine)
   if (server !== undefined) {
     await callProcedure(server, ...change.call)
     return

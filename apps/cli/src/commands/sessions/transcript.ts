@@ -45,8 +45,11 @@ export function conversationWriter(colour: boolean): (event: UIEvent) => string 
 }
 
 /** The last turns of a session, to recognise it, and where to find the others. */
-export async function lastTurns(session: StoredSession, colour: boolean): Promise<string> {
-  const log = await readSessionLog(session.projectRoot, session.id)
+export async function lastTurns(
+  { session, logRoot }: { session: StoredSession; logRoot: string },
+  colour: boolean,
+): Promise<string> {
+  const log = await readSessionLog(logRoot, session.id)
   const envelopes = log?.readLast(SHOWN_EVENTS) ?? []
   log?.close()
   const more = `chirality replay ${session.id} --speed max shows them`

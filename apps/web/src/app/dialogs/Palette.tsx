@@ -165,7 +165,8 @@ function usePlaces(): PaletteGroup[] {
   const api = useApi()
   const actions = useListActions()
   const { sessionId: open } = useParams({ strict: false })
-  const needy = useFleet().find(({ sessionId, pending }) => sessionId !== open && pending.length > 0)
+  const fleet = useFleet()
+  const needy = fleet.find(({ sessionId, pending }) => sessionId !== open && pending.length > 0)
   const projects = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() }).data ?? []
   const commands: PaletteEntry[] = [
     entry('plus', 'New session', () => shell.open({ kind: 'new-session' }), { keys: 'N', words: 'start' }),
@@ -187,9 +188,13 @@ function usePlaces(): PaletteGroup[] {
           entry('usage', 'Limits of this session', () => shell.open({ kind: 'limits', sessionId: open }), {
             words: 'budget steps',
           }),
-          entry('terminal', 'Processes of this session', () =>
-            shell.open({ kind: 'processes', sessionId: open }),
-          ),
+          ...(fleet.find(({ sessionId }) => sessionId === open)?.machine
+            ? []
+            : [
+                entry('terminal', 'Processes of this session', () =>
+                  shell.open({ kind: 'processes', sessionId: open }),
+                ),
+              ]),
           entry('archive', 'Archive this session', () => actions.shelve([open], 'archived')),
           entry('pin', 'Pin this session', () => actions.shelve([open], 'pinned')),
         ]),

@@ -1,3 +1,4 @@
+import { needsYouText } from '@chirality/core'
 import { useParams } from '@tanstack/react-router'
 import { countNeedsYou, groupOf } from '../../panes/sidebar/groups.logic.ts'
 import { useFleet, useFleetStore, useStatus } from '../../state/fleet/use-fleet.ts'
@@ -51,14 +52,10 @@ function FleetFacts() {
       {waiting > 0 ? (
         <button type="button" className="status-bar__need" onClick={() => shell.open({ kind: 'tray' })}>
           <Dot tone="need" />
-          {needsYouWords(waiting)}
+          {needsYouText(waiting)}
         </button>
       ) : null}
       {burn > 0 ? <span className="number">{`${formatUsd(burn)}/min`}</span> : null}
     </>
   )
-}
-
-export function needsYouWords(count: number): string {
-  return `${count} ${count === 1 ? 'needs you' : 'need you'}`
 }

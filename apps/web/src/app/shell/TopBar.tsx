@@ -1,3 +1,4 @@
+import { needsYouText } from '@chirality/core'
 import { Link, useParams } from '@tanstack/react-router'
 import { useEffect, useEffectEvent, useState } from 'react'
 import { useIsPanelSheet } from '../../panes/session/panel-place.ts'
@@ -14,7 +15,6 @@ import { Dot } from '../../ui/marks/Dot.tsx'
 import { Icon } from '../../ui/marks/Icon.tsx'
 import { machineWords, projectName, toSlug } from '../project.ts'
 import { BrandLink } from './BrandLink.tsx'
-import { needsYouWords } from './StatusBar.tsx'
 import { useShell } from './shell-context.ts'
 
 /** The head of the sheet: which session it is. On other pages it is there on a phone only, where there is no sidebar. */
@@ -74,7 +74,7 @@ function SessionBar({ sessionId }: { sessionId: string }) {
         <button
           type="button"
           className="top-bar__tray only-small"
-          aria-label={needsYouWords(waiting)}
+          aria-label={needsYouText(waiting)}
           onClick={() => shell.open({ kind: 'tray' })}
         >
           {waiting}
@@ -106,7 +106,6 @@ function SessionTitle({ status }: { status: SessionStatus }) {
     const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.repeat
     if (!isPlain || isTyping(event.target) || document.querySelector('dialog[open]')) return
     if (event.key === 'r') setRenaming(true)
-    else if (status.machine) return
     else if (event.key === 'p') shelve([sessionId], shelf === 'pinned' ? null : 'pinned')
     else if (event.key === 'z') shelve([sessionId], shelf === 'archived' ? null : 'archived')
     else return

@@ -73,7 +73,7 @@ export default function FleetPage() {
         <SelectedBar
           selected={statuses.filter(({ sessionId }) => selected.has(sessionId))}
           view={view}
-          onAll={() => setSelected(new Set(statuses.flatMap(one => (one.machine ? [] : [one.sessionId]))))}
+          onAll={() => setSelected(new Set(statuses.map(({ sessionId }) => sessionId)))}
           onDone={() => setSelected(null)}
         />
       )}
@@ -161,7 +161,7 @@ function FleetCard({ status, burn, now, selected, onToggle }: FleetCardProps) {
   const facts = (
     <>
       <span className="fleet-card__title">
-        {selected === null || status.machine ? (
+        {selected === null ? (
           <Dot tone={toneOf(status)} />
         ) : (
           <input type="checkbox" checked={selected} onChange={onToggle} />
@@ -177,7 +177,7 @@ function FleetCard({ status, burn, now, selected, onToggle }: FleetCardProps) {
   )
   return (
     <li>
-      {selected === null || status.machine ? (
+      {selected === null ? (
         <Link className={className} to="/s/$sessionId" params={{ sessionId: status.sessionId }}>
           {facts}
         </Link>

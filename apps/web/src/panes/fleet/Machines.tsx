@@ -1,3 +1,4 @@
+import { needsYouText } from '@chirality/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
@@ -66,7 +67,7 @@ export function MachineCard(props: {
       <span className="machine__line number">
         {[
           plural(own.length, 'session'),
-          ...(needs > 0 ? [needs === 1 ? '1 needs you' : `${needs} need you`] : []),
+          ...(needs > 0 ? [needsYouText(needs)] : []),
           ...(burn > 0 ? [`${formatUsd(burn)}/min`] : []),
           ...(isHere ? [`${busy} of ${slots} at work`, `load ${Math.round(load * 100)} %`] : []),
         ].join(' · ')}

@@ -1,4 +1,4 @@
-import { formatDuration } from '@chirality/core'
+import { formatDuration, needsYouText } from '@chirality/core'
 import type { LoopLimits, LoopSummary } from '../../state/server/loops-api.ts'
 import { Field } from '../../ui/controls/Field.tsx'
 import type { DotTone } from '../../ui/marks/Dot.tsx'
@@ -15,7 +15,7 @@ export function countsText({ counts }: Pick<LoopSummary, 'counts'>): string {
   const { proved, parked, failed, working, toGo } = counts
   return [
     `${proved} proved`,
-    ...(parked > 0 ? [parked === 1 ? '1 needs you' : `${parked} need you`] : []),
+    ...(parked > 0 ? [needsYouText(parked)] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
     `${working + toGo} to go`,
   ].join(' · ')

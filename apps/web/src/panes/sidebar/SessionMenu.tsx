@@ -32,18 +32,26 @@ export function SessionMenu({
   const shelve = (to: SessionStatus['shelf']) => () => actions.shelve([sessionId], to)
   const rests = status.phase === 'idle'
   const away = awayWords(status.machine)
+  /** What the machine of the session does. */
+  const there = away === null ? {} : { disabled: true }
   // `here`: only for a session of this machine.
   const items: (MenuItem & { here?: true })[] = [
-    { label: 'Rename', icon: 'edit', onSelect: onRename },
-    shelf === 'pinned'
-      ? { label: 'Unpin', icon: 'pin', onSelect: shelve(null), here: true }
-      : { label: 'Pin to the top', icon: 'pin', onSelect: shelve('pinned'), here: true },
-    shelf === 'archived'
-      ? { label: 'Back to the list', icon: 'archive', onSelect: shelve(null), here: true }
-      : { label: 'Archive', icon: 'archive', onSelect: shelve('archived'), here: true },
     {
-      ...{ label: 'Fork…', icon: 'fork', onSelect: () => setAsking('fork') },
-      ...(away === null ? {} : { disabled: true, detail: `${away}: it is forked there` }),
+      label: 'Rename',
+      icon: 'edit',
+      onSelect: onRename,
+      ...there,
+      ...(away === null ? {} : { detail: away }),
+    },
+    shelf === 'pinned'
+      ? { label: 'Unpin', icon: 'pin', onSelect: shelve(null), ...there }
+      : { label: 'Pin to the top', icon: 'pin', onSelect: shelve('pinned'), ...there },
+    shelf === 'archived'
+      ? { label: 'Back to the list', icon: 'archive', onSelect: shelve(null), ...there }
+      : { label: 'Archive', icon: 'archive', onSelect: shelve('archived'), ...there },
+    {
+      ...{ label: 'Fork…', icon: 'fork', onSelect: () => setAsking('fork'), ...there },
+      ...(away === null ? {} : { detail: `${away}: it is forked there` }),
     },
     {
       label: 'Export as Markdown',
@@ -67,7 +75,7 @@ export function SessionMenu({
       icon: 'remove',
       onSelect: () => (rests ? actions.discard([sessionId]) : setAsking('delete')),
       danger: true,
-      here: true,
+      ...there,
     },
   ]
   return (

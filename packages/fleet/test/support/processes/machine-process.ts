@@ -36,7 +36,7 @@ process.send?.({})
 
 function local(): LocalMachine {
   return {
-    ...{ host, version: '0', onRemoved: () => () => {}, left: () => {} },
+    ...{ host, version: '0', onRemoved: () => () => {}, left: () => {}, isDiscarded: () => false },
     agents: async () => [
       { ...{ id: agent.id, name: 'Speaking', installed: true, loggedIn: true }, version: null },
     ],
@@ -101,7 +101,10 @@ async function run(command: Command): Promise<Reply> {
     }
     case 'call': {
       const { sessionId, message } = command
-      await member?.call(sessionId, { path: 'turns.start', input: { sessionId, message } })
+      await member?.call(member.machineOf(sessionId) ?? '', {
+        path: 'turns.start',
+        input: { sessionId, message },
+      })
       return {}
     }
     case 'echo': {

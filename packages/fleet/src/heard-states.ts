@@ -1,0 +1,63 @@
+import type { StoredMessage } from './engine/follower.ts'
+import type { Link } from './engine/link.ts'
+import type { Machines } from './machines.ts'
+import type { Mirror } from './mirror/mirror.ts'
+import type { Carrier } from './move/carrier.ts'
+import { MISSING, type RemoteSessions } from './remote-sessions.ts'
+import { pingMachine } from './rpc/calls.ts'
+import { parseSubject } from './subjects.ts'
+
+export interface HeardStatesOptions {
+  /** This machine. */
+  own: string
+  machines: Machines
+  remote: RemoteSessions
+  mirror: Mirror
+  carrier: Carrier
+  /** Whether this machine has the session. */
+  has: (sessionId: string) => Promise<boolean>
+}
+
+/** What a hub hears of the other machines: that they are there, and how their sessions stand. */
+export class HeardStates {
+  readonly #options: HeardStatesOptions
+
+  constructor(options: HeardStatesOptions) {
+    this.#options = options
+  }
+
+  async take(link: Link, message: StoredMessage, isLive: boolean): Promise<void> {
+    const { machine, session } = parseSubject(message.subject) ?? {}
+    if (machine === undefined) return
+    if (session === undefined) this.#beat(link, machine, { body: message.body, isLive })
+    else await this.#session(machine, session, Buffer.from(message.body).toString())
+  }
+
+  async #session(machine: string, session: string, said: string): Promise<void> {
+    const { own, remote, mirror, carrier, has } = this.#options
+    const isEnd = said === ''
+    // A copied project has the ids of its sessions: this machine's own are answered here.
+    const isOurs = machine === own || (await has(session))
+    // The end of a session elsewhere is told also of one that came here.
+    if (!isOurs || isEnd) remote.take(machine, session, said)
+    // A broker that is away now tells it again when this hub starts the next time.
+    if (isEnd) void carrier.ended(machine, session).catch(() => {})
+    else if (said !== MISSING) mirror.returned(machine, session)
+  }
+
+  #beat(link: Link, machine: string, { body, isLive }: { body: Uint8Array; isLive: boolean }): void {
+    const { own, machines, mirror } = this.#options
+    machines.heard(machine, body, isLive)
+    if (machine === own) return
+    // A beat that was stored earlier says nothing of now.
+    const isHere = isLive ? Promise.resolve(true) : pingMachine(link, machine)
+    void isHere.then(
+      answers => {
+        if (!answers) return
+        machines.answered(machine)
+        return mirror.fillHoles(machine)
+      },
+      () => {},
+    )
+  }
+}
