@@ -100,6 +100,26 @@ test('what is wrong with a program is said: missing, another protocol, no JSON, 
   expect(server.faults).toEqual([])
 })
 
+test('agents that cannot tell of their conversations are named beside those of the others', async () => {
+  const server = await startTestServer()
+  const hello = { result: { protocolVersion: 1, agentInfo: { name: 'mine' }, agentCapabilities: {} } }
+  expect((await ask(server, 'add', program('mine', speaker(hello)))).status).toBe(200)
+  const missing = { ...program('missing', ''), command: 'no-such-program' }
+  expect((await ask(server, 'add', missing)).status).toBe(200)
+  const listed = (input: object) => `sessions.native?input=${encodeURIComponent(JSON.stringify(input))}`
+  const { project } = server
+  expect(await query(server, listed({ project }))).toEqual({
+    sessions: [],
+    faults: [
+      { harness: 'acp-mine', message: expect.stringContaining('session/list') },
+      { harness: 'acp-missing', message: expect.stringContaining('no-such-program') },
+    ],
+  })
+  const one = await server.fetch(`/trpc/${listed({ project, harness: 'acp-missing' })}`)
+  expect(await one.json()).toMatchObject({ error: { data: { reason: 'not_installed' } } })
+  expect(server.faults).toEqual([])
+})
+
 test('bad input adds nothing, and a damaged file is told and not overwritten', async () => {
   const server = await startTestServer()
   const good = program('good', '')

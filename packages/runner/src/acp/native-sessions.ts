@@ -42,7 +42,7 @@ export class AcpNativeSessions implements NativeSessions {
     const key = cwd ?? ''
     let answer = this.#asked.get(key)
     if (!answer) {
-      answer = this.#ask(undefined, (agent, signal) => listed(agent, cwd, signal)).finally(() =>
+      answer = this.#ask((agent, patience) => listed(agent, cwd, patience())).finally(() =>
         this.#asked.delete(key),
       )
       this.#asked.set(key, answer)
@@ -51,17 +51,18 @@ export class AcpNativeSessions implements NativeSessions {
   }
 
   /**
-   * The agent repeats the conversation when it loads it. Nothing that it asks for meanwhile is allowed. It runs in the
-   * folder of the conversation only once it is known to have it: an agent may read or run files of its folder.
+   * The agent repeats the conversation when it loads it, in the process that listed it. Nothing that it asks for meanwhile
+   * is allowed, and it gets to know the folder of the conversation only once it is known to have it: an agent may read or
+   * run files of a folder.
    */
   async import(nativeSessionId: string, cwd?: string): Promise<ImportedSession> {
     const { harnessId } = this.#options.agent
-    const all = await this.#ask(undefined, (agent, signal) => listed(agent, cwd, signal))
-    const known = all.find(given => given.nativeSessionId === nativeSessionId)
-    if (!known) throw sessionNotFound(shortened(nativeSessionId), harnessId)
-    await checkDirectory('The folder of the conversation', known.cwd, harnessId)
-    return this.#ask(known.cwd, async (agent, signal) => {
-      const { updates, left } = await loaded(agent, known, signal)
+    return this.#ask(async (agent, patience) => {
+      const all = await listed(agent, cwd, patience())
+      const known = all.find(given => given.nativeSessionId === nativeSessionId)
+      if (!known) throw sessionNotFound(shortened(nativeSessionId), harnessId)
+      await checkDirectory('The folder of the conversation', known.cwd, harnessId)
+      const { updates, left } = await loaded(agent, known, patience())
       const id = randomUUID()
       const { updatedAt = new Date().toISOString() } = known
       const facts = { id, known: { ...known, updatedAt }, left, version: agent.hello.version }
@@ -87,14 +88,9 @@ export class AcpNativeSessions implements NativeSessions {
     await Promise.allSettled([...this.#running])
   }
 
-  /** In a folder of its own unless one is given: a list needs nothing of a project. */
-  async #ask<T>(
-    cwd: string | undefined,
-    read: (agent: AcpAgent, signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
-    // The second question of an import may come after the close.
+  async #ask<T>(read: Question<T>): Promise<T> {
     this.#closing.signal.throwIfAborted()
-    const answer = this.#asking(cwd, read)
+    const answer = this.#asking(read)
     this.#running.add(answer)
     try {
       return await answer
@@ -103,15 +99,13 @@ export class AcpNativeSessions implements NativeSessions {
     }
   }
 
-  async #asking<T>(
-    cwd: string | undefined,
-    read: (agent: AcpAgent, signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
+  /** In a folder of its own: neither a list nor a load needs the agent to run in a project. */
+  async #asking<T>(read: Question<T>): Promise<T> {
     const { agent, config } = this.#options
     const { command, env } = await programOf(this.#options)
     const folder = await makeTempFolder(env, agent.harnessId)
     try {
-      const place = { cwd: cwd ?? folder, projectRoot: folder, label: 'conversations' }
+      const place = { cwd: folder, projectRoot: folder, label: 'conversations' }
       const started = await AcpAgent.start(
         {
           agent,
@@ -123,11 +117,10 @@ export class AcpNativeSessions implements NativeSessions {
         },
         this.#closing.signal,
       )
+      const patience = () =>
+        AbortSignal.any([this.#closing.signal, AbortSignal.timeout(config.conversationsMs ?? ANSWER_MS)])
       try {
-        return await read(
-          started,
-          AbortSignal.any([this.#closing.signal, AbortSignal.timeout(config.conversationsMs ?? ANSWER_MS)]),
-        )
+        return await read(started, patience)
       } finally {
         await started.stop({ interruptGraceMs: 0 })
         await started.ended
@@ -137,6 +130,9 @@ export class AcpNativeSessions implements NativeSessions {
     }
   }
 }
+
+/** What an agent is asked. Each request has a time limit of its own. */
+type Question<T> = (agent: AcpAgent, patience: () => AbortSignal) => Promise<T>
 
 /** What the agent repeats of a conversation. */
 async function loaded(

@@ -220,6 +220,13 @@ export const nativeSession = z.strictObject({
   ...{ createdAt: time.optional(), updatedAt: time.optional(), sizeBytes: count.optional() },
 }) satisfies z.ZodType<NativeSession>
 
+export const nativeSessions = z.strictObject({
+  sessions: z.array(nativeSession),
+  faults: z
+    .array(z.strictObject({ harness: harnessId, message: z.string() }))
+    .describe('Agents that could not be asked.'),
+})
+
 export const nativePage = z.strictObject({
   lines: z.array(
     z.strictObject({

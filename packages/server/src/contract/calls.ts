@@ -143,7 +143,7 @@ const sessions = {
   },
   native: {
     input: z.strictObject({ project, harness: values.harnessId.optional() }),
-    output: z.array(answers.nativeSession),
+    output: answers.nativeSessions,
   },
   import: {
     input: z.strictObject({

@@ -9,11 +9,11 @@ import {
 import type { z } from 'zod'
 import { CALLS } from '../contract/calls.ts'
 import { callError } from '../errors/call-error.ts'
+import { toCallError } from '../errors/to-call-error.ts'
 import { remoteSessions } from '../fleet/fleet-service.ts'
 import { searchMirrors, withMirrored } from '../fleet/mirrored.ts'
 import { onEachMachine } from '../fleet/several.ts'
 import { forkInWorktree } from '../review/fork-worktree.ts'
-import type { CallContext } from './context.ts'
 import { UNDO_SECONDS } from './discarded-sessions.ts'
 import {
   deleteSession,
@@ -140,19 +140,24 @@ export const sessionsRouter = router({
   /** Conversations that an agent stores itself, also those that were started without Chirality. */
   native: call(CALLS.sessions.native).query(async ({ ctx, input }) => {
     const cwd = await ctx.projects.require(input.project)
-    if (input.harness !== undefined)
-      return (await ctx.harnesses.getOrThrow(input.harness).listNativeSessions?.({ cwd })) ?? []
+    if (input.harness !== undefined) {
+      const sessions = await ctx.harnesses.getOrThrow(input.harness).listNativeSessions?.({ cwd })
+      return { sessions: sessions ?? [], faults: [] }
+    }
     const keepers = ctx.harnesses.getAll().filter(harness => harness.meta().nativeSessions === harness.id)
+    const lists = await Promise.allSettled(keepers.map(keeper => keeper.listNativeSessions?.({ cwd })))
+    const sessions = lists.flatMap(list => (list.status === 'fulfilled' ? (list.value ?? []) : []))
     // An agent that cannot be asked now keeps nobody from the conversations of the others.
-    const lists = await Promise.all(
-      keepers.map(keeper => keeper.listNativeSessions?.({ cwd }).catch(() => [])),
+    const faults = lists.flatMap((list, at) =>
+      list.status === 'rejected'
+        ? [{ harness: keepers[at]?.id ?? '', message: toCallError(list.reason).message }]
+        : [],
     )
-    return lists.flatMap(list => list ?? []).sort(byNewest)
+    return { sessions: sessions.sort(byNewest), faults }
   }),
 
   import: call(CALLS.sessions.import).mutation(async ({ ctx, input }) => {
     const cwd = await ctx.projects.require(input.project)
-    await requireNative(ctx, { ...input, cwd })
     return ctx.host.importSession(input.harness, input.nativeSessionId, cwd)
   }),
 
@@ -180,23 +185,6 @@ export const sessionsRouter = router({
 })
 
 const DEFAULT_HISTORY = 500
-/** More conversations than anybody has in one folder. */
-const MAX_NATIVE = 10_000
-
-interface WantedNative {
-  harness: string
-  nativeSessionId: string
-  cwd: string
-}
-
-/** Importing opens the folder of the conversation, so it must be a registered one. */
-async function requireNative({ harnesses }: CallContext, wanted: WantedNative): Promise<void> {
-  const { harness, nativeSessionId, cwd } = wanted
-  const native = await harnesses.getOrThrow(harness).listNativeSessions?.({ cwd, limit: MAX_NATIVE })
-  if (native?.some(session => session.nativeSessionId === nativeSessionId)) return
-  throw callError('session_not_found', `${harness} has no conversation ${nativeSessionId} in ${cwd}.`)
-}
-
 /** The last ones that fit, and at least one: otherwise the next page would never advance. */
 function lastWithin(envelopes: Envelope[], maxBytes: number): Envelope[] {
   let bytes = 0

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { HarnessId } from '@chirality/core'
+import { HarnessError, type HarnessId } from '@chirality/core'
 import { PersonaManager } from '@chirality/personas'
 import { conversationKeeper, processEnv, type RunnerLogEntry, secretValues } from '@chirality/runner'
 import { type KeptWork, projectOf, Worktrees } from '@chirality/workspaces'
@@ -8,6 +8,7 @@ import { readPrices } from '../budget/user-prices.ts'
 import { DecisionBroker } from '../decisions/decision-broker.ts'
 import { PolicyBook } from '../decisions/policy/policy-book.ts'
 import { KeyedQueue } from '../files/keyed-queue.ts'
+import { realPath } from '../files/real-path.ts'
 import { requireSessionId } from '../files/session-id.ts'
 import { StorageError } from '../files/storage-error.ts'
 import { userDataFolder } from '../files/user-data-folder.ts'
@@ -241,6 +242,13 @@ export class SessionHost {
     return this.#imports.run(`${conversationKeeper(harnessId)} ${nativeSessionId}`, async () => {
       await refuseKnown(this.store, { nativeSessionId, harness: harnessId, projectRoot: cwd })
       const imported = await load(nativeSessionId, cwd)
+      // An agent may find it in another folder, and importing would open that one.
+      if (realPath(imported.session.projectRoot) !== realPath(cwd))
+        throw new HarnessError(
+          `${harnessId} has no conversation ${nativeSessionId} in ${cwd}.`,
+          'session_not_found',
+          harnessId,
+        )
       await this.#projects.get(imported.session.projectRoot)
       return importNative(this.store, imported)
     })

@@ -35,7 +35,7 @@ export default function ImportDialog({ onClose }: { onClose(): void }) {
   const lists = useQueries({
     queries: keepers.map(({ id }) => ({
       queryKey: ['native', root, id],
-      queryFn: () => api.nativeSessions(root, id),
+      queryFn: async () => (await api.nativeSessions(root, id)).sessions,
       enabled: root !== '',
       gcTime: 0,
       retry: false,

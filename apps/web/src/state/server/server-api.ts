@@ -91,8 +91,8 @@ export interface ServerApi extends SettingsApi, LoopsApi, ReviewApi {
   restoreSessions(sessionIds: readonly string[]): Promise<void>
   /** Without its secrets, as a file of its own. */
   exportSession(sessionId: string, format: 'markdown' | 'html' | 'json'): Promise<Blob>
-  /** Conversations that the agents keep themselves, in the folder of a project. */
-  nativeSessions(project: string, harness: string): Promise<NativeSession[]>
+  /** Conversations that an agent keeps itself, in the folder of a project. */
+  nativeSessions(project: string, harness: string): Promise<{ sessions: NativeSession[] }>
   importSession(
     session: Pick<NativeSession, 'harness' | 'nativeSessionId'>,
     project: string,
@@ -264,7 +264,7 @@ export type SessionSettings = Partial<CallOutputs['sessions']['get']['settings']
 
 export type SessionChanges = Omit<CallInputs['sessions']['configure'], 'sessionId'>
 
-export type NativeSession = CallOutputs['sessions']['native'][number]
+export type NativeSession = CallOutputs['sessions']['native']['sessions'][number]
 
 export type SessionProcess = CallOutputs['system']['processes'][number]['processes'][number]
 

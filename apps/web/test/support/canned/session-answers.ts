@@ -70,7 +70,7 @@ export function sessionAnswers(api: CannedState): Answers {
     'sessions.native': ({ harness }: { harness: string }) => {
       const fault = api.nativeFaults.get(harness)
       if (fault !== undefined) throw new Error(fault)
-      return api.nativeSessions.filter(session => session.harness === harness)
+      return { sessions: api.nativeSessions.filter(session => session.harness === harness), faults: [] }
     },
     'sessions.import': () => ({ id: [...api.statuses.keys()][0] }),
     'sessions.readMarks': () => api.readMarks,
