@@ -239,6 +239,7 @@ export { createTranslator, TRANSLATABLE_HARNESSES } from './translate/translate.
 export { budgetText, formatDuration, needsYouText, tokensText } from './words/amounts.ts'
 export { type ChoiceWords, MODE_WORDS, PERMISSION_WORDS, permissionLabel } from './words/choices.ts'
 export { didYouMean } from './words/did-you-mean.ts'
+export { canGoOn, GO_ON } from './words/go-on.ts'
 export { lineOf } from './words/last-line.ts'
 export { isSecretField } from './words/secret-fields.ts'
 export { type AskedDecision, decisionTold, stalled } from './words/told.ts'

@@ -15,6 +15,8 @@ export interface ServerProcess {
   /** One more link that signs in: each works only once. */
   newLink(): Promise<string>
   stop(): Promise<void>
+  /** Ends it as a machine that runs out of memory does. */
+  kill(): Promise<void>
 }
 
 /** The whole program, as `chirality serve` runs it, in an environment that is given whole. */
@@ -30,15 +32,16 @@ export async function startServerProcess(
   })
   const exited = once(child, 'exit')
   void exited.then(() => bundle.remove())
-  const stop = async () => {
-    child.kill('SIGTERM')
+  const end = (signal: NodeJS.Signals) => async () => {
+    child.kill(signal)
     await exited
   }
   const lines = createInterface({ input: child.stdout })
   const [first] = await Promise.race([once(lines, 'line'), exited.then(() => [undefined])])
   if (typeof first !== 'string') throw new Error('The server ended before it said where it is.')
-  const { url, link, token, pid } = JSON.parse(first) as Omit<ServerProcess, 'stop' | 'newLink'>
-  return { url, link, token, pid, newLink: () => newSignInLink(url, token), stop }
+  const { url, link, token, pid } = JSON.parse(first) as Omit<ServerProcess, 'stop' | 'kill' | 'newLink'>
+  const ends = { stop: end('SIGTERM'), kill: end('SIGKILL') }
+  return { url, link, token, pid, newLink: () => newSignInLink(url, token), ...ends }
 }
 
 async function newSignInLink(url: string, token: string): Promise<string> {

@@ -13,3 +13,13 @@ test.each(['/srv/plain', "/srv/it's here", '/srv/\u001b]0;title\u0007\u202ex', "
     expect(printed).toBe(`--session\nthe-id\n--project\n${projectRoot}\n…\n`)
   },
 )
+
+test.each([
+  ['crashed', '"Go on."'],
+  ['max_turns', '"Go on."'],
+  ['completed', '"…"'],
+  [null, '"…"'],
+])('after a turn that ended as %s the command ends with %s', (lastTurn, message) => {
+  const session = { id: 'the-id', projectRoot: '/srv/plain', lastTurn } as StoredSession
+  expect(continueCommand(session).endsWith(` ${message}`)).toBe(true)
+})

@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { canGoOn, GO_ON } from '@chirality/core'
 import { SessionStore, StorageError, type StoredSession } from '@chirality/sessions'
 import { UsageError } from '../../exit-code.ts'
 import { plain } from '../../render/style.ts'
@@ -50,10 +51,13 @@ function isPlain(id: string): boolean {
   return /^[A-Za-z0-9_-]{1,64}$/.test(id)
 }
 
-/** The command that continues a session: in the current folder, or with the folder it belongs to. */
-export function continueCommand({ id, projectRoot }: StoredSession): string {
+/**
+ * The command that continues a session: in the current folder, or with the folder it belongs to. With the message, where
+ * the last turn was cut off.
+ */
+export function continueCommand({ id, projectRoot, lastTurn }: StoredSession): string {
   const place = path.resolve('.') === projectRoot ? '' : ` --project ${quoted(projectRoot)}`
-  return `chirality run --session ${id}${place} "…"`
+  return `chirality run --session ${id}${place} "${canGoOn(lastTurn) ? GO_ON : '…'}"`
 }
 
 function quoted(word: string): string {

@@ -1,5 +1,12 @@
-import { formatDuration, type SessionItem, type TurnEndReason, type TurnState } from '@chirality/core'
-import { useSessionActions, useSessionStore } from '../../state/session/use-session.ts'
+import {
+  canGoOn,
+  formatDuration,
+  type SessionItem,
+  type SessionState,
+  type TurnEndReason,
+  type TurnState,
+} from '@chirality/core'
+import { useSession, useSessionActions, useSessionStore } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { CopyButton } from '../../ui/controls/CopyButton.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
@@ -23,6 +30,7 @@ export function TurnEnd({ turn }: { turn: TurnState }) {
   const took = turn.endedAt === null ? 0 : Date.parse(turn.endedAt) - Date.parse(turn.startedAt)
   const bad = turn.reason !== null && turn.reason !== 'completed' && turn.reason !== 'interrupted'
   const { id } = turn
+  const wantsOn = useSession(({ state }) => canGoOn(turn.reason) && isLastWord(state, id))
   const texts = () => turnTexts(store.get().state.items, id)
   return (
     <div className="turn-end">
@@ -33,9 +41,7 @@ export function TurnEnd({ turn }: { turn: TurnState }) {
       {turn.costUsd === null ? null : (
         <span className="number">{formatCost(turn.costUsd, turn.costIsEstimate)}</span>
       )}
-      {turn.reason === 'max_turns' && actions.goOn ? (
-        <Button onClick={() => actions.goOn?.(id)}>Go on</Button>
-      ) : null}
+      {wantsOn && actions.goOn ? <Button onClick={() => actions.goOn?.(id)}>Go on</Button> : null}
       <span className="turn-end__actions">
         {id !== null && actions.showChanges ? (
           <IconButton icon="diff" label="Changes of this turn" onClick={() => actions.showChanges?.(id)} />
@@ -58,6 +64,18 @@ export function TurnEnd({ turn }: { turn: TurnState }) {
     </div>
   )
 }
+
+/** The session rests after this turn, and the agent said or did something in it: there is something to go on with. */
+function isLastWord({ phase, turns, items }: SessionState, turnId: string | null): boolean {
+  if (phase !== 'idle' || turns.at(-1)?.id !== turnId) return false
+  return items.findLast(item => item.turnId === turnId && FROM_AGENT.has(item.kind)) !== undefined
+}
+
+const FROM_AGENT: ReadonlySet<SessionItem['kind']> = new Set<SessionItem['kind']>([
+  'text',
+  'thinking',
+  'tool',
+])
 
 /** What was asked in a turn, and all that the agent itself answered. */
 function turnTexts(

@@ -1,3 +1,4 @@
+import { GO_ON } from '@chirality/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
 import { type CSSProperties, Suspense, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react'
@@ -222,6 +223,3 @@ function useActions(status: SessionStatus, onFork: (atSeq: number | undefined) =
     return { retry, goOn, ...(can?.supportsFork && !isAway ? { fork } : {}) }
   }, [api, hub, sessionId, can, onFork, isAway])
 }
-
-/** What the agent is told after a limit of steps. */
-const GO_ON = 'Go on.'
