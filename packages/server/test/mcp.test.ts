@@ -1,53 +1,14 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import path from 'node:path'
-import type { Script } from '@chirality/scripted-model'
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { expect, onTestFinished, test } from 'vitest'
-import { createWorld } from './support/agents.ts'
-import { startTestServer, type TestServer } from './support/test-server.ts'
-
-type Answer = { text: string; json: unknown; isError: boolean }
-
-async function open(script: Script) {
-  const world = await createWorld(script)
-  const server = await startTestServer({ harnesses: world.harnesses(), projects: [world.project] })
-  const program = await connect(server, world.project)
-  return { world, server, ...program }
-}
-
-/** The SDK's own client, with a token for the project. */
-async function connect(server: TestServer, project: string, marker?: string) {
-  const response = await server.post('/trpc/system.newProgramToken', { project, marker })
-  const { result } = (await response.json()) as { result: { data: { url: string; token: string } } }
-  const { url, token } = result.data
-  const client = new Client({ name: 'a test', version: '1' })
-  const requestInit = { headers: { authorization: `Bearer ${token}` } }
-  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit })
-  // The SDK's own types do not agree under `exactOptionalPropertyTypes`.
-  await client.connect(transport as Parameters<typeof client.connect>[0])
-  onTestFinished(() => client.close())
-  const call = async (name: string, input: object = {}): Promise<Answer> => {
-    const result = await client.callTool({ name, arguments: { ...input } })
-    const [part] = result.content as { text: string }[]
-    const text = part?.text ?? ''
-    const isError = result.isError === true
-    return { text, json: text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : null, isError }
-  }
-  const start = async (input: object): Promise<string> => {
-    const { json, text } = await call('start_session', { agent: 'messages-api', ...input })
-    expect(text).toContain('session_id')
-    return (json as { session_id: string }).session_id
-  }
-  return { client, url, token, call, start }
-}
+import { expect, test } from 'vitest'
+import { connect, markerOf, open } from './support/mcp-program.ts'
 
 test('a program starts a session, waits for its answer, goes on with it and reads it', async () => {
   const { client, call, start, server } = await open({ answers: ['Four.', 'Because.'] })
   const { tools } = await client.listTools()
   expect(tools.map(({ name }) => name)).toEqual([
     ...['list_agents', 'list_sessions', 'start_session', 'send_message', 'await_session', 'read_session'],
-    'stop_session',
+    ...['stop_session', 'list_loops', 'start_loop', 'await_loop', 'read_loop'],
   ])
   expect((await call('list_agents')).json).toMatchObject({
     agents: expect.arrayContaining([{ agent: 'messages-api', name: expect.any(String), installed: true }]),
@@ -151,11 +112,8 @@ test('agents cannot start agents without end, nor with more than they may do the
     otherwise: { text: 'This takes its time.', stallAfter: 1 },
   })
   const id = await start({ prompt: 'Go.', permission_mode: 'plan' })
-  // A program that an agent starts inherits the marker of the agent's turn.
   const below = async (sessionId: string) => {
-    const record = path.join(world.project, '.chirality/state/turns', `${sessionId}.json`)
-    const { processes } = JSON.parse(readFileSync(record, 'utf8')) as { processes: { marker: string }[] }
-    const { call } = await connect(server, world.project, processes[0]?.marker)
+    const { call } = await connect(server, world.project, markerOf(world.project, sessionId))
     return (input: object) => call('start_session', { prompt: 'Go.', agent: 'messages-api', ...input })
   }
   const startBelow = await below(id)

@@ -6,9 +6,10 @@ import type { Route } from '../http/routes.ts'
 import { route } from '../rest/route.ts'
 import { MAX_CALL_BYTES } from '../rest/trpc-route.ts'
 import type { AppServices } from '../trpc/context.ts'
-import { MCP_TOOLS, type ProgramCall, wordsOf } from './mcp-tools.ts'
+import { type ProgramCall, wordsOf } from './mcp-tool.ts'
+import { MCP_TOOLS } from './mcp-tools.ts'
 
-/** Sessions for other programs, through the Model Context Protocol over streamable HTTP, without a stream. */
+/** Sessions and loops for other programs, through the Model Context Protocol over streamable HTTP, without a stream. */
 export function mcpRoutes(services: AppServices, keys: Keys): Route[] {
   return [
     route(ENDPOINTS.mcp, async ({ request, response, readBody }) => {

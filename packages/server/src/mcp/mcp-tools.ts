@@ -1,35 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { isCodedError, type PermissionMode } from '@chirality/core'
+import type { PermissionMode } from '@chirality/core'
 import { exportSession, type LiveSession, type SessionStatus } from '@chirality/sessions'
 import { z } from 'zod'
 import { model, permissionMode, personaId, sessionId, title, usd } from '../contract/values.ts'
 import type { ProgramScope } from '../guard/keys.ts'
 import type { AppServices } from '../trpc/context.ts'
 import { liveSession, shownSessions, storedSession } from '../trpc/live-session.ts'
-
-export interface ProgramCall {
-  services: AppServices
-  scope: ProgramScope
-  /** Fires when the program disconnects or cancels the call. */
-  signal: AbortSignal
-}
-
-export interface McpTool {
-  name: string
-  description: string
-  input: z.ZodObject
-  /** Returns what the program gets as JSON, or a text. Throws `Refused` for what it must not do. */
-  run(input: unknown, call: ProgramCall): Promise<unknown>
-}
+import { LOOP_TOOLS } from './mcp-loop-tools.ts'
+import { MAX_WAIT_SECONDS, type McpTool, type ProgramCall, Refused, tool } from './mcp-tool.ts'
 
 const MAX_PROMPT_CHARS = 256 * 1024
-const MAX_WAIT_SECONDS = 300
-
-/** A reason that the program is told. */
-class Refused extends Error {}
 
 /**
- * What programs can do with the sessions of one project. None of the tools answers a permission request: that is left to
+ * What programs can do with the sessions and loops of one project. None of the tools answers a permission request: that is left to
  * a person, so an agent cannot approve what it asked another agent to do.
  */
 export const MCP_TOOLS: readonly McpTool[] = [
@@ -168,25 +151,8 @@ export const MCP_TOOLS: readonly McpTool[] = [
       return { stopped: wasAtWork }
     },
   }),
+  ...LOOP_TOOLS,
 ]
-
-function tool<I extends z.ZodObject>(definition: {
-  name: string
-  description: string
-  input: I
-  run(input: z.output<I>, call: ProgramCall): Promise<unknown>
-}): McpTool {
-  const { run, input, ...words } = definition
-  return {
-    ...words,
-    input,
-    run: (given, call) => {
-      const parsed = input.safeParse(given)
-      if (!parsed.success) throw new Refused(z.prettifyError(parsed.error))
-      return run(parsed.data, call)
-    },
-  }
-}
 
 /**
  * A session that an agent starts has the permissions and the persona of the agent's own session: otherwise an agent that
@@ -277,9 +243,4 @@ const MAX_ANSWER_CHARS = 100_000
 function titleOf(prompt: string): string {
   const [line = ''] = prompt.trim().split('\n')
   return line.length > 80 ? `${line.slice(0, 79)}…` : line
-}
-
-/** What a program is told of an error. Faults of the server are not explained to programs. */
-export function wordsOf(error: unknown): string | undefined {
-  return error instanceof Refused || isCodedError(error) ? error.message : undefined
 }

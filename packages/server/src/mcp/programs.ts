@@ -38,8 +38,6 @@ export class Programs {
     // Nothing is awaited between here and `#starting`, so calls that arrive together are counted together.
     const depth = (sessionId === null ? 0 : (started[sessionId] ?? 0)) + 1
     const atWork = host.statuses().filter(one => one.phase !== 'idle' && started[one.sessionId] !== undefined)
-    const now = Date.now()
-    this.#starts = this.#starts.filter(at => at > now - HOUR_MS)
     if (depth > MAX_DEPTH)
       return {
         refused: `This session was started by an agent that an agent started. At most ${MAX_DEPTH} sessions may stand one below the other. Do the work in this session.`,
@@ -48,9 +46,7 @@ export class Programs {
       return {
         refused: `${MAX_AT_WORK} sessions that programs started are at work already. Wait for one with await_session.`,
       }
-    if (this.#starts.length >= MAX_AN_HOUR)
-      return { refused: `Programs started ${MAX_AN_HOUR} sessions within an hour. Wait, or ask the user.` }
-    this.#starts.push(now)
+    if (!this.#count()) return { refused: TOO_MANY }
     this.#starting += 1
     try {
       const made = await start()
@@ -60,9 +56,27 @@ export class Programs {
       this.#starting -= 1
     }
   }
+
+  /** Counts the start of a loop like that of a session. Returns the reason if a limit is reached. */
+  startLoop({ sessionId }: ProgramScope): { refused: string } | undefined {
+    // Its list chooses tools that are allowed without asking, and an agent can write a list.
+    if (sessionId !== null)
+      return { refused: 'Only the user starts loops. Ask for it, or do the work with start_session.' }
+    return this.#count() ? undefined : { refused: TOO_MANY }
+  }
+
+  /** False if there were too many starts within the last hour. */
+  #count(): boolean {
+    const now = Date.now()
+    this.#starts = this.#starts.filter(at => at > now - HOUR_MS)
+    if (this.#starts.length >= MAX_AN_HOUR) return false
+    this.#starts.push(now)
+    return true
+  }
 }
 
 const MAX_DEPTH = 2
 const MAX_AT_WORK = 8
 const MAX_AN_HOUR = 60
 const HOUR_MS = 60 * 60_000
+const TOO_MANY = `Programs started ${MAX_AN_HOUR} sessions or loops within an hour. Wait, or ask the user.`

@@ -1,0 +1,123 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { z } from 'zod'
+import { type LoopSummary, loopId, newLoop, type ShownTask } from '../contract/loop-calls.ts'
+import { MAX_WAIT_SECONDS, type McpTool, type ProgramCall, Refused, tool } from './mcp-tool.ts'
+
+/**
+ * What programs can do with the loops of one project. None of the tools allows a command: one that the user has not
+ * allowed parks its task, and the user is asked.
+ */
+export const LOOP_TOOLS: readonly McpTool[] = [
+  tool({
+    name: 'list_loops',
+    description: 'The loops of the project (task lists that agents work through), newest first.',
+    input: z.strictObject({ limit: z.int().positive().max(100).default(20) }),
+    run: async ({ limit }, { services, scope }) =>
+      (await services.loops.list(scope.projectRoot)).slice(0, limit).map(told),
+  }),
+  tool({
+    name: 'start_loop',
+    description:
+      'Starts a loop on a task list of the project, and returns its loop_id at once; await_loop waits for its end. Tasks with commands that the user has not allowed wait for the user.',
+    input: z.strictObject({
+      list: newLoop.shape.list.describe('The Markdown file with the tasks, in the project.'),
+    }),
+    run: async ({ list }, { services, scope }) => {
+      const project = scope.projectRoot
+      const plan = await services.loops.plan(project, list)
+      const [problem] = plan.problems
+      if (problem !== undefined) throw new Refused(problem.words)
+      const refused = services.programs.startLoop(scope)
+      if (refused !== undefined) throw new Refused(refused.refused)
+      // With the fingerprint it is refused if the list names other commands by now.
+      const started = plan.isAllowed
+        ? await services.loops.start({ project, list, commands: plan.fingerprint })
+        : await services.loops.start({ project, list }, { allowed: [] })
+      return { loop_id: started.loopId }
+    },
+  }),
+  tool({
+    name: 'await_loop',
+    description:
+      'Waits until a loop does not run any more, and returns its state. Call it again if the time was too short.',
+    input: z.strictObject({
+      loop_id: loopId,
+      timeout_seconds: z.number().positive().max(MAX_WAIT_SECONDS).default(60),
+    }),
+    run: async ({ loop_id, timeout_seconds }, call) => {
+      await untilEnded(loop_id, timeout_seconds * 1000, call)
+      return told(await projectLoop(loop_id, call))
+    },
+  }),
+  tool({
+    name: 'read_loop',
+    description:
+      'The tasks of a loop: how far each is, what it costs, its checks, and why it waits or failed.',
+    input: z.strictObject({ loop_id: loopId }),
+    run: async ({ loop_id }, call) => {
+      const summary = await projectLoop(loop_id, call)
+      const { tasks, branch } = await call.services.loops.get(loop_id)
+      const shown = tasks.slice(0, MAX_TASKS)
+      return {
+        ...told(summary),
+        branch,
+        tasks: shown.map(toldTask),
+        ...(tasks.length > shown.length ? { tasks_left_out: tasks.length - shown.length } : {}),
+      }
+    },
+  }),
+]
+
+const MAX_TASKS = 1000
+
+async function projectLoop(id: string, { services, scope }: ProgramCall): Promise<LoopSummary> {
+  const loop = (await services.loops.list(scope.projectRoot)).find(one => one.loopId === id)
+  if (loop === undefined) throw new Refused(`There is no loop ${id} in this project. list_loops shows them.`)
+  return loop
+}
+
+async function untilEnded(id: string, withinMs: number, call: ProgramCall): Promise<void> {
+  const over = new AbortController()
+  const look = async () => {
+    if ((await projectLoop(id, call)).runs === 'no') over.abort()
+  }
+  const stop = call.services.loops.onChange(change => {
+    // A loop that was removed meanwhile has ended, too.
+    if (change.loopId === id) void look().catch(() => over.abort())
+  })
+  try {
+    await look()
+    const signal = AbortSignal.any([over.signal, call.signal])
+    await pause(withinMs, undefined, { signal, ref: false }).catch(() => {})
+  } finally {
+    stop()
+  }
+}
+
+function told({ loopId, list, runs, counts, spent, startedAt, end, working }: LoopSummary) {
+  return {
+    ...{ loop_id: loopId, list, started_at: startedAt },
+    state: runs === 'no' ? (end?.reason ?? 'stopped') : 'running',
+    ...(end === null ? {} : { why: end.why }),
+    tasks_by_state: {
+      ...{ proved: counts.proved, parked: counts.parked, failed: counts.failed },
+      ...{ working: counts.working, to_go: counts.toGo },
+    },
+    session_ids: working,
+    cost_usd: spent.usd,
+    tokens: spent.tokens,
+  }
+}
+
+function toldTask({ id, title, status, why, commands, checks, sessionId, iterations, spent }: ShownTask) {
+  return {
+    ...{ task: id, title, state: status, session_id: sessionId, turns: iterations },
+    ...(why === null ? {} : { why }),
+    ...(commands === undefined ? {} : { waits_for_commands: commands }),
+    checks: checks.map(({ command, exitCode }) => ({
+      command,
+      ...(exitCode === undefined ? {} : { exit_code: exitCode }),
+    })),
+    cost_usd: spent?.usd ?? null,
+  }
+}
