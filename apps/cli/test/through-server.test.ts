@@ -149,48 +149,6 @@ test('a server that has stopped, or was replaced by another program, causes a cl
   await expect(start()).rejects.toThrow(ServerRefusedError)
 })
 
-test('chirality mcp relays each line to the server: a program starts a session and gets its answer', async () => {
-  const world = await createWorld({ answers: ['Four.'] })
-  const env = { CHIRALITY_HOME: path.join(world.home, 'chirality') }
-  const none = await world.run(['mcp'], { env })
-  expect(none).toMatchObject({
-    code: 1,
-    stdout: '',
-    stderr: expect.stringContaining('No server of yours runs'),
-  })
-
-  const server = world.start(['serve', '--json', '--port', '0', '--project', world.project], { env })
-  await server.shows('\n')
-  const program = world.start(['mcp'], { env, keepsInput: true })
-  let asked = 0
-  const ask = async (method: string, params: object) => {
-    asked += 1
-    program.write(JSON.stringify({ jsonrpc: '2.0', id: asked, method, params }))
-    await program.shows(`"id":${asked}`)
-    const line = program.stdout.split('\n').find(text => text.includes(`"id":${asked}`)) ?? ''
-    return (JSON.parse(line) as { result: { content?: { text: string }[] } }).result
-  }
-  const client = {
-    protocolVersion: '2025-06-18',
-    capabilities: {},
-    clientInfo: { name: 'a test', version: '1' },
-  }
-  expect(await ask('initialize', client)).toMatchObject({ serverInfo: { name: 'chirality' } })
-  program.write(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' }))
-  program.write('this is no message')
-  await program.shows('"code":-32700')
-  const call = async (name: string, input: object) => {
-    const { content } = await ask('tools/call', { name, arguments: input })
-    return JSON.parse(content?.[0]?.text ?? '') as Record<string, unknown>
-  }
-  const { session_id } = await call('start_session', { prompt: 'Two and two?', permission_mode: 'dontAsk' })
-  expect(await call('await_session', { session_id })).toMatchObject({ state: 'done', answer: 'Four.' })
-  program.endInput()
-  expect(await program.result()).toMatchObject({ code: 0, stderr: '' })
-  server.signal('SIGTERM')
-  expect((await server.result()).code).toBe(0)
-})
-
 describe('chirality run beside a server', () => {
   test('shows the turn that the server runs, and goes on with its session', async () => {
     const world = await createWorld({ answers: ['Hello.', 'Hello again.'] })
