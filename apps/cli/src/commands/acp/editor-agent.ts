@@ -174,6 +174,8 @@ export class EditorAgent {
     const harness = harnesses.find(({ id }) => id === (stored.harness ?? harnesses[0]?.id))
     const servers = new EditorServers(mcpServers, harness, stored.projectRoot)
     const session: OpenSession = { live, stored, harness, servers }
+    // It was opened a second time meanwhile: two that follow it would show everything twice.
+    this.#open.get(stored.id)?.live.close()
     this.#open.set(stored.id, session)
     return session
   }
