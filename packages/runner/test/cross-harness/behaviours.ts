@@ -291,6 +291,7 @@ function state(events: UIEvent[]) {
   return reduceSession(initialSessionState('s'), envelopes)
 }
 
+/** Of the conversation: an agent may ask for a title at the same time. */
 function lastRequest(arena: Arena): string {
-  return JSON.stringify(arena.model.requests.findLast(({ served }) => served !== undefined)?.body)
+  return JSON.stringify(arena.model.requests.findLast(({ served }) => served.startsWith('answers['))?.body)
 }
