@@ -11,11 +11,10 @@ import {
   type Member,
   notSetUp,
   readBroker,
-  readMember,
   serversOf,
 } from './engine/fleet-files.ts'
 import { type Link, openLink } from './engine/link.ts'
-import { startOwnBroker } from './engine/own-broker.ts'
+import { currentMember, startOwnBroker } from './engine/own-broker.ts'
 import { fleetError } from './fleet-error.ts'
 import { HeardStates } from './heard-states.ts'
 import { HubStreams } from './hub-streams.ts'
@@ -105,14 +104,14 @@ export class FleetMember {
       ...{ home: options.home, own: member.machine, link: () => this.#link, remote: this.#remote },
       ...{ machines: () => this.#machines.list(), has: id => this.#has(id) },
       isLeaving: id => this.#local?.host.moves.leaving(id) !== undefined,
-      move: (id, to) => this.#carrier.move(id, to),
+      ...{ move: (id, to) => this.#carrier.move(id, to), onFault: options.onFault },
     })
   }
 
   /** Reads what `fleet init` or `fleet join` wrote, and starts the broker if it is this machine's. */
   static async open(options: FleetMemberOptions): Promise<FleetMember> {
     const { home, url } = options
-    const member = await readMember(home)
+    const member = await currentMember(home)
     if (member === undefined) throw notSetUp()
     if (url !== undefined && !serversOf(url).every(one => serversOf(member.url).includes(one)))
       throw fleetError('fleet-refused', `This machine joined ${member.url}, not ${url}.`)
@@ -306,7 +305,7 @@ export class FleetMember {
           await link.publish(subjects.presence(this.machine), Buffer.from(JSON.stringify(this.#said(local))))
         }
         await this.#own.tell(link, local)
-        if (this.role === 'hub') this.#carrier.goOn()
+        if (this.role === 'hub') for (const part of [this.#carrier, this.turns]) part.goOn()
         work.lookSoon()
       } catch (error) {
         if (link.connected && !signal.aborted && link.fault === undefined) this.#options.onFault?.(error)

@@ -15,6 +15,8 @@ export const subjects = {
   session: (machine: string, session: string) => `chi.state.${machine}.session.${session}`,
   /** Who does a piece of work. Only hubs write it; the machine that is to do it reads it. */
   claim: (id: string) => `chi.claim.${id}`,
+  /** The groups of work of a hub that are open. No work has capitals in its name. */
+  openGroups: (hub: string) => `chi.claim.OPEN_${hub}`,
   /** The machine that a session was moved to or taken over by. Only hubs write it. */
   owner: (session: string) => `chi.owner.${session}`,
   calls: (machine: string) => `chi.rpc.${machine}`,
@@ -74,6 +76,7 @@ export function rightsOf(machine: string, role: Role): Rights {
       ...publish,
       ...['chi.rpc.*', 'chi.claim.*', 'chi.owner.*'],
       ...[...api, ...more].map(name => `$JS.API.${name}`),
+      `$JS.API.STREAM.PURGE.${claims.name}`,
     ],
     subscribe,
   }

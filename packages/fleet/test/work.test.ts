@@ -66,12 +66,14 @@ class TestMachine {
       },
       tidy: async () => {},
     }
-    const claim = async (id: string) => {
+    const claims = new Claims(this.#register, this.name)
+    const read = async (id: string) => {
       this.failingReads -= 1
       if (this.failingReads >= 0) throw new Error('no leader')
-      return new Claims(this.#register, this.name).read(id)
+      return claims.read(id)
     }
-    this.desk = new WorkDesk({ machine: this.name, folder: this.#folder, claim, craft })
+    const isOver = claims.isOver.bind(claims)
+    this.desk = new WorkDesk({ machine: this.name, folder: this.#folder, claims: { read, isOver }, craft })
     return this.desk
   }
 
@@ -80,6 +82,7 @@ class TestMachine {
   }
 }
 
+const GROUP = { hub: 'hub', list: 'list', group: 'group', number: 1 }
 const AWAY = new CodedError('machine-away', 'away')
 
 function fleetOf(names: string[], fault: (machine: TestMachine) => Fault, goneMs = 0) {
@@ -126,6 +129,7 @@ function fleetOf(names: string[], fault: (machine: TestMachine) => Fault, goneMs
     board.run(
       {
         ...{ id, needs: { agent: 'agent', project: '/shop', labels }, order: id },
+        group: async () => GROUP,
         carry: async machine => void carried.push(machine),
         fetch: async machine => void fetched.push(machine),
         isHere: async () => false,
@@ -244,13 +248,13 @@ describe('work of a fleet', () => {
     expect([first, second].sort()).toEqual(['a', 'b'])
     expect(end).toEqual({ kind: 'ended', machine: second })
     expect(fetched).toEqual(carried)
-    expect(await claimOf('one')).toEqual({ machine: second, epoch: 2, done: true })
+    expect(await claimOf('one')).toEqual({ machine: second, epoch: 2, done: true, of: GROUP })
 
     const all = fleetOf(['a', 'b'], () => 'refuse')
     expect(await all.run('two')).toMatchObject({ kind: 'refused', why: expect.stringContaining('no room') })
     expect(all.fetched).toEqual(all.carried)
     expect(all.fetched).toHaveLength(2)
-    expect(await all.claimOf('two')).toEqual({ machine: 'hub', epoch: 3, done: false })
+    expect(await all.claimOf('two')).toEqual({ machine: 'hub', epoch: 3, done: false, of: GROUP })
     // The labels are not the hub's: it does not make the turn in their place.
     expect(await all.run('two')).toEqual({ kind: 'ended', machine: 'hub' })
     expect(await all.claimOf('two')).toMatchObject({ done: true })
@@ -265,7 +269,7 @@ describe('work of a fleet', () => {
     }
     expect(await carry('one', { fetch })).toEqual({ kind: 'ended', machine: 'a' })
     expect(waits).toEqual(['waits: it is not back from a. A turn of this session runs.'])
-    expect(await claimOf('one')).toEqual({ machine: 'a', epoch: 1, done: true })
+    expect(await claimOf('one')).toEqual({ machine: 'a', epoch: 1, done: true, of: GROUP })
   })
 
   test('that a move of a killed process keeps here for a moment is carried then', async () => {

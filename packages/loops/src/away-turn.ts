@@ -3,7 +3,7 @@ import type { PermissionRequestEvent } from '@chirality/core'
 import { readIfThere } from './files.ts'
 import { type AwayEnd, type AwayTurns, LEAVE, type LoopContext } from './loop-context.ts'
 import { loopError } from './loop-error.ts'
-import type { TaskState } from './loop-state.ts'
+import type { LoopState, TaskState } from './loop-state.ts'
 import { eventsAfter, permissionsOf } from './turn-facts.ts'
 
 export type TurnedAway =
@@ -84,7 +84,7 @@ async function runAway(
   let asked: PermissionRequestEvent | undefined
   let pending: { id: string; since: number } | undefined
   const end = await away.run({
-    id: workId(loop, task, name),
+    ...{ id: workId(loop, task, name), group: state.loopId },
     ...{
       sessionId,
       agent: task.harness ?? task.task.harness ?? known?.harness ?? undefined,
@@ -117,6 +117,12 @@ async function runAway(
     },
   })
   return { end, asked }
+}
+
+/** Whether a loop has ended, and no machine has anything of it. It may be resumed later. */
+export function isAtRest({ end, tasks }: LoopState): boolean {
+  const isAway = ({ status, task: { where } }: TaskState) => status === 'working' && where !== undefined
+  return end !== undefined && ![...tasks.values()].some(isAway)
 }
 
 /** It came back in a worktree of its own, with everything that the one before had. */

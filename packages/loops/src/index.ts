@@ -1,5 +1,6 @@
 // A task list worked through unattended. Done is what the checks prove.
 
+export { isAtRest } from './away-turn.ts'
 export { type CheckRecord, type CheckResult, type RunningCommand, runCheck } from './checks.ts'
 export { allCommandsOf, awaitedCommands, commandsOf, requireAwaited } from './commands.ts'
 export { readIfThere } from './files.ts'

@@ -41,8 +41,10 @@ export function iterationsLeft({ iterations, settings }: LoopState): number | un
 
 /** A turn that another machine makes. The session goes there with its files, and comes back with what became of them. */
 export interface AwayTurn {
-  /** The same for the same turn, also in the next process. */
+  /** The same for the same turn, also in the next process. Begins with the group and a dash. */
   id: string
+  /** The loop. */
+  group: string
   sessionId: string
   /** Undefined: the one that this machine would take. */
   agent: string | undefined
@@ -85,4 +87,8 @@ export interface AwayTurns {
   run(turn: AwayTurn): Promise<AwayEnd>
   /** Tells the machines that the turn is over and its session here. `none`: no machine was given it. */
   close(id: string, isLeft: () => boolean): Promise<'closed' | 'none' | 'left'>
+  /** The groups whose turns the fleet remembers, with their projects. */
+  groups(): { group: string; project: string }[]
+  /** No turn of the group is away: the fleet forgets what it knows of them. */
+  end(group: string): Promise<void>
 }

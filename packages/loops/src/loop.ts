@@ -4,6 +4,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isCodedError } from '@chirality/core'
 import type { SessionHost } from '@chirality/sessions'
+import { isAtRest } from './away-turn.ts'
 import { endMarked, type RunningCommand } from './checks.ts'
 import { isSetUpAwaited, notAllowed } from './commands.ts'
 import { replaceFile } from './files.ts'
@@ -123,7 +124,7 @@ export class Loop {
 
   /** Works until nothing is left that could be worked on, a limit is reached, or it is stopped. */
   async run(): Promise<NonNullable<LoopState['end']>> {
-    const { folder, settings, until } = this.#options
+    const { host, away, folder, settings, until } = this.#options
     for (const name of ['prompts', 'outputs', 'receipts'])
       mkdirSync(path.join(folder, name), { recursive: true, mode: 0o700 })
     const stopFile = path.join(folder, 'stop')
@@ -158,6 +159,8 @@ export class Loop {
       replaceFile(path.join(folder, 'report.md'), reportText(this.state, this.#list.tasks(), folder))
       this.#journal.close()
     }
+    // If this process is killed before, the next server does it.
+    if (isAtRest(this.state)) await away?.end(this.state.loopId).catch(error => host.logFault(error))
     return this.state.end ?? { reason: 'stopped', why: 'The process that ran it ended.', at: '' }
   }
 

@@ -55,9 +55,11 @@ async function hub() {
   const book = new LoopBook(project)
   const entries: Stamped[] = []
   const closed: string[] = []
+  const ended: string[] = []
   const withRun = (run: (turn: AwayTurn) => Promise<AwayEnd>, given: string[] = []) => ({
     away: {
-      ...{ machineOf: () => undefined, spentOn: () => LOST, run },
+      ...{ machineOf: () => undefined, spentOn: () => LOST, run, groups: () => [] },
+      end: async (group: string) => void ended.push(group),
       close: async (id: string) => {
         closed.push(id)
         return given.includes(id) ? ('closed' as const) : ('none' as const)
@@ -66,7 +68,7 @@ async function hub() {
     onEntry: (entry: Stamped) => void entries.push(entry),
   })
   return {
-    ...{ book, host, list, project, entries, folder, git, turns: () => turns, withRun, closed },
+    ...{ book, host, list, project, entries, folder, git, turns: () => turns, withRun, closed, ended },
     /** Its turn is made, in the worktree that it has. */
     makeTurn: async ({ sessionId, order }: AwayTurn) => {
       const live = await host.session(sessionId)

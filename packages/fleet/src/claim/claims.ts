@@ -1,15 +1,29 @@
+import { z } from 'zod'
 import { isMachineName, subjects } from '../subjects.ts'
+import { type ClaimReader, type GroupRef, groupRef, isGroupOver } from './open-groups.ts'
 
-/** Who has a piece of work, as it is stored. A claim is never taken back, only followed by one with the next epoch. */
+/**
+ * Who has a piece of work, as it is stored. A claim is never taken back, only followed by one with the next epoch, and
+ * purged when its group is over.
+ */
 export interface Claim {
   machine: string
   epoch: number
   /** The result is stored. Nobody begins it again. */
   done: boolean
+  /** Claims of an earlier version have none, and are not purged. */
+  of?: GroupRef | undefined
 }
 
+const claim = z.object({
+  machine: z.string().refine(isMachineName),
+  epoch: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER),
+  done: z.boolean(),
+  of: groupRef.optional(),
+})
+
 export type ClaimStep =
-  | { kind: 'take' }
+  | { kind: 'take'; of?: GroupRef }
   /** A machine that is gone is followed. `epoch` is the one that the caller saw. */
   | { kind: 'take-over'; epoch: number }
   | { kind: 'finish'; epoch: number }
@@ -23,7 +37,7 @@ export type Judged =
 /** What a machine may write after what is stored. Pure: the broker takes it only if nothing came in between. */
 export function judgeClaim(machine: string, step: ClaimStep, stored: Claim | undefined): Judged {
   if (stored === undefined) {
-    if (step.kind === 'take') return { kind: 'write', claim: { machine, epoch: 1, done: false } }
+    if (step.kind === 'take') return { kind: 'write', claim: { machine, epoch: 1, done: false, of: step.of } }
     return { kind: 'refused', why: 'stale', claim: undefined }
   }
   const isOwn = stored.machine === machine
@@ -36,14 +50,13 @@ export function judgeClaim(machine: string, step: ClaimStep, stored: Claim | und
     return isOwn ? { kind: 'held', claim: stored } : { kind: 'refused', why: 'other', claim: stored }
   }
   if (stored.epoch === step.epoch)
-    return { kind: 'write', claim: { machine, epoch: stored.epoch + 1, done: false } }
+    return { kind: 'write', claim: { ...stored, machine, epoch: stored.epoch + 1, done: false } }
   const isOurs = isOwn && stored.epoch === step.epoch + 1
   return isOurs ? { kind: 'held', claim: stored } : { kind: 'refused', why: 'stale', claim: stored }
 }
 
 /** Where claims are kept: `Link` is one. */
-export interface ClaimStore {
-  last(kind: 'claims', subject: string): Promise<{ seq: number; body: Uint8Array } | undefined>
+export interface ClaimStore extends ClaimReader {
   /** Stored only if the last message of the subject has the number `after`. */
   publish(
     subject: string,
@@ -66,14 +79,19 @@ export class Claims {
   }
 
   async read(id: string): Promise<Claim | undefined> {
-    return parse((await this.#store.last('claims', subjects.claim(id)))?.body)
+    return parseClaim((await this.#store.last('claims', subjects.claim(id)))?.body)
+  }
+
+  /** Whether a claim that is not there was purged. */
+  isOver(of: GroupRef): Promise<boolean> {
+    return isGroupOver(this.#store, of)
   }
 
   /** Rejects if the broker cannot be asked: then nothing may be begun. */
   async step(id: string, step: ClaimStep): Promise<Exclude<Judged, { kind: 'write' }>> {
     for (;;) {
       const last = await this.#store.last('claims', subjects.claim(id))
-      const judged = judgeClaim(this.#machine, step, parse(last?.body))
+      const judged = judgeClaim(this.#machine, step, parseClaim(last?.body))
       if (judged.kind !== 'write') return judged
       const body = Buffer.from(JSON.stringify(judged.claim))
       const published = await this.#store.publish(subjects.claim(id), body, { after: last?.seq ?? 0 })
@@ -83,14 +101,11 @@ export class Claims {
 }
 
 /** A claim that cannot be read is nobody's to take: it counts as done by an unknown machine. */
-function parse(body: Uint8Array | undefined): Claim | undefined {
+export function parseClaim(body: Uint8Array | undefined): Claim | undefined {
   if (body === undefined) return undefined
   try {
-    const { machine, epoch, done } = JSON.parse(Buffer.from(body).toString()) as Partial<Claim>
-    if (isMachineName(machine ?? '') && Number.isSafeInteger(epoch) && typeof done === 'boolean')
-      return { machine: machine as string, epoch: epoch as number, done }
+    return claim.parse(JSON.parse(Buffer.from(body).toString()))
   } catch {
-    // Below.
+    return { machine: '?', epoch: Number.MAX_SAFE_INTEGER, done: true }
   }
-  return { machine: '?', epoch: Number.MAX_SAFE_INTEGER, done: true }
 }

@@ -18,6 +18,7 @@ import {
   type NatsConnection,
   NoRespondersError,
   nkeyAuthenticator,
+  PermissionViolationError,
   TimeoutError,
 } from '@nats-io/transport-node'
 import { fleetError } from '../fleet-error.ts'
@@ -176,7 +177,7 @@ export class Link {
 
   /** An old broker ignores an expectation without a word, and two machines would each think that they have the work. */
   async #probe(): Promise<void> {
-    // One subject for each machine: claims are never deleted.
+    // One subject for each machine: nothing removes it.
     const subject = subjects.claim(`probe-${this.#machine}`)
     const after = (await this.last('claims', subject))?.seq ?? 0
     // Another connection of this machine may try it out at the same time: a conflict shows that it holds.
@@ -240,6 +241,25 @@ export class Link {
     if (message === null || message === undefined) return undefined
     const named = (message.header?.keys() ?? []).map(key => [key, message.header.get(key)])
     return { subject, seq: message.seq, headers: Object.fromEntries(named), body: message.data }
+  }
+
+  /** The subjects of a stream that have a message. Only hubs may ask. */
+  async subjectsOf(kind: StreamKind): Promise<string[]> {
+    const { name, subjects: held } = STREAMS[kind]
+    const [filter] = held
+    const { state } = await this.#manager.streams.info(name, { subjects_filter: filter })
+    return Object.keys(state.subjects ?? {})
+  }
+
+  /** Removes the messages of a subject up to a number. Only hubs may. */
+  async purge(kind: StreamKind, subject: string, upTo: number): Promise<void> {
+    try {
+      await this.#manager.streams.purge(STREAMS[kind].name, { filter: subject, seq: upTo + 1 })
+    } catch (error) {
+      if (error instanceof PermissionViolationError || isCausedBy(error, PermissionViolationError))
+        throw fleetError('fleet-refused', NO_PURGE, error)
+      throw error
+    }
   }
 
   /** Every message of a stream from a number on, or the last one of each subject, in order. */
@@ -336,6 +356,8 @@ export async function openLink(
   return undefined
 }
 
+const NO_PURGE =
+  'This hub joined with an older version and may not remove what is over from the brokers. Revoke it, let it leave and join again with the same name.'
 const NO_STORE = 'no broker stores what it is sent'
 const AGAIN_MS = 1_000
 const EMPTY = new Uint8Array()

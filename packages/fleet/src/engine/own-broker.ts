@@ -1,6 +1,7 @@
 import { refreshBroker } from './broker.ts'
 import { type RunningBroker, startBroker } from './broker-process.ts'
-import { readBroker } from './fleet-files.ts'
+import { machineCredential } from './credentials.ts'
+import { type Member, publicKeyOf, readBroker, readMember } from './fleet-files.ts'
 import { findNatsServer } from './nats-binary.ts'
 
 /** Starts the broker of this machine if it has one. `letsIn`: whether machines are invited and revoked here. */
@@ -15,4 +16,16 @@ export async function startOwnBroker(
   const { path: binary } = await findNatsServer({ home, fetch: true, onProgress: onNews })
   const broker = await startBroker(home, await refreshBroker(home), { binary, onNews })
   return { broker, letsIn: true }
+}
+
+/**
+ * This machine as it joined. The hub that made a cluster signs its own rights anew: those of an older version may lack
+ * what this one does.
+ */
+export async function currentMember(home: string): Promise<Member | undefined> {
+  const member = await readMember(home)
+  const keys = member && (await readBroker(home))?.cluster?.keys
+  if (member === undefined || keys === undefined) return member
+  const { machine, role, seed } = member
+  return { ...member, jwt: machineCredential(keys, publicKeyOf(seed), machine, role) }
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { PermissionRequestEvent } from '@chirality/core'
 import type { SessionHost } from '@chirality/sessions'
 import { Claims } from '../claim/claims.ts'
+import { WorkGroups } from '../claim/groups.ts'
 import { fleetFolder } from '../engine/fleet-files.ts'
 import type { Link } from '../engine/link.ts'
 import { fleetError } from '../fleet-error.ts'
@@ -14,8 +15,10 @@ import { WorkDesk } from './work-desk.ts'
 
 /** A turn of a session of this hub that a machine of the fleet makes. */
 export interface AwayTurn {
-  /** The same for the same turn, also in the next process. Lower-case letters, digits and dashes. */
+  /** The same for the same turn, also in the next process. Lower-case letters, digits and dashes, after those of the group. */
   id: string
+  /** What it is a part of: the turns of one group are forgotten together. */
+  group: string
   sessionId: string
   agent: string
   /** The folder of the project on this hub. */
@@ -42,16 +45,20 @@ export interface AwayTurnsOptions {
   /** Whether a move of a session of this machine has begun and not ended. */
   isLeaving: (sessionId: string) => boolean
   remote: Pick<RemoteSessions, 'get'>
+  onFault?: ((error: unknown) => void) | undefined
 }
 
 /** Turns on other machines: the session goes there with its files, and comes back with what became of them. */
 export class AwayTurns {
   readonly #options: AwayTurnsOptions
   readonly #board: WorkBoard
+  readonly #groups: WorkGroups
 
   constructor(options: AwayTurnsOptions) {
     this.#options = options
-    const { own, link, machines } = options
+    const { own, link, machines, home, onFault } = options
+    const file = join(fleetFolder(home), 'groups.json')
+    this.#groups = new WorkGroups({ own, file, store: link, onFault })
     this.#board = new WorkBoard({
       ...{ own, machines, store: link },
       ask: (machine, step) => askWork(link(), machine, step),
@@ -76,8 +83,23 @@ export class AwayTurns {
     const { own: machine, home } = this.#options
     return new WorkDesk({
       ...{ machine, folder: join(fleetFolder(home), 'work'), craft: new SessionCraft(host) },
-      claim: id => new Claims(link, machine).read(id),
+      claims: new Claims(link, machine),
     })
+  }
+
+  /** The groups that have turns, or had and were not ended. `project` is the one of their first turn. */
+  groups(): { group: string; project: string }[] {
+    return this.#groups.list()
+  }
+
+  /** No turn of it is away, and none will be unless the group is begun again: the brokers forget it. */
+  end(group: string): Promise<void> {
+    return this.#groups.end(group)
+  }
+
+  /** Of a hub, again and again. */
+  goOn(): void {
+    this.#groups.finishSoon()
   }
 
   /** Of a turn that was made, and whose session is here. */
@@ -87,11 +109,14 @@ export class AwayTurns {
 
   async run(turn: AwayTurn): Promise<WorkEnd> {
     const { own, move, has, isLeaving } = this.#options
-    const { id, sessionId: session, agent, project, labels, order, ...watch } = turn
+    const { id, group, sessionId: session, agent, project, labels, order, ...watch } = turn
+    // By it the claims of a group that is over are found.
+    if (!id.startsWith(`${group}-`)) throw fleetError('work-stale', `${id} is no name in the group ${group}.`)
     const isHere = async () => (await has(session)) && !isLeaving(session)
     return this.#board.run(
       {
         ...{ id, needs: { agent, project, labels }, order: { session, ...order } },
+        group: () => this.#groups.open(group, project),
         carry: async machine => {
           if (!(await has(session))) return
           // A killed process began it: the hub finishes that or takes it back, and then it is known where it is.

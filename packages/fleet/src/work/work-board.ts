@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isCodedError, type PermissionRequestEvent } from '@chirality/core'
 import { type Claim, type ClaimStep, type ClaimStore, Claims } from '../claim/claims.ts'
+import type { GroupRef } from '../claim/open-groups.ts'
 import { fleetError } from '../fleet-error.ts'
 import type { Machine } from '../machines.ts'
 import { type Choice, choose } from '../placement/place.ts'
@@ -21,8 +22,10 @@ export interface WorkBoardOptions {
 
 /** A piece of work that is done once, by one machine of the fleet. */
 export interface BoardWork {
-  /** The same for the same work, also in the next process of this hub. */
+  /** The same for the same work, also in the next process of this hub. Begins with the name of its group and a dash. */
   id: string
+  /** The group, which is open. Rejects with `work-stale` if it is over. */
+  group: () => Promise<GroupRef>
   needs: { agent: string; project: string; labels: readonly string[] }
   order: unknown
   /** Brings what it needs to the machine. Asked again, it finishes what was begun. */
@@ -152,7 +155,7 @@ export class WorkBoard {
 
   /** The claim that is stored, or one for the machine that fits. Undefined if it was stopped while it waited. */
   async #place(
-    { id, needs }: BoardWork,
+    { id, group, needs }: BoardWork,
     { signal, onPlaced, onWaits }: WatchOptions,
   ): Promise<{ claim: Claim; why: string; takeBack: () => void } | undefined> {
     let told = ''
@@ -161,12 +164,14 @@ export class WorkBoard {
         const stored = await this.#claims(this.#options.own).read(id)
         if (stored !== undefined)
           return { claim: stored, why: 'it was given to it before', takeBack: this.#give(stored.machine) }
+        // Also if it has to wait: a hub whose files are set back to now knows then that it had begun.
+        const of = await group()
         const { machine, why } = this.choose(needs)
         if (machine !== null) {
           // Before it is stored: the next one is placed meanwhile.
           const takeBack = this.#give(machine)
           const taken = await this.#claims(machine)
-            .step(id, { kind: 'take' })
+            .step(id, { kind: 'take', of })
             .catch(() => undefined)
           if (taken?.claim?.machine === machine) {
             onPlaced?.(machine, why)
@@ -247,7 +252,7 @@ export class WorkBoard {
         } else if (isCodedError(error) && error.code === 'work-stale') {
           const now = await this.#read(id)
           // The brokers lost what they had stored: it is where it was.
-          if (now === undefined) await this.#settle(id, machine, { kind: 'take' }, isLeft)
+          if (now === undefined) await this.#takeAgain(work, machine, isLeft)
           // It may have lost what it knew of the work; only the leader says whether it is another's.
           if (now === undefined || (now !== null && (now.epoch !== epoch || now.done))) return 'again'
         } else if (isCodedError(error) && !PASSING.has(error.code)) {
@@ -298,6 +303,19 @@ export class WorkBoard {
       await pause(signal, this.#pollMs)
     }
     return { kind: 'left' }
+  }
+
+  /** It is the machine's as before, unless its group is over. */
+  async #takeAgain({ id, group }: BoardWork, machine: string, isLeft: () => boolean): Promise<void> {
+    while (!isLeft()) {
+      try {
+        await this.#claims(machine).step(id, { kind: 'take', of: await group() })
+        return
+      } catch (error) {
+        if (isCodedError(error) && error.code === 'work-stale') throw error
+        await sleep(this.#pollMs)
+      }
+    }
   }
 
   /** Until the leader has it. False if it was left before. */

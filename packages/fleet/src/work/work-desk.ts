@@ -2,7 +2,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PermissionRequestEvent } from '@chirality/core'
 import { z } from 'zod'
-import type { Claim } from '../claim/claims.ts'
+import type { Claim, Claims } from '../claim/claims.ts'
+import { groupRef } from '../claim/open-groups.ts'
 import { write } from '../engine/fleet-files.ts'
 import { fleetError } from '../fleet-error.ts'
 
@@ -35,12 +36,15 @@ export interface WorkDeskOptions {
   machine: string
   /** For the names of what was begun here. */
   folder: string
-  /** Reads a claim from the leader. */
-  claim: (id: string) => Promise<Claim | undefined>
+  /** From the leader. */
+  claims: Pick<Claims, 'read' | 'isOver'>
   craft: Craft
 }
 
-const note = z.object({ id: z.string(), epoch: z.number(), order: z.unknown() })
+const note = z.object({
+  ...{ id: z.string(), epoch: z.number(), order: z.unknown() },
+  of: groupRef.optional(),
+})
 
 /**
  * Does the work that hubs give to this machine, once. Before it begins, and again when the fleet was out of reach, it
@@ -74,16 +78,17 @@ export class WorkDesk {
 
   /** Ends what was given to another machine meanwhile, and forgets what is over. Nothing is done if no leader answers. */
   async look(): Promise<void> {
-    const { folder, machine, craft, claim: read } = this.#options
+    const { folder, machine, craft, claims } = this.#options
     for (const name of namesIn(folder)) {
       const known = readNote(join(folder, name))
       if (known === undefined) continue
-      const { id, epoch, order } = known
-      const claim = await read(id)
+      const { id, epoch, order, of } = known
+      const claim = await claims.read(id)
       // Brokers that lost their disks know of no claim: that gives the work to nobody else.
-      if (claim === undefined || (isOwn(claim, machine, epoch) && !claim.done)) continue
+      if (claim === undefined && (of === undefined || !(await claims.isOver(of)))) continue
+      if (claim !== undefined && isOwn(claim, machine, epoch) && !claim.done) continue
       await this.#inTurn(id, async () => {
-        if (claim.done && isOwn(claim, machine, epoch)) await craft.tidy(order)
+        if (claim?.done && isOwn(claim, machine, epoch)) await craft.tidy(order)
         else await craft.drop(order)
         this.#known.delete(`${id}:${epoch}`)
         rmSync(join(folder, name), { force: true })
@@ -93,15 +98,15 @@ export class WorkDesk {
 
   async #requireOwn(id: string, epoch: number, order: unknown): Promise<void> {
     if (this.#known.has(`${id}:${epoch}`)) return
-    const { machine, folder, claim: read } = this.#options
-    const claim = await read(id).catch((error: unknown) => {
+    const { machine, folder, claims } = this.#options
+    const claim = await claims.read(id).catch((error: unknown) => {
       // Not a refusal: a hub that took it for one would give the work to the next machine.
       throw fleetError('machine-silent', 'No broker can be asked now whose this work is.', error)
     })
     if (claim === undefined || !isOwn(claim, machine, epoch) || claim.done) throw stale()
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     // Before it begins: what a killed process began is found by it.
-    await write(join(folder, `${id}.json`), JSON.stringify({ id, epoch, order }))
+    await write(join(folder, `${id}.json`), JSON.stringify({ id, epoch, order, of: claim.of }))
     this.#known.add(`${id}:${epoch}`)
   }
 

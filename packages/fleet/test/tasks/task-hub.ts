@@ -1,12 +1,13 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readMember } from '../../src/engine/fleet-files.ts'
+import { WorkGroups } from '../../src/claim/groups.ts'
+import { fleetFolder, readMember } from '../../src/engine/fleet-files.ts'
 import { openLink } from '../../src/engine/link.ts'
 import { Machines } from '../../src/machines.ts'
 import { askWork, callMachine } from '../../src/rpc/calls.ts'
 import { parseSubject } from '../../src/subjects.ts'
 import { WorkBoard } from '../../src/work/work-board.ts'
-import { AGENT, type End, LABEL, PROJECT, type TaskList } from './task-names.ts'
+import { AGENT, type End, GROUP, LABEL, PROJECT, type TaskList } from './task-names.ts'
 
 /** A hub that lets the workers do a list of tasks. Its journal says what it got back; it is killed at any time. */
 const [home = '', list = ''] = process.argv.slice(2)
@@ -37,6 +38,9 @@ const board = new WorkBoard({
   ask: (machine, step) => askWork(link, machine, step),
 })
 
+const file = join(fleetFolder(home), 'groups.json')
+const groups = new WorkGroups({ own: member.machine, file, store: () => link })
+
 /** How each piece of work ended. A line is written after the work is back, and before the claim says that it is done. */
 const journal = join(home, 'journal.ndjson')
 const known = new Map<string, End>()
@@ -60,6 +64,15 @@ await Promise.all(
     }
   }),
 )
+await groups.end(GROUP)
+for (;;) {
+  try {
+    await groups.finish()
+    break
+  } catch {
+    // As above.
+  }
+}
 await link.close()
 process.exit(0)
 
@@ -67,6 +80,7 @@ async function run(work: string, ms: number): Promise<End> {
   const end = await board.run(
     {
       ...{ id: work, needs: { agent: AGENT, project: PROJECT, labels: [LABEL] }, order: { work, ms } },
+      group: () => groups.open(GROUP, PROJECT),
       carry: async () => {},
       fetch: async machine =>
         record(work, (await callMachine(link, machine, { path: 'isDone', input: work })) ? 'done' : 'cut'),

@@ -21,7 +21,7 @@ mkdirSync(fleetFolder(home), { recursive: true })
 const craft = new ProcessCraft({ folder: join(home, 'tasks'), machine, marks })
 const desk = new WorkDesk({
   ...{ machine, craft, folder: join(fleetFolder(home), 'work') },
-  claim: id => new Claims(link, machine).read(id),
+  claims: new Claims(link, machine),
 })
 answerCalls(link, machine, {
   call: async ({ input }) => craft.isDone(String(input)),

@@ -85,7 +85,7 @@ export interface FleetService {
 }
 
 /** As of a loop, but for the agent, which is always named. */
-interface FleetTurns extends Pick<AwayTurns, 'machineOf' | 'spentOn' | 'close'> {
+interface FleetTurns extends Omit<AwayTurns, 'run'> {
   run(turn: AwayTurn & { agent: string }): Promise<AwayEnd>
 }
 
@@ -98,6 +98,8 @@ export function awayTurns(
     machineOf: sessionId => turns.machineOf(sessionId),
     spentOn: sessionId => turns.spentOn(sessionId),
     close: (id, isLeft) => turns.close(id, isLeft),
+    groups: () => turns.groups(),
+    end: group => turns.end(group),
     run: turn => turns.run({ ...turn, agent: turn.agent ?? harnesses.getAll()[0]?.id ?? '' }),
   }
 }

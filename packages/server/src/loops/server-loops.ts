@@ -23,6 +23,7 @@ import type {
 } from '../contract/loop-calls.ts'
 import { confine } from '../files/confine.ts'
 import type { ProjectRegistry } from '../projects/project-registry.ts'
+import { endGroups } from './ended-groups.ts'
 import { LoopBooks } from './loop-books.ts'
 import { type LoopChange, loopEntries } from './loop-entries.ts'
 import { allowCommands, planLoop } from './loop-plan.ts'
@@ -265,6 +266,7 @@ export class ServerLoops {
         await this.#inTurn(root, work).catch(this.#options.onFault)
       }
     }
+    await endGroups(this.#options.away, this.#books, id => this.#running.has(id)).catch(this.#options.onFault)
   }
 
   /** A revert that the server before made, and was killed before it said so. */

@@ -1,0 +1,247 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { isCodedError } from '@chirality/core'
+import { z } from 'zod'
+import { SavedText } from '../engine/saved-text.ts'
+import { fleetError } from '../fleet-error.ts'
+import { inWindow } from '../in-window.ts'
+import { subjects } from '../subjects.ts'
+import { type ClaimStore, parseClaim } from './claims.ts'
+import { type GroupRef, isOver, type OpenGroups, readOpenGroups } from './open-groups.ts'
+
+/** Where claims are kept and removed: `Link` is one. Only hubs may list and purge. */
+export interface GroupStore extends ClaimStore {
+  /** The subjects of a stream that have a message. */
+  subjectsOf(kind: 'claims'): Promise<string[]>
+  /** Removes the messages of a subject up to a number. */
+  purge(kind: 'claims', subject: string, upTo: number): Promise<void>
+}
+
+export interface WorkGroupsOptions {
+  own: string
+  /** What this hub knows of the groups that it opened. */
+  file: string
+  /** Undefined while there is no connection. */
+  store: () => GroupStore | undefined
+  onFault?: ((error: unknown) => void) | undefined
+}
+
+const entry = z.object({
+  ...{ group: z.string(), project: z.string(), list: z.string(), number: z.number().int() },
+  /** Nothing of it is away. It was written before the broker heard of it. */
+  isEnded: z.boolean(),
+})
+type Entry = z.infer<typeof entry>
+
+/**
+ * The groups of work that this hub gives to machines: a loop is one. The broker has one record for each hub, with the
+ * groups that are open and a number that grows. A group that is not in it, and whose number is not above, is over: so
+ * nothing has to be kept of a group that is over, and yet no claim of it counts again.
+ *
+ * The end of a group: this hub notes it, takes the group out of the record, forgets it, and purges its claims. A hub that is
+ * killed in between finds the note, or claims of no open group, when it runs again.
+ */
+export class WorkGroups {
+  readonly #options: WorkGroupsOptions
+  readonly #saved: SavedText
+  #entries: Map<string, Entry> | undefined
+  /** Changes of the broker's record, one after the other. */
+  #turn: Promise<unknown> = Promise.resolve()
+  #finishing: Promise<void> | undefined
+  /** Groups that were taken out of the record and may have claims. Undefined: any may, since this process has just begun. */
+  #unswept: Set<string> | undefined
+  #nextTry = 0
+  #problem = ''
+
+  constructor(options: WorkGroupsOptions) {
+    this.#options = options
+    this.#saved = new SavedText(options.file, () => JSON.stringify([...this.#known.values()]))
+  }
+
+  /** Those that this hub opened and did not end. */
+  list(): { group: string; project: string }[] {
+    return [...this.#known.values()].filter(({ isEnded }) => !isEnded)
+  }
+
+  /**
+   * The group, which is opened unless it is. Rejects with `work-stale` if the broker says that it is over and this hub does
+   * not know why: then its files are those of an earlier day, and what they have as open was done.
+   */
+  open(group: string, project: string): Promise<GroupRef> {
+    return this.#inTurn(async () => {
+      if (this.#known.get(group)?.isEnded) await this.#takeOut(group)
+      const known = this.#known.get(group)
+      for (;;) {
+        const { seq, stored } = await this.#read()
+        if (known !== undefined && stored?.id === known.list && stored.last >= known.number) {
+          if (stored.open.get(group) === known.number) return this.#ref(known)
+          throw stale(group)
+        }
+        // A process that was killed had opened it, and had not noted that.
+        const number = stored?.open.get(group)
+        if (stored !== undefined && number !== undefined && known === undefined)
+          return this.#note({ group, project, list: stored.id, number, isEnded: false })
+        const last = Math.max(stored?.last ?? 0, known?.number ?? 0) + 1
+        const list = { id: stored?.id ?? randomUUID(), last, open: new Map(stored?.open).set(group, last) }
+        if (await this.#write(list, seq))
+          return this.#note({ group, project, list: list.id, number: last, isEnded: false })
+      }
+    })
+  }
+
+  /** Nothing of it is away any more. Resolves when that is noted, without the broker, which is told soon. */
+  async end(group: string): Promise<void> {
+    const known = this.#known.get(group)
+    if (known === undefined) return
+    known.isEnded = true
+    this.#nextTry = 0
+    await this.#saved.save()
+  }
+
+  /** Now and then: what has ended is purged, and once after a start what a killed process left. */
+  finishSoon(): void {
+    if (performance.now() < this.#nextTry || this.#options.store() === undefined) return
+    if (this.#ended().length === 0 && this.#unswept?.size === 0) return
+    this.#nextTry = performance.now() + AGAIN_MS
+    void this.finish().then(
+      () => {
+        this.#problem = ''
+      },
+      error => this.#say(error),
+    )
+  }
+
+  finish(): Promise<void> {
+    this.#finishing ??= this.#finish().finally(() => {
+      this.#finishing = undefined
+    })
+    return this.#finishing
+  }
+
+  async #finish(): Promise<void> {
+    await this.#inTurn(async () => {
+      for (const group of this.#ended()) await this.#takeOut(group)
+      if (this.#unswept === undefined) await this.#takeOutUnknown()
+    })
+    const groups = this.#unswept
+    this.#unswept = new Set()
+    try {
+      await this.#sweep(groups)
+    } catch (error) {
+      for (const group of groups ?? []) this.#unswept.add(group)
+      if (groups === undefined) this.#unswept = undefined
+      throw error
+    }
+  }
+
+  #ended(): string[] {
+    return [...this.#known.values()].flatMap(({ group, isEnded }) => (isEnded ? [group] : []))
+  }
+
+  /** From then on no claim of it counts. */
+  async #takeOut(group: string): Promise<void> {
+    const known = this.#known.get(group)
+    await this.#remove(group, ({ id, open }) => id === known?.list && open.get(group) === known.number)
+    this.#known.delete(group)
+    this.#unswept?.add(group)
+    await this.#saved.save()
+  }
+
+  /** Opened by a process that was killed before it had noted it, so there is no claim, or by a hub whose files are lost. */
+  async #takeOutUnknown(): Promise<void> {
+    const { stored } = await this.#read()
+    for (const group of stored?.open.keys() ?? [])
+      if (!this.#known.has(group)) await this.#remove(group, ({ open }) => open.has(group))
+  }
+
+  async #remove(group: string, isIn: (stored: OpenGroups) => boolean): Promise<void> {
+    for (;;) {
+      const { seq, stored } = await this.#read()
+      if (stored === undefined || !isIn(stored)) return
+      const open = new Map(stored.open)
+      open.delete(group)
+      if (await this.#write({ ...stored, open }, seq)) return
+    }
+  }
+
+  /** Purges claims of this hub whose group is not open. A group that is opened meanwhile has a higher number. */
+  async #sweep(groups: ReadonlySet<string> | undefined): Promise<void> {
+    const store = this.#store()
+    const { stored } = await this.#read()
+    if (stored === undefined) return
+    const names = groups && [...groups].map(group => `${subjects.claim(group)}-`)
+    const found = (await store.subjectsOf('claims')).filter(
+      subject => names?.some(name => subject.startsWith(name)) ?? true,
+    )
+    await inWindow(found, WINDOW, async subject => {
+      const last = await store.last('claims', subject)
+      const of = parseClaim(last?.body)?.of
+      if (last === undefined || of?.hub !== this.#options.own) return
+      if (isOver(stored, of)) await store.purge('claims', subject, last.seq)
+    })
+  }
+
+  async #read(): Promise<{ seq: number; stored: OpenGroups | undefined }> {
+    const { seq = 0, list } = await readOpenGroups(this.#store(), this.#options.own)
+    return { seq, stored: list }
+  }
+
+  async #write({ id, last, open }: OpenGroups, after: number): Promise<boolean> {
+    const body = Buffer.from(JSON.stringify({ id, last, open: [...open] }))
+    const subject = subjects.openGroups(this.#options.own)
+    return (await this.#store().publish(subject, body, { after })).kind === 'stored'
+  }
+
+  #store(): GroupStore {
+    const store = this.#options.store()
+    if (store === undefined) throw fleetError('machine-away', 'This machine is not connected to its fleet.')
+    return store
+  }
+
+  #ref({ group, list, number }: Entry): GroupRef {
+    return { hub: this.#options.own, list, group, number }
+  }
+
+  async #note(noted: Entry): Promise<GroupRef> {
+    this.#known.set(noted.group, noted)
+    await this.#saved.save()
+    return this.#ref(noted)
+  }
+
+  get #known(): Map<string, Entry> {
+    this.#entries ??= new Map(readEntries(this.#options.file).map(one => [one.group, one]))
+    return this.#entries
+  }
+
+  /** Once for each reason. That no broker answers is said elsewhere. */
+  #say(error: unknown): void {
+    if (!isCodedError(error) || error.code === 'machine-away' || error.message === this.#problem) return
+    this.#problem = error.message
+    this.#options.onFault?.(error)
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work, work)
+    this.#turn = result.catch(() => {})
+    return result
+  }
+}
+
+/** A damaged file is as none: what it said is taken from the broker, or opened anew. */
+function readEntries(file: string): Entry[] {
+  try {
+    return z.array(entry).parse(JSON.parse(readFileSync(file, 'utf8')))
+  } catch {
+    return []
+  }
+}
+
+function stale(group: string): Error {
+  return fleetError(
+    'work-stale',
+    `The fleet has ${group} as over, and this hub has it as open: its files are of an earlier time, perhaps from a backup. Nothing of it is given to a machine again. Start a new loop for what is left.`,
+  )
+}
+
+const AGAIN_MS = 30_000
+const WINDOW = 8
