@@ -104,7 +104,7 @@ test(
   'the files of a turn that came back before the hub was killed are those that are checked, and the turn is closed',
   LIMIT,
   async () => {
-    const { book, host, list, withRun, makeTurn, leave, turns, closed } = await hub()
+    const { book, host, list, withRun, makeTurn, leave, turns, closed, ended } = await hub()
     const given: string[] = []
     const loop = await book.start(
       host,
@@ -121,6 +121,8 @@ test(
       }),
     )
     await loop.run()
+    // Another process goes on with it.
+    expect(ended).toEqual([])
     const again = await book.resume(
       host,
       loop.state.loopId,
@@ -133,6 +135,8 @@ test(
     expect(turns()).toBe(1)
     // Also the name that it would have had if no machine had made it the first time.
     expect(closed).toEqual([given[0], `${given[0]}-2`])
+    expect(ended).toEqual([loop.state.loopId])
+    expect(given[0]?.startsWith(`${loop.state.loopId}-`)).toBe(true)
   },
 )
 

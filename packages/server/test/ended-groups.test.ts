@@ -1,0 +1,52 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { endGroups } from '../src/loops/ended-groups.ts'
+import { LoopBooks } from '../src/loops/loop-books.ts'
+
+test('the fleet forgets loops that ended or were removed, and no other', async () => {
+  const project = realpathSync(mkdtempSync(path.join(tmpdir(), 'chirality-groups-')))
+  onTestFinished(() => rmSync(project, { recursive: true, force: true }))
+  const task = (id: string, where: string[] | undefined) => ({
+    ...{ type: 'task:start', sessionId: `session-${id}`, worktreeId: `tree-${id}`, base: 'abc' },
+    task: { id, title: id, groups: [], dependsOn: [], checks: [], expect: 'change', ...(where && { where }) },
+  })
+  const END = { type: 'loop:end', reason: 'stopped', why: 'It was stopped.' }
+  const journal = (loopId: string, ...entries: object[]) => {
+    const folder = path.join(project, '.chirality', 'loops', loopId)
+    mkdirSync(folder, { recursive: true })
+    const start = {
+      ...{
+        type: 'loop:start',
+        loopId,
+        list: 'TASKS.md',
+        projectRoot: project,
+        base: 'abc',
+        baseBranch: null,
+      },
+      ...{ worktreeId: `loop-${loopId}`, settings: {} },
+    }
+    const lines = [start, ...entries].map(entry =>
+      JSON.stringify({ at: new Date(0).toISOString(), ...entry }),
+    )
+    writeFileSync(path.join(folder, 'journal.ndjson'), `${lines.join('\n')}\n`)
+  }
+  journal('over-1', END)
+  journal('open-1')
+  journal('runs-1', END)
+  // Stopped while a machine had its turn: it is gone on with when the loop is resumed.
+  journal('away-1', task('one', ['fleet']), END)
+  journal('here-1', task('one', undefined), END)
+  const ended: string[] = []
+  const groups = ['over-1', 'open-1', 'runs-1', 'away-1', 'here-1', 'removed-1'].map(group => ({
+    group,
+    project,
+  }))
+  // A project whose disk is not there now.
+  groups.push({ group: 'elsewhere-1', project: path.join(project, 'no-such-folder') })
+  const away = { groups: () => groups, end: async (group: string) => void ended.push(group) }
+  await endGroups(away, new LoopBooks(), loopId => loopId === 'runs-1')
+  expect(ended).toEqual(['over-1', 'here-1', 'removed-1'])
+  await endGroups(undefined, new LoopBooks(), () => false)
+})
