@@ -39,6 +39,16 @@ export function iterationsLeft({ iterations, settings }: LoopState): number | un
   return settings.max_iterations === undefined ? undefined : settings.max_iterations - iterations
 }
 
+/** When its time is over, in milliseconds. */
+export function deadlineOf({ settings, startedAt, until }: LoopState): number | undefined {
+  const { max_minutes } = settings
+  const ends = [
+    ...(max_minutes === undefined ? [] : [Date.parse(startedAt) + max_minutes * 60_000]),
+    ...(until === undefined ? [] : [Date.parse(until)]),
+  ]
+  return ends.length === 0 ? undefined : Math.min(...ends)
+}
+
 /** A turn that another machine makes. The session goes there with its files, and comes back with what became of them. */
 export interface AwayTurn {
   /** The same for the same turn, also in the next process. Begins with the group and a dash. */

@@ -19,7 +19,7 @@ import {
 } from './journal.ts'
 import { LiveList } from './live-list.ts'
 import { LoopBranch } from './loop-branch.ts'
-import type { AwayTurns, LEAVE, LoopContext, TaskOutcome } from './loop-context.ts'
+import { type AwayTurns, deadlineOf, type LEAVE, type LoopContext, type TaskOutcome } from './loop-context.ts'
 import { writeBudget, writeProgress } from './loop-files.ts'
 import type { LoopSettings } from './loop-settings.ts'
 import { applyEntry, type LoopState, type TaskState } from './loop-state.ts'
@@ -313,7 +313,7 @@ export class Loop {
 
   #reached(): { reason: LoopEndReason; why: string } | undefined {
     const { settings, iterations, failures } = this.state
-    const deadline = this.#deadline()
+    const deadline = deadlineOf(this.state)
     if (deadline !== undefined && Date.now() >= deadline)
       return { reason: 'limit', why: 'The time of the loop is over.' }
     if (this.#stop.signal.aborted) return { reason: 'stopped', why: 'It was stopped.' }
@@ -336,18 +336,9 @@ export class Loop {
     )
   }
 
-  #deadline(): number | undefined {
-    const { max_minutes } = this.state.settings
-    const ends = [
-      ...(max_minutes === undefined ? [] : [Date.parse(this.state.startedAt) + max_minutes * 60_000]),
-      ...(this.state.until === undefined ? [] : [Date.parse(this.state.until)]),
-    ]
-    return ends.length === 0 ? undefined : Math.min(...ends)
-  }
-
   #setTimer(): void {
     clearTimeout(this.#timer)
-    const limit = this.#deadline()
+    const limit = deadlineOf(this.state)
     if (limit !== undefined)
       this.#timer = setTimeout(
         () => (Date.now() >= limit ? this.stop() : this.#setTimer()),
