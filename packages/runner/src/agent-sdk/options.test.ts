@@ -1,5 +1,6 @@
 import type { HarnessQuery } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
+import { ClaudeFeatures } from '../claude-code/install/features.ts'
 import { type SdkOptionsInput, sdkOptions } from './variant.ts'
 
 const options = (query: Partial<HarnessQuery> = {}, rest: Partial<SdkOptionsInput> = {}) =>
@@ -9,6 +10,7 @@ const options = (query: Partial<HarnessQuery> = {}, rest: Partial<SdkOptionsInpu
     env: { HOME: '/h' },
     command: '/bin/claude',
     files: {},
+    features: new ClaudeFeatures(),
     ...rest,
   })
 
@@ -24,6 +26,11 @@ test('a query without options gets the default options', () => {
     permissionMode: 'default',
     extraArgs: { 'replay-user-messages': null },
   })
+})
+
+test('hooks are told where the binary can tell them', () => {
+  const features = new ClaudeFeatures('2.1.325', '  --include-hook-events  Include all hook events')
+  expect(options({}, { features }).includeHookEvents).toBe(true)
 })
 
 test('settings are those that were named, also none', () => {

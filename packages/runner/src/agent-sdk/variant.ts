@@ -1,5 +1,6 @@
 import type { HarnessQuery } from '@chirality/core'
 import type { ClaudeArgFiles, ClaudeVariant, Launch } from '../claude-code/config.ts'
+import { type ClaudeFeatures, HOOK_EVENTS_FLAG } from '../claude-code/install/features.ts'
 import { directories, permissionModeOf, settingSources } from '../claude-code/launch/args.ts'
 import { refuseTooOld } from '../turn/agent-version.ts'
 import { AGENT_SDK, type AgentSdkHarnessConfig, findAgentSdk } from './config.ts'
@@ -57,10 +58,13 @@ export interface SdkOptionsInput {
   /** The path of `claude`. */
   command: string
   files: ClaudeArgFiles
+  /** The features of that `claude`. */
+  features: ClaudeFeatures
 }
 
 /** The options of the SDK for a query, limited to values that can be copied to a Worker. */
-export function sdkOptions({ query, config, env, command, files }: SdkOptionsInput): Record<string, unknown> {
+export function sdkOptions(input: SdkOptionsInput): Record<string, unknown> {
+  const { query, config, env, command, files, features } = input
   const { resumeSessionId, tools, outputSchema } = query
   const permissionMode = permissionModeOf(query)
   return present({
@@ -68,6 +72,7 @@ export function sdkOptions({ query, config, env, command, files }: SdkOptionsInp
     env,
     pathToClaudeCodeExecutable: command,
     includePartialMessages: query.includePartialMessages !== false,
+    includeHookEvents: features.knowsFlag(HOOK_EVENTS_FLAG) || undefined,
     // Without this option the SDK would read all settings, including those of an untrusted project.
     settingSources: settingSources(query, config),
     systemPrompt: systemPrompt(query),

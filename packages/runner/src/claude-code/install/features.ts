@@ -20,10 +20,10 @@ export class ClaudeFeatures {
     this.#help = help
   }
 
-  /** Whether the binary accepts a flag. Without a help text to read, every flag but the newest is assumed. */
+  /** Whether the binary accepts a flag. Without a help text to read, every flag but those of newer releases is assumed. */
   knowsFlag(flag: string): boolean {
     if (HIDDEN_FLAGS.has(flag)) return true
-    if (this.#help === '') return flag !== SNAPSHOT_FLAG
+    if (this.#help === '') return !NEW_FLAGS.has(flag)
     return new RegExp(`^ {1,6}(?:-\\w, )?${flag}(?![\\w-])`, 'm').test(this.#help)
   }
 
@@ -123,6 +123,12 @@ const VERSION = /^(\d+\.\d+\.\d+\S*) \(Claude Code\)/
 
 /** From 2.1.268 on, a resumed conversation reuses its first system prompt unless this flag says not to. */
 export const SNAPSHOT_FLAG = '--system-prompt-snapshot'
+
+/** Without it only the hooks at the start of a session are told. */
+export const HOOK_EVENTS_FLAG = '--include-hook-events'
+
+/** Flags that are used where the help lists them, and that a turn can do without. */
+const NEW_FLAGS: ReadonlySet<string> = new Set([SNAPSHOT_FLAG, HOOK_EVENTS_FLAG])
 
 /** Flags that every release above the oldest accepts, but that not every help text lists. */
 const HIDDEN_FLAGS: ReadonlySet<string> = new Set([

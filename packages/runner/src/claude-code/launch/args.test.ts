@@ -44,6 +44,7 @@ test('a query without options gets the default command line', () => {
     'stream-json',
     '--verbose',
     '--include-partial-messages',
+    '--include-hook-events',
     '--setting-sources',
     'user',
     '--permission-mode',
@@ -51,6 +52,12 @@ test('a query without options gets the default command line', () => {
     '--add-dir',
     '/p',
   ])
+})
+
+test('hooks are told where the binary can tell them', () => {
+  expect(args({}, { features: release('2.1.197') })).toContain('--include-hook-events')
+  expect(args({}, { features: release('2.1.9') })).not.toContain('--include-hook-events')
+  expect(args({}, { features: new ClaudeFeatures() })).not.toContain('--include-hook-events')
 })
 
 test.each<{ query: Partial<HarnessQuery>; flag: string; words: string[] | undefined }>([

@@ -1,7 +1,7 @@
 import { HarnessError, type HarnessId, type HarnessQuery, type PermissionMode } from '@chirality/core'
 import type { AgentName } from '../../turn/turn-program.ts'
 import { CLAUDE_CODE, type ClaudeArgFiles, type ClaudeCodeHarnessConfig } from '../config.ts'
-import { type ClaudeFeatures, SNAPSHOT_FLAG, unsupportedFlag } from '../install/features.ts'
+import { type ClaudeFeatures, HOOK_EVENTS_FLAG, SNAPSHOT_FLAG, unsupportedFlag } from '../install/features.ts'
 
 export interface ClaudeArgInput {
   query: HarnessQuery
@@ -27,6 +27,7 @@ export function buildClaudeArgs(input: ClaudeArgInput): string[] {
   const args = ['-p', '--output-format', 'stream-json', '--verbose']
   if (input.inputFormat === 'stream-json') args.push('--input-format', 'stream-json')
   if (query.includePartialMessages !== false) args.push('--include-partial-messages')
+  if (features.knowsFlag(HOOK_EVENTS_FLAG)) args.push(HOOK_EVENTS_FLAG)
   args.push('--setting-sources', settingSources(query, config).join(','))
 
   if (query.model) args.push('--model', check.word('model', query.model))

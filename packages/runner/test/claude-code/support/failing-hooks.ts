@@ -27,6 +27,10 @@ export function testFailingHooks(world: WarmWorld): void {
     expect(JSON.stringify(lastBody(model).messages).includes('error: [')).toBe(!runs)
     const denied = ofType(events, 'status').filter(({ status }) => status === 'permission_denied')
     expect(denied.map(({ toolUseId }) => toolUseId)).toEqual(runs ? [] : [results[0]?.toolUseId])
+    const hooks = ofType(events, 'status').filter(({ status }) => status === 'hook')
+    expect(hooks).toMatchObject([
+      { level: 'warn', message: `Hook PreToolUse:Bash failed (exit ${code}): Not on a Monday.` },
+    ])
     expect(ofType(events, 'native:unknown')).toEqual([])
     expect(events.at(-1)).toMatchObject({ type: 'turn:end', reason: 'completed' })
   })

@@ -47,3 +47,17 @@ test('E65: starting, and succeeding without a word, is not', () => {
   expect(statuses(system('hook_started', { hook_name: 'Stop' }))).toStrictEqual([])
   expect(statuses(response({ output: '', exit_code: 0, outcome: 'success' }))).toStrictEqual([])
 })
+
+test('E65: an object is for the agent: only its message is told, or that the hook failed', () => {
+  const object = (fields: object) => JSON.stringify({ suppressOutput: true, ...fields })
+  expect(statuses(response({ output: object({}), exit_code: 0, outcome: 'success' }))).toStrictEqual([])
+  expect(
+    statuses(response({ output: object({ systemMessage: 'Formatted.' }), outcome: 'success' })),
+  ).toMatchObject([{ level: 'info', message: 'Hook PreToolUse:Bash: Formatted.' }])
+  expect(statuses(response({ output: '{ not JSON', outcome: 'success' }))).toMatchObject([
+    { message: 'Hook PreToolUse:Bash: { not JSON' },
+  ])
+  expect(statuses(response({ output: object({}), exit_code: 1, outcome: 'error' }))).toMatchObject([
+    { level: 'warn', message: expect.stringContaining('failed (exit 1)') },
+  ])
+})

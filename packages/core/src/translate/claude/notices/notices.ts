@@ -102,14 +102,24 @@ const LEVELS: ReadonlyMap<unknown, StatusEvent['level']> = new Map([
   ['error', 'error'],
 ] as const)
 
-/** A hook that succeeds and prints nothing is not shown. */
+function saidToPerson(printed: string): string {
+  if (!printed.startsWith('{')) return printed
+  try {
+    return asText(asObject(JSON.parse(printed))?.systemMessage) ?? ''
+  } catch {
+    return printed
+  }
+}
+
+/** A hook that succeeds is shown if it says something to a person: an object is for the agent, but for its message. */
 export function translateHook(state: TranslatorState, event: ClaudeHookEvent): UIEvent[] {
   if (event.subtype === 'hook_started') return []
   const exitCode = asNumber(event.exit_code)
   const outcome = asText(event.outcome)
-  const output = (asText(event.output) ?? asText(event.stderr) ?? asText(event.stdout) ?? '').trim()
+  const printed = (asText(event.output) ?? asText(event.stderr) ?? asText(event.stdout) ?? '').trim()
   const failed =
     event.subtype === 'hook_response' && ((outcome ?? 'success') !== 'success' || (exitCode ?? 0) !== 0)
+  const output = failed ? printed : saidToPerson(printed)
   if (!failed && output === '') return []
   const name = asText(event.hook_name) ?? asText(event.hook_event) ?? 'hook'
   const how = !failed
