@@ -1,4 +1,5 @@
 import { availableParallelism, loadavg } from 'node:os'
+import { HarnessError } from '@chirality/core'
 import type { SessionHost } from '@chirality/sessions'
 import { z } from 'zod'
 import { type MachineState, stateOf } from './claim/presence.ts'
@@ -68,6 +69,20 @@ export interface Machine extends Beat {
 
 /** Who has a key for the broker of this machine. */
 export type Keys = readonly { machine: string; role: Beat['role']; key: string }[]
+
+/** The agents of this machine. None if they could not be asked, or if it was stopped meanwhile. */
+export async function agentsOf(
+  { agents }: Pick<LocalMachine, 'agents'>,
+  onFault: ((error: unknown) => void) | undefined,
+): Promise<Beat['agents']> {
+  try {
+    return await agents()
+  } catch (error) {
+    const isStopped = error instanceof HarnessError && error.code === 'aborted'
+    if (!isStopped) onFault?.(error)
+    return []
+  }
+}
 
 /** What this machine says of itself. */
 export function beatOf(

@@ -23,7 +23,7 @@ const read = (file: string) => {
 }
 
 async function processFleet(prepare?: (store: string) => void): Promise<ProcessFleet> {
-  const fleet = await ProcessFleet.start(prepare)
+  const fleet = await ProcessFleet.start(prepare === undefined ? {} : { prepare })
   later(() => fleet.close())
   return fleet
 }

@@ -37,7 +37,7 @@ export class HarnessRegistry<H extends Harness = Harness> {
     return this.#harnesses.has(id)
   }
 
-  /** All at once; one that fails to answer is reported as not installed, with the reason. */
+  /** All at once; one that fails to answer is reported as not installed, with the reason. Rejects when they are closed meanwhile. */
   async checkAllInstallStatus(): Promise<Map<HarnessId, HarnessInstallStatus>> {
     const entries = this.getAll().map(async harness => [harness.id, await statusOf(harness)] as const)
     return new Map(await Promise.all(entries))
@@ -48,6 +48,7 @@ async function statusOf(harness: Harness): Promise<HarnessInstallStatus> {
   try {
     return await harness.checkInstallStatus()
   } catch (error) {
+    if (error instanceof HarnessError && error.code === 'aborted') throw error
     const authInstructions = `Its status could not be read: ${error instanceof Error ? error.message : String(error)}`
     return { installed: false, authType: 'none', authenticated: false, authInstructions }
   }

@@ -5,6 +5,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished } from 'vitest'
+import { makeTestNetwork } from '../../../../.scripts/test-network.ts'
 import type { RunningCommand } from './running-command.ts'
 import { BIN, type World } from './world.ts'
 
@@ -58,7 +59,7 @@ export async function threeMachines(
       )
     const run = async (line: string) => {
       const { code, stdout, stderr } = await start(line).result()
-      expect({ line, code, stderr }).toMatchObject({ code: 0 })
+      expect(code, `${line}\n${stdout}\n${stderr}`).toBe(0)
       return stdout
     }
     return {
@@ -117,49 +118,17 @@ interface Network {
 }
 
 async function makeNetwork(model: URL): Promise<Network> {
-  const tag = `chi${process.pid.toString(36)}${Math.floor(Math.random() * 1296).toString(36)}`
-  const nameOf = (name: string) => `${tag}-${name}`
-  const ip = (...args: string[]) => execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'pipe'] })
-  const made: string[] = []
-  onTestFinished(() => {
-    for (const name of made) ip('netns', 'del', name)
-  })
-  const add = (name: string) => {
-    ip('netns', 'add', nameOf(name))
-    made.push(nameOf(name))
-  }
-  if (!canMakeNamespaces(tag)) {
+  const network = makeTestNetwork(ADDRESSES)
+  if (network === undefined) {
     // Whoever runs the same test at the same time has others, most likely.
     const part = 1 + Math.floor(Math.random() * 254)
     return { enter: () => [], translate: line => line.replaceAll('192.0.2.', `127.${part}.2.`) }
   }
-  add('wires')
-  ip('-n', nameOf('wires'), 'link', 'add', 'bridge', 'type', 'bridge')
-  ip('-n', nameOf('wires'), 'link', 'set', 'bridge', 'up')
+  onTestFinished(() => network.close())
   const door = await modelDoor(model)
-  for (const [at, [name, address]] of Object.entries(ADDRESSES).entries()) {
-    add(name)
-    const wire = `wire${at}`
-    ip(
-      '-n',
-      nameOf('wires'),
-      'link',
-      'add',
-      wire,
-      'type',
-      'veth',
-      'peer',
-      'name',
-      'eth0',
-      'netns',
-      nameOf(name),
-    )
-    ip('-n', nameOf('wires'), 'link', 'set', wire, 'master', 'bridge', 'up')
-    ip('-n', nameOf(name), 'address', 'add', `${address}/24`, 'dev', 'eth0')
-    for (const device of ['lo', 'eth0']) ip('-n', nameOf(name), 'link', 'set', device, 'up')
-    await openDoor(nameOf(name), model.port, door)
-  }
-  return { enter: name => ['ip', 'netns', 'exec', nameOf(name)], translate: line => line }
+  for (const name of Object.keys(ADDRESSES) as MachineName[])
+    await openDoor(network.enter(name), model.port, door)
+  return { enter: name => network.enter(name), translate: line => line }
 }
 
 /** A socket in the file system, which namespaces share, that leads to the model. */
@@ -185,9 +154,11 @@ async function modelDoor({ hostname, port }: URL): Promise<string> {
 }
 
 /** The model at the address that the agents in a namespace know. */
-async function openDoor(namespace: string, port: string, door: string): Promise<void> {
-  const args = ['netns', 'exec', namespace, process.execPath, '-e', DOOR, port, door]
-  const child = spawn('ip', args, { env: { PATH: process.env.PATH }, stdio: ['ignore', 'pipe', 'inherit'] })
+async function openDoor([command = '', ...words]: string[], port: string, door: string): Promise<void> {
+  const args = [...words, process.execPath, '-e', DOOR, port, door]
+  const child = spawn(command, args, {
+    ...{ env: { PATH: process.env.PATH }, stdio: ['ignore', 'pipe', 'inherit'] },
+  })
   onTestFinished(() => void child.kill('SIGKILL'))
   await once(child.stdout, 'data')
 }
@@ -202,14 +173,3 @@ createServer(socket => {
   socket.pipe(model).pipe(socket)
 }).listen(Number(port), '127.0.0.1', () => console.log('open'))
 `
-
-function canMakeNamespaces(tag: string): boolean {
-  if (process.getuid?.() !== 0) return false
-  try {
-    execFileSync('ip', ['netns', 'add', `${tag}-try`], { stdio: 'ignore' })
-    execFileSync('ip', ['netns', 'del', `${tag}-try`], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}

@@ -89,8 +89,14 @@ export interface SessionHarness<M = unknown> extends Harness<M>, NativeSessions 
   /** The context usage, as the agent reports it. Undefined if no agent runs. */
   contextUsage?(sessionId: string): Promise<ContextUsage | undefined>
 
-  /** Ends every process that the harness keeps between turns. */
+  /** Ends every process that the harness keeps between turns, and those of its lookups. */
   close(): Promise<void>
+
+  /**
+   * Ends only the processes that look something up for no session: whether the agent is installed, its commands, its
+   * conversations. Turns go on.
+   */
+  endLookups?(): Promise<void>
 }
 
 /** The events of a turn, one at a time. A plain async generator is one. */

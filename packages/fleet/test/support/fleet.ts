@@ -11,7 +11,15 @@ import { freePort, natsBinary, whenItWorks } from './nats.ts'
 
 const cleanups: (() => unknown)[] = []
 afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean()
+  const faults: unknown[] = []
+  // One that fails does not keep the others from what they have to end and remove.
+  for (const clean of cleanups.splice(0).reverse())
+    try {
+      await clean()
+    } catch (error) {
+      faults.push(error)
+    }
+  if (faults.length > 0) throw faults[0]
 })
 
 export function later(clean: () => unknown): void {
@@ -20,7 +28,8 @@ export function later(clean: () => unknown): void {
 
 export function folder(): string {
   const made = mkdtempSync(join(tmpdir(), 'chirality-fleet-'))
-  later(() => rmSync(made, { recursive: true, force: true }))
+  // What was killed a moment ago may still write its last file.
+  later(() => rmSync(made, { recursive: true, force: true, maxRetries: 5 }))
   return made
 }
 

@@ -43,7 +43,7 @@ export class AgentSdkHarness extends AgentHarness<ClaudeEvent> {
     super({
       ...warmClaudeAgent(context),
       meta: AGENT_SDK_META,
-      installStatus: () => sdkInstallStatus(context),
+      installStatus: signal => sdkInstallStatus(context, signal),
       query: query => querySdk(query, context),
     })
     this.#context = context
@@ -58,10 +58,11 @@ export class AgentSdkHarness extends AgentHarness<ClaudeEvent> {
 /** The agent's status, with the version of the SDK; both are required. */
 async function sdkInstallStatus(
   context: ClaudeContext & { config: AgentSdkHarnessConfig },
+  signal: AbortSignal,
 ): Promise<HarnessInstallStatus> {
   try {
     const { version } = findAgentSdk(context.config.sdkPath)
-    const status = await claudeInstallStatus(context)
+    const status = await claudeInstallStatus(context, signal)
     const support = versionSupport(version, SDK_VERSIONS)
     return status.installed ? { ...status, version, support } : status
   } catch (error) {

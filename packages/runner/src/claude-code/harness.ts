@@ -55,7 +55,7 @@ function claudeAgent(context: ClaudeContext): HarnessAgent<ClaudeEvent> {
     meta: CLAUDE_META,
     models: CLAUDE_MODELS,
     capabilities: CLAUDE_CAPABILITIES,
-    installStatus: () => claudeInstallStatus(context),
+    installStatus: signal => claudeInstallStatus(context, signal),
     query: query => queryClaude(query, context),
     plan: ({ session, turnId, query, opts }) => {
       const source = startedAttempts(checked(query, context), program)

@@ -62,7 +62,7 @@ function codexAgent(context: CodexContext): HarnessAgent<CodexEvent> {
     meta: CODEX_META,
     models: CODEX_MODELS,
     capabilities: config.voice === 'exec' ? EXEC_CAPABILITIES : CODEX_CAPABILITIES,
-    installStatus: () => codexInstallStatus({ binaryPath: config.binaryPath, environment }),
+    installStatus: signal => codexInstallStatus({ binaryPath: config.binaryPath, environment }, signal),
     query: query => queryCodex(query, context),
     plan: turn => {
       const onThread = (threadId: string) => void threads.set(turn.session.id, threadId)
@@ -84,8 +84,8 @@ function codexAgent(context: CodexContext): HarnessAgent<CodexEvent> {
     unheldRules,
     conversations: codexConversations(environment),
     nativeSessions: {
-      list: options => listCodexSessions(options, context),
-      import: nativeSessionId => importCodexSession(nativeSessionId, context),
+      list: (options, signal) => listCodexSessions(options, context, signal),
+      import: (nativeSessionId, _, signal) => importCodexSession(nativeSessionId, context, signal),
     },
   }
 }
@@ -140,7 +140,10 @@ function withoutResult(said: string, { resumeSessionId }: HarnessQuery): Harness
 }
 
 /** Asks the binary for its version and its login. The login says that a key exists, not that it is valid. */
-async function codexInstallStatus(options: FindCodexOptions): Promise<HarnessInstallStatus> {
+async function codexInstallStatus(
+  options: FindCodexOptions,
+  signal: AbortSignal,
+): Promise<HarnessInstallStatus> {
   let binary: string
   try {
     binary = await findCodex(options)
@@ -149,13 +152,13 @@ async function codexInstallStatus(options: FindCodexOptions): Promise<HarnessIns
     return { installed: false, authType: 'none', authenticated: false, authInstructions: error.instructions }
   }
   const { env } = buildChildEnv({ source: options.environment, own: CODEX_ENVIRONMENT })
-  const { version: number } = await codexFeatures(binary, env)
+  const { version: number } = await codexFeatures(binary, env, { signal })
   if (number === undefined) {
     const authInstructions = `${binary} does not answer --version as Codex does. Is it the right binary?`
     return { installed: false, path: binary, authType: 'none', authenticated: false, authInstructions }
   }
   // Run only after the version check: another program could interpret these arguments in any way.
-  const login = await runCommand(binary, ['login', 'status'], { env })
+  const login = await runCommand(binary, ['login', 'status'], { env, signal })
   // `exec` reads the key from this variable, and an app-server gets it from us; `login status` ignores it.
   const authType = env.CODEX_API_KEY ? 'api-key' : authTypeOf(login.code, `${login.stdout}${login.stderr}`)
   const authenticated = authType !== 'none'

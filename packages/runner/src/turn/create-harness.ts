@@ -29,6 +29,7 @@ import {
 } from '../native-sessions/conversation-files.ts'
 import type { Connection, TurnPlan } from './connection.ts'
 import { emitted } from './emitted.ts'
+import { Lookups } from './lookups.ts'
 import { Turn } from './turn.ts'
 import { turnQuery } from './turn-query.ts'
 
@@ -36,7 +37,7 @@ import { turnQuery } from './turn-query.ts'
 //
 //   createHarness({
 //     meta, models, capabilities,              what it is, as its descriptor says
-//     installStatus(), query(query),           without a session
+//     installStatus(signal), query(query),     without a session
 //     plan({ session, turnId, query, opts }),  one turn: `prompt()` checks the message, `open()` gives a Connection
 //     adopt?({ session, trace, opts }),        one turn of an earlier Chirality
 //     kept?, prewarm?, setMode?, contextUsage?, nativeSessions?, conversations?, slashCommands?, projectFiles?, unheldRules?
@@ -51,7 +52,8 @@ export interface HarnessAgent<M = unknown> {
   readonly models: readonly HarnessModel[]
   /** A capability that is announced without its method is refused. */
   readonly capabilities: HarnessCapabilities
-  installStatus(): Promise<HarnessInstallStatus>
+  /** Ends what it started when the signal is aborted, and settles only then; so do `slashCommands` and `nativeSessions`. */
+  installStatus(signal: AbortSignal): Promise<HarnessInstallStatus>
   query(query: HarnessQuery): AsyncGenerator<HarnessEvent<M>>
   /** Throws for a query that the agent cannot run. No process is started before the plan is run. */
   plan(turn: NewTurn): TurnPlan
@@ -103,8 +105,8 @@ export interface Kept {
 }
 
 export interface NativeSessions {
-  list(options: ListNativeSessionsOptions): Promise<NativeSession[]>
-  import(nativeSessionId: string, cwd?: string): Promise<ImportedSession>
+  list(options: ListNativeSessionsOptions, signal: AbortSignal): Promise<NativeSession[]>
+  import(nativeSessionId: string, cwd: string | undefined, signal: AbortSignal): Promise<ImportedSession>
 }
 
 export function createHarness<M>(agent: HarnessAgent<M>): SessionHarness<M> {
@@ -129,6 +131,7 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
   readonly placeConversation?: Offered<'placeConversation'>
   readonly #agent: HarnessAgent<M>
   readonly #turns = new Map<string, Turn>()
+  readonly #lookups: Lookups
   /** Agents that are started ahead of their session's turn. Stopping that turn also cancels the start. */
   readonly #ahead = new Map<AbortController, string>()
   /** The permission modes that were set between turns, by session. */
@@ -137,6 +140,7 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
   constructor(agent: HarnessAgent<M>) {
     this.#agent = agent
     this.id = agent.meta.id
+    this.#lookups = new Lookups(this.id)
     const { adopt, prewarm, setMode, contextUsage, projectFiles, unheldRules } = agent
     const { nativeSessions, conversations } = agent
     if (adopt) {
@@ -160,8 +164,10 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
       this.placeConversation = (place, files) => writeConversation(conversations, place, files)
     }
     if (!nativeSessions) return
-    this.listNativeSessions = (options = {}) => nativeSessions.list(options)
-    this.importSession = (nativeSessionId, cwd) => nativeSessions.import(nativeSessionId, cwd)
+    this.listNativeSessions = (options = {}) =>
+      this.#lookups.ask(signal => nativeSessions.list(options, signal))
+    this.importSession = (nativeSessionId, cwd) =>
+      this.#lookups.ask(signal => nativeSessions.import(nativeSessionId, cwd, signal))
   }
 
   meta(): HarnessMeta {
@@ -177,13 +183,17 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
   }
 
   checkInstallStatus(): Promise<HarnessInstallStatus> {
-    return this.#agent.installStatus()
+    return this.#lookups.ask(signal => this.#agent.installStatus(signal))
   }
 
   async discoverSlashCommands(
-    ...where: Parameters<SessionHarness['discoverSlashCommands']>
+    ...[cwd, given, opts]: Parameters<SessionHarness['discoverSlashCommands']>
   ): Promise<SlashCommand[]> {
-    return (await this.#agent.slashCommands?.(...where)) ?? []
+    const commands = await this.#lookups.ask(async ending => {
+      const signal = given === undefined ? ending : AbortSignal.any([given, ending])
+      return this.#agent.slashCommands?.(cwd, signal, opts)
+    })
+    return commands ?? []
   }
 
   query(query: HarnessQuery): AsyncGenerator<HarnessEvent<M>> {
@@ -226,7 +236,11 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
   async close(): Promise<void> {
     const turnsEnded = Promise.all([...this.#turns.values()].map(turn => turn.kill()))
     // An agent that is started while the turns are being killed would be one process more to end.
-    await Promise.all([turnsEnded, this.#agent.kept?.close(turnsEnded)])
+    await Promise.all([turnsEnded, this.#agent.kept?.close(turnsEnded), this.endLookups()])
+  }
+
+  endLookups(): Promise<void> {
+    return this.#lookups.end()
   }
 
   #newTurn(session: Session, message: string, given: HarnessTurnOpts): NewTurn {

@@ -1,7 +1,13 @@
 import { join } from 'node:path'
 import { HarnessError, type HarnessId } from '@chirality/core'
 import { PersonaManager } from '@chirality/personas'
-import { conversationKeeper, processEnv, type RunnerLogEntry, secretValues } from '@chirality/runner'
+import {
+  conversationKeeper,
+  processEnv,
+  type RunnerLogEntry,
+  secretValues,
+  sweepTempFolders,
+} from '@chirality/runner'
 import { type KeptWork, projectOf, Worktrees } from '@chirality/workspaces'
 import { BudgetBook } from '../budget/budget-book.ts'
 import { readPrices } from '../budget/user-prices.ts'
@@ -308,7 +314,12 @@ export class SessionHost {
     try {
       await this.#projects.closeAll(agents)
     } finally {
-      if (agents === 'stop') await allDone(this.#context.harnesses.getAll().map(harness => harness.close()))
+      const harnesses = this.#context.harnesses.getAll()
+      await allDone(
+        harnesses.map(async harness => (agents === 'stop' ? harness.close() : harness.endLookups?.())),
+      )
+      // Those of a killed host whose agents worked on, and have ended by now.
+      await sweepTempFolders({}, { isNow: true })
     }
   }
 

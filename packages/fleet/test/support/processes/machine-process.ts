@@ -4,12 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Envelope, SessionHarness } from '@chirality/core'
 import { HarnessRegistry } from '@chirality/runner'
 import { SessionHost } from '@chirality/sessions'
+import { readMember } from '../../../src/engine/fleet-files.ts'
 import { Link } from '../../../src/engine/link.ts'
 import { FleetMember } from '../../../src/fleet-member.ts'
 import type { LocalMachine } from '../../../src/machines.ts'
 import { logPath } from '../../../src/ship/shipper.ts'
 import { subjects } from '../../../src/subjects.ts'
-import type { Command, Reply } from './protocol.ts'
+import type { Command, Reply, StoredPart } from './protocol.ts'
 import { SpeakingAgent } from './speaking-agent.ts'
 
 const [home = '', project = '', fleet] = process.argv.slice(2)
@@ -23,6 +24,9 @@ const sessionIds = await owned()
 const member = fleet === undefined ? undefined : await FleetMember.open({ home, onFault: console.error })
 member?.start(local())
 const lags: number[] = []
+/** Beside the member's: a test looks at the brokers themselves. */
+let looking: Promise<Link> | undefined
+let parts: StoredPart[] | undefined
 let received = 0
 
 process.on('message', (command: Command) => {
@@ -112,6 +116,18 @@ async function run(command: Command): Promise<Reply> {
       link.serve(subjects.calls(command.member.machine), async body => body)
       return {}
     }
+    case 'parts': {
+      if (parts === undefined) await collectParts()
+      return { parts: parts ?? [] }
+    }
+    case 'claim': {
+      const link = await lookingLink()
+      const claimed = await link.publish(subjects.claim(command.work), Buffer.from(home), { after: 0 }).then(
+        ({ kind }) => kind,
+        () => 'unknown' as const,
+      )
+      return { claimed }
+    }
     case 'usage':
       return { cpuMs: cpuMs() }
   }
@@ -136,6 +152,24 @@ async function speak(command: Extract<Command, { do: 'speak' }>): Promise<Reply>
     sizes[log.sessionId] = { seq: log.lastSeq, bytes: statSync(logPath(project, log.sessionId)).size }
   }
   return { ...reply, sizes }
+}
+
+function lookingLink(): Promise<Link> {
+  looking ??= readMember(home).then(own => {
+    if (own === undefined) throw new Error(`${home} is in no fleet.`)
+    return Link.open(own)
+  })
+  return looking
+}
+
+async function collectParts(): Promise<void> {
+  const found: StoredPart[] = []
+  parts = found
+  const link = await lookingLink()
+  link.follow('events', 1, async ({ subject, headers }) => {
+    const [from, to] = ['Chi-From', 'Chi-To'].map(name => Number(headers[name])) as [number, number]
+    found.push({ subject, from, to, generation: headers['Chi-Generation'] ?? '' })
+  })
 }
 
 /** Resolves when no turn runs. */

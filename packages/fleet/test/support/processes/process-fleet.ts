@@ -1,16 +1,17 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import { type ChildProcess, execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { initFleet, invite, joinFleet } from '../../../src/engine/broker.ts'
+import { promisify } from 'node:util'
+import { initFleet, invite } from '../../../src/engine/broker.ts'
 import { brokerPid } from '../../../src/engine/broker-process.ts'
 import { brokerFolder, type Member, readMember } from '../../../src/engine/fleet-files.ts'
-import { Link } from '../../../src/engine/link.ts'
 import { BIN_VARIABLE } from '../../../src/engine/nats-binary.ts'
 import type { Role } from '../../../src/subjects.ts'
-import { freePort, natsBinary, whenItWorks } from '../nats.ts'
+import { freePort, natsBinary } from '../nats.ts'
+import { joinsFleet } from './joins-fleet.ts'
 import type { Command, Reply } from './protocol.ts'
 
 export interface MachineOptions {
@@ -18,7 +19,18 @@ export interface MachineOptions {
   isInFleet: boolean
   /** By how much its clock is wrong. */
   clockMs?: number
+  /** The words before a command that is run on the machine. */
+  enter?: string[]
 }
+
+/** Where the machines of a fleet are. Without it they are all on loopback. */
+export interface Places {
+  /** The address of the hub. */
+  host: string
+  enter: (machine: string) => string[]
+}
+
+const TYPESCRIPT = ['--import', 'tsx', '--conditions=@chirality/source']
 
 /** One machine in a process of its own. */
 export class MachineProcess {
@@ -36,13 +48,13 @@ export class MachineProcess {
 
   static async start(
     home: string,
-    { project = join(home, 'project'), isInFleet, clockMs }: MachineOptions,
+    { project = join(home, 'project'), isInFleet, clockMs, enter = [] }: MachineOptions,
   ): Promise<MachineProcess> {
-    const execArgv = ['--import', 'tsx', '--conditions=@chirality/source']
+    const [execPath = '', ...execArgv] = [...enter, process.execPath, ...TYPESCRIPT]
     if (clockMs !== undefined) execArgv.push('--import', join(import.meta.dirname, 'wrong-clock.mjs'))
     const program = join(import.meta.dirname, 'machine-process.ts')
     const child = fork(program, [home, project, ...(isInFleet ? ['fleet'] : [])], {
-      execArgv,
+      ...{ execPath, execArgv },
       env: { ...process.env, [BIN_VARIABLE]: await natsBinary(), CLOCK_MS: String(clockMs ?? 0) },
     })
     const machine = new MachineProcess(child, home, project)
@@ -105,23 +117,48 @@ export class MachineProcess {
 export class ProcessFleet {
   hub: MachineProcess
   readonly #root: string
+  readonly #enter: Places['enter'] | undefined
   readonly #machines: MachineProcess[]
 
-  private constructor(root: string, hub: MachineProcess) {
+  private constructor(root: string, hub: MachineProcess, enter: Places['enter'] | undefined) {
     this.#root = root
+    this.#enter = enter
     this.hub = hub
     this.#machines = [hub]
   }
 
   /** `prepare` gets the folder of the broker's store before it is started. */
-  static async start(prepare: (store: string) => void = () => {}): Promise<ProcessFleet> {
+  static async start({
+    prepare = () => {},
+    places,
+  }: {
+    prepare?: (store: string) => void
+    places?: Places
+  } = {}): Promise<ProcessFleet> {
     const root = mkdtempSync(join(tmpdir(), 'chirality-fleet-'))
     const home = join(root, 'hub')
-    await initFleet({ home, machine: 'hub', port: await freePort() })
-    prepare(join(brokerFolder(home), 'store'))
-    const hub = await MachineProcess.start(home, { isInFleet: true })
-    await hub.until({ do: 'machines' }, ({ states }) => states?.hub === 'here')
-    return new ProcessFleet(root, hub)
+    try {
+      const host = places === undefined ? {} : { host: places.host }
+      await initFleet({ home, machine: 'hub', port: await freePort(), ...host })
+      prepare(join(brokerFolder(home), 'store'))
+      return await ProcessFleet.over(root, home, places?.enter)
+    } catch (error) {
+      rmSync(root, { recursive: true, force: true, maxRetries: 5 })
+      throw error
+    }
+  }
+
+  /** Over the fleet of a hub that is set up; its brokers may be a cluster that the caller starts. */
+  static async over(root: string, home: string, enter?: Places['enter']): Promise<ProcessFleet> {
+    const hub = await MachineProcess.start(home, { isInFleet: true, ...entering(enter, 'hub') })
+    const fleet = new ProcessFleet(root, hub, enter)
+    try {
+      await hub.until({ do: 'machines' }, ({ states }) => states?.hub === 'here')
+      return fleet
+    } catch (error) {
+      await fleet.close()
+      throw error
+    }
   }
 
   folder(name: string): string {
@@ -131,26 +168,38 @@ export class ProcessFleet {
   /** A key for one more machine, which is started by nobody. */
   async member(machine: string, role: Role = 'worker'): Promise<Member> {
     const home = this.folder(machine)
-    await whenItWorks(async () => {
-      const { code } = await invite(this.hub.home, role)
-      await joinFleet({ home, code, machine })
-    })
+    const { code } = await invite(this.hub.home, role)
+    const [program, ...words] = this.#enter?.(machine) ?? []
+    const joining = { home, code, machine }
+    if (program === undefined) await joinsFleet(joining)
+    else {
+      const file = join(import.meta.dirname, 'join-process.ts')
+      const args = [...words, process.execPath, ...TYPESCRIPT, file, JSON.stringify(joining)]
+      await promisify(execFile)(program, args)
+    }
     const member = await readMember(home)
     if (member === undefined) throw new Error(`${machine} did not join.`)
-    await whenItWorks(async () => (await Link.open(member)).close())
     return member
   }
 
-  async machine(machine: string, options: Omit<MachineOptions, 'isInFleet'> = {}): Promise<MachineProcess> {
-    await this.member(machine)
+  async machine(
+    machine: string,
+    { role, ...options }: Omit<MachineOptions, 'isInFleet' | 'enter'> & { role?: Role } = {},
+  ): Promise<MachineProcess> {
+    await this.member(machine, role)
     const made = await this.start(machine, options)
     await this.hub.until({ do: 'machines' }, ({ states }) => states?.[machine] === 'here')
     return made
   }
 
   /** Starts a machine that joined. */
-  async start(machine: string, options: Omit<MachineOptions, 'isInFleet'> = {}): Promise<MachineProcess> {
-    const made = await MachineProcess.start(this.folder(machine), { ...options, isInFleet: true })
+  async start(
+    machine: string,
+    options: Omit<MachineOptions, 'isInFleet' | 'enter'> = {},
+  ): Promise<MachineProcess> {
+    const made = await MachineProcess.start(this.folder(machine), {
+      ...{ ...options, isInFleet: true, ...entering(this.#enter, machine) },
+    })
     this.#machines.push(made)
     return made
   }
@@ -184,4 +233,8 @@ export class ProcessFleet {
     await this.killBroker()
     rmSync(this.#root, { recursive: true, force: true, maxRetries: 5 })
   }
+}
+
+function entering(enter: Places['enter'] | undefined, machine: string): Pick<MachineOptions, 'enter'> {
+  return enter === undefined ? {} : { enter: enter(machine) }
 }

@@ -26,7 +26,18 @@ export type Command =
   | { do: 'call'; sessionId: string; message: string }
   /** Answers as another machine that sends back what it gets. */
   | { do: 'echo'; member: Member }
+  /** The parts of logs that the brokers have stored, since the stream began. */
+  | { do: 'parts' }
+  /** Claims a piece of work that nobody has, at the brokers. */
+  | { do: 'claim'; work: string }
   | { do: 'usage' }
+
+export interface StoredPart {
+  subject: string
+  from: number
+  to: number
+  generation: string
+}
 
 export interface Reply {
   error?: string
@@ -41,5 +52,7 @@ export interface Reply {
   lags?: number[]
   states?: Record<string, MachineState>
   message?: string
+  parts?: StoredPart[]
+  claimed?: 'stored' | 'conflict' | 'unknown'
   at?: number
 }

@@ -11,11 +11,10 @@ import { findClaude } from './executable.ts'
 import { claudeFeatures } from './features.ts'
 
 /** Asks the binary for its version and whether it has a credential. Neither needs the network or a token. */
-export async function claudeInstallStatus({
-  config,
-  environment,
-  variant = PLAIN_VARIANT,
-}: ClaudeContext): Promise<HarnessInstallStatus> {
+export async function claudeInstallStatus(
+  { config, environment, variant = PLAIN_VARIANT }: ClaudeContext,
+  signal: AbortSignal,
+): Promise<HarnessInstallStatus> {
   let binary: string
   try {
     binary = await findClaude({ binaryPath: config.binaryPath, environment, agent: variant.agent })
@@ -29,7 +28,7 @@ export async function claudeInstallStatus({
     allow: config.allowEnvironment,
     extra: telemetryEnv(config),
   })
-  const features = await claudeFeatures(binary, env)
+  const features = await claudeFeatures(binary, env, { signal })
   const { version } = features
   if (version === undefined) {
     const instructions = `${binary} does not answer --version as Claude Code does. Is it the right binary?`
@@ -37,7 +36,7 @@ export async function claudeInstallStatus({
   }
   // Run only after the version check: another program could interpret these arguments in any way.
   const { loggedIn, authMethod } = features.hasAuthCommand
-    ? parseAuth((await runCommand(binary, ['auth', 'status', '--json'], { env })).stdout)
+    ? parseAuth((await runCommand(binary, ['auth', 'status', '--json'], { env, signal })).stdout)
     : await credentialIn(env)
   const login = features.hasAuthCommand ? 'auth login' : ''
   return {

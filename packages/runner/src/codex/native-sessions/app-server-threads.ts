@@ -15,9 +15,10 @@ import type { ThreadHistory, ThreadTurn } from '../rollouts/thread.ts'
  * Reads threads through an app-server that runs as long as `read`. It follows forks, and knows file formats that this
  * package does not.
  */
-export async function withAppServer<T>(
+async function withAppServer<T>(
   context: CodexContext,
   read: (server: AppServer) => Promise<T>,
+  signal: AbortSignal,
 ): Promise<T> {
   const { config, environment } = context
   const command = await findCodex({ binaryPath: config.binaryPath, environment })
@@ -30,11 +31,15 @@ export async function withAppServer<T>(
   const folder = await makeTempFolder(environment, HARNESS_ID)
   try {
     const args = ['app-server', ...overrideArgs(context)]
-    const server = await AppServer.start({ command, args, env, projectRoot: folder, config })
+    const server = await AppServer.start({ command, args, env, projectRoot: folder, config }, signal)
+    const stop = () => server.stop({ interruptGraceMs: 0 })
+    signal.addEventListener('abort', stop, { once: true })
     try {
+      signal.throwIfAborted()
       return await read(server)
     } finally {
-      await server.stop({ interruptGraceMs: 0 })
+      signal.removeEventListener('abort', stop)
+      await stop()
     }
   } finally {
     await rm(folder, { recursive: true, force: true })
@@ -134,15 +139,18 @@ function timeOf(seconds: unknown): string | undefined {
 export interface TwoWays<T> {
   ask: (server: AppServer) => Promise<T>
   read: () => Promise<T>
+  /** Ends the app-server. */
+  signal: AbortSignal
 }
 
 /** Asks the app-server; if there is none, or it does not answer, reads the files. */
-export async function askOrRead<T>(context: CodexContext, { ask, read }: TwoWays<T>): Promise<T> {
+export async function askOrRead<T>(context: CodexContext, { ask, read, signal }: TwoWays<T>): Promise<T> {
   const { config } = context
   if (config.voice === 'exec') return read()
   try {
-    return await withAppServer(context, ask)
+    return await withAppServer(context, ask, signal)
   } catch (error) {
+    signal.throwIfAborted()
     config.onLog?.({ level: 'warn', event: 'native-sessions:files', data: { error: String(error) } })
     return read()
   }

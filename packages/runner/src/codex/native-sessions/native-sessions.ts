@@ -12,12 +12,17 @@ import { codexHistory, withToolCalls } from './history.ts'
  * Imports a thread of Codex as a session. It does not load the thread, so one that another program has loaded can be
  * read too.
  */
-export async function importCodexSession(given: string, context: CodexContext): Promise<ImportedSession> {
+export async function importCodexSession(
+  given: string,
+  context: CodexContext,
+  signal: AbortSignal,
+): Promise<ImportedSession> {
   const nativeSessionId = requireNativeId(given, HARNESS_ID)
   const read = () => readRollout(context.environment, nativeSessionId)
   const thread = await askOrRead<ThreadHistory | undefined>(context, {
     ask: async server => withToolCalls(await readThread(server, nativeSessionId), read),
     read,
+    signal,
   })
   if (!thread || thread.cwd === '') throw sessionNotFound(nativeSessionId, HARNESS_ID)
   const id = randomUUID()
@@ -41,11 +46,13 @@ export async function importCodexSession(given: string, context: CodexContext): 
 export async function listCodexSessions(
   options: ListNativeSessionsOptions,
   context: CodexContext,
+  signal: AbortSignal,
 ): Promise<NativeSession[]> {
   const { cwd, limit = DEFAULT_LIMIT } = options
   const wanted = { limit, cwds: cwd === undefined ? undefined : await sameFolder(cwd) }
   return askOrRead(context, {
     ask: server => listThreads(server, wanted),
     read: () => listRollouts(context.environment, wanted),
+    signal,
   })
 }

@@ -37,10 +37,16 @@ const sweptAt = new Map<string, number>()
 /** The pid namespace, in which a pid names one process; 0 if the system has none. */
 const NAMESPACE = pidNamespace()
 
-/** Removes the folders of servers that were killed before they could do it; the folders hold prompts and tokens. */
-export async function sweepTempFolders(environment: Record<string, string> = {}): Promise<void> {
+/**
+ * Removes the folders of servers that were killed before they could do it; the folders hold prompts and tokens. At most
+ * once a minute, unless it has to be now: a folder stays while an agent uses it, and a server that stops looks no more.
+ */
+export async function sweepTempFolders(
+  environment: Record<string, string> = {},
+  { isNow = false }: { isNow?: boolean } = {},
+): Promise<void> {
   const parent = environment.TMPDIR || tmpdir()
-  if (Date.now() - (sweptAt.get(parent) ?? 0) < SWEEP_EVERY_MS) return
+  if (!isNow && Date.now() - (sweptAt.get(parent) ?? 0) < SWEEP_EVERY_MS) return
   sweptAt.set(parent, Date.now())
   const names = await readdir(parent).catch(() => [])
   const left = names.flatMap(name => {
