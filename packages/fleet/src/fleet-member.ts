@@ -18,15 +18,7 @@ import { currentMember, startOwnBroker } from './engine/own-broker.ts'
 import { fleetError } from './fleet-error.ts'
 import { HeardStates } from './heard-states.ts'
 import { HubStreams } from './hub-streams.ts'
-import {
-  agentsOf,
-  type Beat,
-  beatOf,
-  type Keys,
-  type LocalMachine,
-  type Machine,
-  Machines,
-} from './machines.ts'
+import { type Beat, beatOf, type Keys, type LocalMachine, type Machine, Machines } from './machines.ts'
 import { Mirror } from './mirror/mirror.ts'
 import { Carrier } from './move/carrier.ts'
 import type { Kept, Moved } from './move/moves.ts'
@@ -297,7 +289,7 @@ export class FleetMember {
       }),
     )
     this.#options.onNews?.(`This is the ${this.role} ${this.machine} of the fleet at ${this.#member.url}.`)
-    void agentsOf(local, this.#options.onFault).then(agents => {
+    void Machines.agentsOf(local, this.#options.onFault).then(agents => {
       this.#agents = agents
     })
     await this.#own.markAll(local)

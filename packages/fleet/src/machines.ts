@@ -70,20 +70,6 @@ export interface Machine extends Beat {
 /** Who has a key for the broker of this machine. */
 export type Keys = readonly { machine: string; role: Beat['role']; key: string }[]
 
-/** The agents of this machine. None if they could not be asked, or if it was stopped meanwhile. */
-export async function agentsOf(
-  { agents }: Pick<LocalMachine, 'agents'>,
-  onFault: ((error: unknown) => void) | undefined,
-): Promise<Beat['agents']> {
-  try {
-    return await agents()
-  } catch (error) {
-    const isStopped = error instanceof HarnessError && error.code === 'aborted'
-    if (!isStopped) onFault?.(error)
-    return []
-  }
-}
-
 /** What this machine says of itself. */
 export function beatOf(
   { host, version }: Pick<LocalMachine, 'host' | 'version'>,
@@ -124,6 +110,20 @@ export class Machines {
 
   constructor(own: string) {
     this.#own = own
+  }
+
+  /** The agents of this machine. None if they could not be asked, or if it was stopped meanwhile. */
+  static async agentsOf(
+    { agents }: Pick<LocalMachine, 'agents'>,
+    onFault: ((error: unknown) => void) | undefined,
+  ): Promise<Beat['agents']> {
+    try {
+      return await agents()
+    } catch (error) {
+      const isStopped = error instanceof HarnessError && error.code === 'aborted'
+      if (!isStopped) onFault?.(error)
+      return []
+    }
   }
 
   /** `isLive` is false for a beat that was stored before this machine listened: it may be old. */

@@ -93,7 +93,7 @@ async function twoHubs() {
   const seen = () =>
     NAMES.map(machine => {
       const state = machine === 'one' && leave === undefined ? 'away' : 'here'
-      return { machine, state, agents: [] } as unknown as Machine
+      return { machine, state, agents: [], copies: true } as unknown as Machine
     })
   const hubOn = (link: Link, name: string) => {
     const running = new Set<string>()

@@ -92,10 +92,7 @@ export interface SessionHarness<M = unknown> extends Harness<M>, NativeSessions 
   /** Ends every process that the harness keeps between turns, and those of its lookups. */
   close(): Promise<void>
 
-  /**
-   * Ends only the processes that look something up for no session: whether the agent is installed, its commands, its
-   * conversations. Turns go on.
-   */
+  /** Ends only the processes of its lookups, such as whether the agent is installed. Turns go on. */
   endLookups?(): Promise<void>
 }
 

@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { open, readFile, stat } from 'node:fs/promises'
+import { open, readFile, stat, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -176,11 +176,24 @@ export async function endBroker(home: string): Promise<void> {
   if (left !== undefined) await stop(adoptBroker(left))
 }
 
-/** Makes the running broker read its configuration again. False if none runs. */
+/**
+ * Makes the running broker read its configuration again. False if none runs. Told once of each configuration, by whoever
+ * is first: while it reads, it drops the answers of machines that were asked something.
+ */
 export async function reloadBroker(home: string): Promise<boolean> {
   const pid = await brokerPid(home)
-  return pid !== undefined && process.kill(pid, 'SIGHUP')
+  if (pid === undefined) return false
+  const told = `${pid} ${await configTime(home)}`
+  const file = join(brokerFolder(home), TOLD)
+  if ((await readFile(file, 'utf8').catch(() => '')) === told) return true
+  process.kill(pid, 'SIGHUP')
+  // After the signal: whoever is killed in between has it told again.
+  await writeFile(file, told, { mode: 0o600 }).catch(() => {})
+  return true
 }
+
+/** Names the process of the broker that was told last, and the time of the configuration. */
+const TOLD = 'nats.told'
 
 /**
  * The process of our configuration: a number in a file may have become another program. Where the command of a process

@@ -43,15 +43,17 @@ export async function machineOn(
   const host = new SessionHost({ harnesses, address: '', home })
   later(() => host.close())
   await host.openProject(project)
-  const desk = new MoveDesk({
-    ...{ host, machine: name, folder: join(home, 'parcels') },
-    ...{ tell: async () => {}, onLeft: () => {}, owner: id => new Owners(link).read(id) },
-    sendsCopies: () => true,
-  })
-  const answer = () =>
-    answerCalls(link, name, {
-      ...{ call: async () => undefined, bytes: () => Buffer.alloc(0), moves: desk, work: NO_WORK },
+  const answer = () => {
+    // Like a server that is started again: one that ended packs nothing more.
+    const moves = new MoveDesk({
+      ...{ host, machine: name, folder: join(home, 'parcels') },
+      ...{ tell: async () => {}, onLeft: () => {}, owner: id => new Owners(link).read(id) },
+      sendsCopies: () => true,
     })
+    return answerCalls(link, name, {
+      ...{ call: async () => undefined, bytes: () => Buffer.alloc(0), moves, work: NO_WORK },
+    })
+  }
   return { host, project, refusals: new Refusals(name), answer }
 }
 
