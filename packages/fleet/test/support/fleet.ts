@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openSessionLog, type SessionLog } from '@chirality/sessions'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { answerJoins, initFleet, invite, joinFleet, refreshBroker } from '../../src/engine/broker.ts'
 import { type RunningBroker, startBroker } from '../../src/engine/broker-process.ts'
 import type { Member } from '../../src/engine/fleet-files.ts'
@@ -10,7 +10,14 @@ import { Link } from '../../src/engine/link.ts'
 import { freePort, natsBinary, whenItWorks } from './nats.ts'
 
 const cleanups: (() => unknown)[] = []
-afterEach(async () => {
+
+/** Done when the test is over, the last first. Registered by the test: files of one process share this module. */
+export function later(clean: () => unknown): void {
+  if (cleanups.length === 0) onTestFinished(cleanUp)
+  cleanups.push(clean)
+}
+
+async function cleanUp(): Promise<void> {
   const faults: unknown[] = []
   // One that fails does not keep the others from what they have to end and remove.
   for (const clean of cleanups.splice(0).reverse())
@@ -20,10 +27,6 @@ afterEach(async () => {
       faults.push(error)
     }
   if (faults.length > 0) throw faults[0]
-})
-
-export function later(clean: () => unknown): void {
-  cleanups.push(clean)
 }
 
 export function folder(): string {
