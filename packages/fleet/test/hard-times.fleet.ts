@@ -1,11 +1,14 @@
-import { execFileSync, spawnSync } from 'node:child_process'
-import { readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { brokerPid } from '../src/engine/broker-process.ts'
+import { BIN_VARIABLE } from '../src/engine/nats-binary.ts'
 import { Mirror } from '../src/mirror/mirror.ts'
 import { logPath, Shipper } from '../src/ship/shipper.ts'
 import { connect, folder, joined, later, say, sessionLog, startFleet } from './support/fleet.ts'
+import { natsBinary } from './support/nats.ts'
 import { copied, git, makeRepository } from './support/processes/copied-session.ts'
 import { type MachineProcess, ProcessFleet } from './support/processes/process-fleet.ts'
 import { WAIT } from './support/processes/speaking-agent.ts'
@@ -22,7 +25,7 @@ const read = (file: string) => {
   }
 }
 
-async function processFleet(prepare?: (store: string) => void): Promise<ProcessFleet> {
+async function processFleet(prepare?: (store: string) => Promise<void>): Promise<ProcessFleet> {
   const fleet = await ProcessFleet.start(prepare === undefined ? {} : { prepare })
   later(() => fleet.close())
   return fleet
@@ -114,17 +117,39 @@ test('machines whose clocks are an hour off are here, their logs are in order, a
   expect((await back.send({ do: 'running' })).sessionIds).toContain(second)
 })
 
-// Only root may mount a small disk.
-test.runIf(process.platform === 'linux' && process.getuid?.() === 0)(
+/**
+ * A `nats-server` whose store is on a disk of 64 MB. In namespaces of its own it may mount that without root, and the disk
+ * goes with it.
+ */
+async function onSmallDisk(store: string): Promise<void> {
+  const nats = await natsBinary()
+  const [program, inside] = ['nats-server', 'inside'].map(name => join(folder(), name)) as [string, string]
+  const lines = (...given: string[]) => ['#!/bin/sh', ...given, ''].join('\n')
+  const mount = `mount -t tmpfs -o size=64m,mode=0700 tmpfs '${store}'`
+  writeFileSync(inside, lines(`${mount} && exec '${nats}' "$@"`), { mode: 0o700 })
+  const asked = `[ "$1" = -c ] || exec '${nats}' "$@"`
+  const started = `exec unshare --user --map-root-user --mount '${inside}' "$@"`
+  writeFileSync(program, lines(asked, started), { mode: 0o700 })
+  mkdirSync(store, { recursive: true })
+  vi.stubEnv(BIN_VARIABLE, program)
+  later(() => vi.unstubAllEnvs())
+}
+
+test.runIf(process.platform === 'linux')(
   'a full disk of the broker is said; the worker goes on, and all is shipped when there is room',
   async () => {
-    const disk = folder()
-    run('mount', '-t', 'tmpfs', '-o', 'size=64m,mode=0700', 'tmpfs', disk)
-    later(() => run('umount', '--lazy', disk))
-    const fleet = await processFleet(store => symlinkSync(disk, store))
+    let store = ''
+    const fleet = await processFleet(made => {
+      store = made
+      return onSmallDisk(made)
+    })
     const worker = await fleet.machine('worker')
     const { sessionIds: [id = ''] = [] } = await worker.send({ do: 'create', sessions: 1 })
     await isMirrored(fleet, 'worker', worker.project, id)
+    // The disk as the broker sees it: for all others the folder is empty.
+    expect(readdirSync(store)).toEqual([])
+    const disk = join('/proc', String(await brokerPid(fleet.hub.home)), 'root', store)
+    expect(readdirSync(disk)).toContain('jetstream')
     const filler = join(disk, 'filler')
     fill(filler)
     const size = () => statSync(logPath(worker.project, id)).size
@@ -170,10 +195,6 @@ test('a worker behind a network that swallows all bytes notices it, and ships ev
   await expect.poll(isWhole).toBe(true)
   expect(worker.connected).toBe(true)
 })
-
-function run(command: string, ...args: string[]): void {
-  execFileSync(command, args)
-}
 
 /** To the last byte. */
 function fill(path: string): void {

@@ -129,10 +129,10 @@ export class ProcessFleet {
 
   /** `prepare` gets the folder of the broker's store before it is started. */
   static async start({
-    prepare = () => {},
+    prepare = async () => {},
     places,
   }: {
-    prepare?: (store: string) => void
+    prepare?: (store: string) => Promise<void>
     places?: Places
   } = {}): Promise<ProcessFleet> {
     const root = mkdtempSync(join(tmpdir(), 'chirality-fleet-'))
@@ -140,7 +140,7 @@ export class ProcessFleet {
     try {
       const host = places === undefined ? {} : { host: places.host }
       await initFleet({ home, machine: 'hub', port: await freePort(), ...host })
-      prepare(join(brokerFolder(home), 'store'))
+      await prepare(join(brokerFolder(home), 'store'))
       return await ProcessFleet.over(root, home, places?.enter)
     } catch (error) {
       rmSync(root, { recursive: true, force: true, maxRetries: 5 })
