@@ -1,5 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { request } from 'node:http'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -128,11 +136,23 @@ test('agents that are left work on, and the next server has their turn', async (
   expect(eventsOf(world, sessionId).match(/"type":"turn:(start|end)"/g)).toHaveLength(2)
   next.command.signal('SIGTERM')
   expect((await next.command.result()).code).toBe(0)
-  // What the first one gave its agent is swept up by the next that makes such a folder.
-  const temporary = path.join(world.home, 'tmp')
-  for (const name of readdirSync(temporary))
-    if (name.startsWith(`chirality-${command.pid}-`)) rmSync(path.join(temporary, name), { recursive: true })
 })
+
+test.each([{ args: [] }, { args: ['--leave-agents'] }])(
+  'what the server asked an agent about itself ends with the server: serve $args',
+  async ({ args }) => {
+    const world = await createWorld()
+    const { command, facts } = await startServing(world, args, {
+      CHIRALITY_CLAUDE_BIN: program('never-says-login.sh'),
+    })
+    const asked = call(facts, '/trpc/harnesses.status').catch(() => undefined)
+    await expect.poll(() => existsSync(path.join(world.home, 'asked'))).toBe(true)
+    command.signal('SIGINT')
+    expect((await command.result()).code).toBe(0)
+    expect(findMarked(world.env.CHIRALITY_RUN ?? '')).toEqual([])
+    await asked
+  },
+)
 
 test('a second server for a project prints the address of the first', async () => {
   const world = await createWorld()

@@ -9,7 +9,7 @@ import { HarnessRegistry } from '@chirality/runner'
 import { SessionHost } from '@chirality/sessions'
 import { expect, test } from 'vitest'
 import { answerJoins, initFleet, invite, joinFleet, refreshBroker, revoke } from '../src/engine/broker.ts'
-import { brokerPid, startBroker } from '../src/engine/broker-process.ts'
+import { brokerPid, reloadBroker, startBroker } from '../src/engine/broker-process.ts'
 import { makeCertificate } from '../src/engine/certificate.ts'
 import {
   brokerFolder,
@@ -93,6 +93,19 @@ test('a broker that a killed server left, or that was not told, reads its keys a
   await expect.poll(() => opened(early)).toBe('in')
   const late = await add('late')
   await expect.poll(() => opened(late)).toBe('in')
+})
+
+test('a broker is told once of each configuration, by whoever is first', async () => {
+  const { home } = await startFleet()
+  const read = () =>
+    readFileSync(join(brokerFolder(home), 'nats.log'), 'utf8').match(/Reloaded server configuration/g)
+      ?.length ?? 0
+  for (const told of [1, 2, 3]) {
+    await refreshBroker(home)
+    for (let times = 0; times < 3; times += 1) expect(await reloadBroker(home)).toBe(true)
+    await expect.poll(read).toBeGreaterThanOrEqual(told)
+    expect(read()).toBe(told)
+  }
 })
 
 test('who is not let in hears why: a foreign key, another certificate, a wrong clock, nobody there', async () => {

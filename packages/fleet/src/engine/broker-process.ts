@@ -183,7 +183,9 @@ export async function endBroker(home: string): Promise<void> {
 export async function reloadBroker(home: string): Promise<boolean> {
   const pid = await brokerPid(home)
   if (pid === undefined) return false
-  const told = `${pid} ${await configTime(home)}`
+  const config = await stat(join(brokerFolder(home), 'nats.conf'))
+  // Two that are written within one tick of the disk's clock are two files.
+  const told = `${pid} ${config.ino} ${config.mtimeMs}`
   const file = join(brokerFolder(home), TOLD)
   if ((await readFile(file, 'utf8').catch(() => '')) === told) return true
   process.kill(pid, 'SIGHUP')
@@ -192,7 +194,7 @@ export async function reloadBroker(home: string): Promise<boolean> {
   return true
 }
 
-/** Names the process of the broker that was told last, and the time of the configuration. */
+/** Names the process of the broker that was told last, and the file of the configuration. */
 const TOLD = 'nats.told'
 
 /**
