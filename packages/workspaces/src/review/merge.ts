@@ -1,6 +1,7 @@
 import { hasCode } from '@chirality/core'
 import { findRepository } from '../git/find-repository.ts'
 import { type GitRepository, git } from '../git/git.ts'
+import { unfinishedIn } from '../git/unfinished.ts'
 import { asUser, refused, resolve, text } from './commit.ts'
 import { listOf } from './file-moves.ts'
 
@@ -203,11 +204,9 @@ async function checkedOutAt(repository: GitRepository, branch: string): Promise<
 }
 
 async function requireClean(repository: GitRepository, where: string, but: string[] = []): Promise<void> {
-  const unfinished = ['MERGE_HEAD', 'CHERRY_PICK_HEAD', 'REVERT_HEAD', 'REBASE_HEAD']
-  for (const name of unfinished) {
-    if ((await resolve(repository, name)) !== undefined)
-      throw refused(`${where} is in the middle of a merge or a rebase. Finish it first. Nothing was merged.`)
-  }
+  const unfinished = await unfinishedIn(repository)
+  if (unfinished !== undefined)
+    throw refused(`${where} is in the middle of a ${unfinished}. Finish it first. Nothing was merged.`)
   const changed = await changedFiles(repository, where === 'The work folder' ? 'all' : 'no')
   const tracked = changed.filter(file => !but.includes(file))
   if (tracked.length === 0) return

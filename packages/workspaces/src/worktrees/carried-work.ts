@@ -1,8 +1,9 @@
 import path from 'node:path'
 import { findRepository } from '../git/find-repository.ts'
 import { type GitRepository, git } from '../git/git.ts'
+import { type Unfinished, unfinishedIn } from '../git/unfinished.ts'
 import { workspaceError } from '../workspace-error.ts'
-import { checkBase, freeBranch, resolveCommit, slugOf } from './check-base.ts'
+import { contains, findBase, freeBranch, resolveCommit, slugOf } from './check-base.ts'
 import { CHECKOUT_TIMEOUT_MS, commitOfFiles, countOwnCommits, setKept } from './kept-work.ts'
 import type { Worktree } from './worktree-records.ts'
 
@@ -16,6 +17,8 @@ export interface CarriedWork {
   /** The commit that the work began at, and the branch that it goes to. */
   base: string
   baseBranch: string | null
+  /** A merge or the like that is not carried: its conflicts are in the files, and how it goes on is not. */
+  unfinished?: Unfinished | undefined
   /** Whether there is a bundle. None is needed if the other clone has all commits. */
   hasBundle: boolean
 }
@@ -48,10 +51,16 @@ export async function packWork(options: PackWork): Promise<CarriedWork> {
   const head = await resolveCommit(repository, 'HEAD')
   if (head === undefined)
     throw workspaceError('worktree-refused', 'The repository has no commit yet. Commit something first.')
+  if (await contains(repository, head, '.gitmodules'))
+    throw workspaceError(
+      'worktree-refused',
+      `The repository of ${folder} has submodules, whose files cannot be carried. Its sessions stay on this machine.`,
+    )
   const named = text(await git(repository, ['rev-parse', '--abbrev-ref', 'HEAD']))
   const branch = named === 'HEAD' ? 'work' : named
   const scratch = path.dirname(bundle)
   const { work, files } = await commitOfFiles({ folder, branch }, repository, head, scratch)
+  const unfinished = await unfinishedIn(repository)
   const known = await knownCommits(repository, haves)
   const refs = [
     { name: `refs/chirality/carried/${id}/head`, commit: head },
@@ -76,6 +85,7 @@ export async function packWork(options: PackWork): Promise<CarriedWork> {
   return {
     ...{ head, files, branch, hasBundle },
     ...(work === undefined ? {} : { work }),
+    ...(unfinished === undefined ? {} : { unfinished }),
     base: from.base ?? head,
     baseBranch: from.baseBranch ?? (named === 'HEAD' ? null : named),
   }
@@ -171,7 +181,7 @@ export interface ReceivedWork {
 /** Takes the commits into the repository, where a ref keeps them, and gives the record of a worktree to restore. */
 export async function takeWork(received: ReceivedWork, folder: string): Promise<Worktree> {
   const { projectRoot, title, id, work } = received
-  const { repository, commit, branch: current } = await checkBase(projectRoot)
+  const { repository, commit, branch: current } = await findBase(projectRoot)
   if (work.hasBundle)
     await git(repository, ['bundle', 'unbundle', path.resolve(received.bundle)], {
       timeoutMs: CHECKOUT_TIMEOUT_MS,

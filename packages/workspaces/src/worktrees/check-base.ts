@@ -15,8 +15,23 @@ export interface Base {
   hasLfsPointers: boolean
 }
 
-/** Refuses, before anything is made, what a worktree cannot hold. The message says what to do instead. */
 export async function checkBase(projectRoot: string, base = 'HEAD'): Promise<Base> {
+  const found = await findBase(projectRoot, base)
+  return {
+    ...found,
+    uncommitted: (await gitStatus(projectRoot))?.files.length ?? 0,
+    hasLfsPointers: await hasLfsPointers(found.repository, found.commit),
+  }
+}
+
+/**
+ * Refuses, before anything is made, what a worktree cannot hold. The message says what to do instead. Reads no files of
+ * the project, which takes long in a large one.
+ */
+export async function findBase(
+  projectRoot: string,
+  base = 'HEAD',
+): Promise<Pick<Base, 'repository' | 'commit' | 'branch'>> {
   const repository = await findRepository(projectRoot)
   if (repository === undefined) throw refused(`${projectRoot} is not in a git repository of yours.`)
   const commit = await resolveCommit(repository, base)
@@ -28,13 +43,7 @@ export async function checkBase(projectRoot: string, base = 'HEAD'): Promise<Bas
     throw refused('The repository has submodules, and in a worktree their folders would be empty.')
   if (repository.prefix !== '' && !(await contains(repository, commit, repository.prefix)))
     throw refused(`The folder ${repository.prefix} is not in the commit that the worktree would begin at.`)
-  return {
-    repository,
-    commit,
-    branch: await branchOf(repository, base),
-    uncommitted: (await gitStatus(projectRoot))?.files.length ?? 0,
-    hasLfsPointers: await hasLfsPointers(repository, commit),
-  }
+  return { repository, commit, branch: await branchOf(repository, base) }
 }
 
 /** The branches a worktree can begin at, the latest work first. */
@@ -67,7 +76,7 @@ export async function resolveCommit(
   return found.toString('utf8').trim() || undefined
 }
 
-async function contains(repository: GitRepository, commit: string, file: string): Promise<boolean> {
+export async function contains(repository: GitRepository, commit: string, file: string): Promise<boolean> {
   const listed = await git(repository, ['ls-tree', '--name-only', '-z', '--full-tree', commit, '--', file])
   return listed.length > 0
 }

@@ -59,7 +59,8 @@ export async function restoreFiles(repository: GitRepository, { work }: KeptWork
 }
 
 export async function forgetKept(repository: GitRepository, id: string): Promise<void> {
-  for (const ref of [headRef(id), workRef(id)]) await git(repository, ['update-ref', '-d', ref])
+  const input = `delete ${headRef(id)}\ndelete ${workRef(id)}\n`
+  await git(repository, ['update-ref', '--stdin'], { input })
 }
 
 export const CHECKOUT_TIMEOUT_MS = 10 * 60_000
@@ -94,8 +95,7 @@ export async function commitOfFiles(
   head: string,
   scratch?: string,
 ): Promise<{ work?: string; files: number }> {
-  const staged = await stagedTree(repository)
-  const all = await treeOfFiles(worktree, repository, scratch)
+  const { staged, all } = await treesOf(worktree, repository, scratch)
   const headTree = await resolveTree(repository, head)
   if (all === headTree && (staged === undefined || staged === headTree)) return { files: 0 }
   const commit = async (tree: string, parents: string[], message: string) => {
@@ -110,17 +110,16 @@ export async function commitOfFiles(
   return { work, files: changed.toString('latin1').split('\0').length - 1 }
 }
 
-/** Undefined while a merge has conflicts: the index has no tree then, and the files show the conflicts. */
-async function stagedTree(repository: GitRepository): Promise<string | undefined> {
-  return text(await git(repository, ['write-tree'], { okCodes: [0, 128] })) || undefined
-}
-
-/** With a copy of the index, so that unchanged files are not read again and the worktree's own index stays. */
-async function treeOfFiles(
+/**
+ * What is staged, and all files. With a copy of the index, so that unchanged files are not read again, the worktree's own
+ * index stays, and the lock of another git is not in the way. Nothing counts as staged while a merge has conflicts: the
+ * index has no tree then, and the files show the conflicts.
+ */
+async function treesOf(
   worktree: WorkPlaceNames,
   repository: GitRepository,
   scratch?: string,
-): Promise<string> {
+): Promise<{ staged: string | undefined; all: string }> {
   // The name of the one says whose it is: that of a process that was killed is removed at the next start.
   const folder = await (scratch === undefined ? newTempFolder() : mkdtemp(path.join(scratch, 'index-')))
   try {
@@ -130,10 +129,11 @@ async function treeOfFiles(
       if (errnoOf(error) !== 'ENOENT') throw error
     })
     const options: GitOptions = { env: { GIT_INDEX_FILE: copy }, timeoutMs: CHECKOUT_TIMEOUT_MS }
+    const staged = text(await git(repository, ['write-tree'], { ...options, okCodes: [0, 128] }))
     await git(repository, ['add', '--all', '--', '.'], options)
-    const tree = text(await git(repository, ['write-tree'], options))
-    await refuseNested(worktree, repository, tree)
-    return tree
+    const all = text(await git(repository, ['write-tree'], options))
+    await refuseNested(worktree, repository, all)
+    return { staged: staged || undefined, all }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -158,7 +158,7 @@ async function refuseNested(
 function notKept({ folder }: WorkPlaceNames, why: string) {
   return workspaceError(
     'worktree-refused',
-    `The worktree ${folder} stays as it is, because ${why}. Move what you need, then try again.`,
+    `${folder} stays as it is, because ${why}. Move what you need out of it, then try again.`,
   )
 }
 

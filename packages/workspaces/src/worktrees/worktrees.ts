@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { lstat, mkdir, rename, rm } from 'node:fs/promises'
+import { mkdir, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { endMarked, errnoOf, findByMarker, MARKER_VARIABLE } from '@chirality/runner'
-import { findRepository } from '../git/find-repository.ts'
+import { endMarked, findByMarker } from '@chirality/runner'
 import { type GitRepository, git } from '../git/git.ts'
 import { workspaceError } from '../workspace-error.ts'
 import { type ReceivedWork, takeWork } from './carried-work.ts'
@@ -24,6 +23,7 @@ import {
   type Worktree,
   WorktreeRecords,
 } from './worktree-records.ts'
+import { exists, marked, markerOf, openWorktree, repositoryOf } from './worktree-repository.ts'
 
 export interface NewWorktree {
   projectRoot: string
@@ -130,6 +130,16 @@ export class Worktrees {
       'worktree-missing',
       `The worktree ${folder} of this session is not there. Restore it: chirality worktrees restore ${id}`,
     )
+  }
+
+  /**
+   * Throws as well if its folder is not a work tree of its repository any more. Git would look for one in the folders
+   * above, and what is done there is done to the files of another repository.
+   */
+  async requireOwn(id: string): Promise<void> {
+    await this.require(id)
+    const worktree = await this.get(id)
+    await openWorktree(worktree, await repositoryOf(worktree))
   }
 
   /** Whether all that it has is elsewhere, too: no commit, and no changed or new file that is not ignored, is only there. */
@@ -323,38 +333,6 @@ export class Worktrees {
   }
 }
 
-/** The repository a worktree was made from. */
-async function repositoryOf(worktree: Worktree): Promise<GitRepository> {
-  const repository = (await exists(worktree.repository))
-    ? await findRepository(worktree.repository)
-    : undefined
-  if (repository === undefined || repository.top !== worktree.repository) {
-    const where = (await exists(worktree.folder)) ? ` Its files are in ${worktree.folder}, untouched.` : ''
-    throw workspaceError(
-      'worktree-refused',
-      `The repository ${worktree.repository} of the worktree ${worktree.id} is not there any more.${where}`,
-    )
-  }
-  return marked(repository, worktree.id)
-}
-
-/**
- * The worktree as a repository of its own. Refuses one whose `.git` was changed to name another repository: what is
- * kept would be kept there.
- */
-async function openWorktree(worktree: Worktree, repository: GitRepository): Promise<GitRepository> {
-  const opened = await findRepository(worktree.folder)
-  const common = async (of: GitRepository) =>
-    path.resolve(of.top, (await git(of, ['rev-parse', '--git-common-dir'])).toString('utf8').trim())
-  if (opened?.top !== worktree.folder || (await common(opened)) !== (await common(repository))) {
-    throw workspaceError(
-      'worktree-refused',
-      `The worktree ${worktree.folder} does not belong to ${worktree.repository} any more: its .git was changed. Move what you need out of it, and remove the folder.`,
-    )
-  }
-  return marked(opened, worktree.id)
-}
-
 async function conditionOf(worktree: Worktree): Promise<WorktreeCondition> {
   if (await isOrphaned(worktree)) return 'orphaned'
   if (worktree.state === 'removed') return 'removed'
@@ -371,25 +349,8 @@ async function deleteBranch(repository: GitRepository, branch: string, commit: s
   await git(repository, ['update-ref', '-d', `refs/heads/${branch}`, commit])
 }
 
-async function exists(file: string): Promise<boolean> {
-  try {
-    await lstat(file)
-    return true
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return false
-    throw error
-  }
-}
-
-/** So that a git that outlives its server is found by the next one. */
-function marked(repository: GitRepository, id: string): GitRepository {
-  return { ...repository, env: { [MARKER_VARIABLE]: markerOf(id) } }
-}
-
 /** Of the set-up command of a worktree, and of everything it starts. */
 export const setupMarker = (id: string): string => `setup-${id}`
-
-const markerOf = (id: string): string => `worktree-${id}`
 
 /** A git that outlived its server still writes: it is waited for, because killing it would leave its lock files. */
 async function gitHasEnded(id: string): Promise<void> {

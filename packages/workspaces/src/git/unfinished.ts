@@ -1,0 +1,26 @@
+import { lstat } from 'node:fs/promises'
+import path from 'node:path'
+import { type GitRepository, git } from './git.ts'
+
+/** What git was told to do in a work tree and has not ended, in words. */
+export type Unfinished = (typeof STATES)[number]['name']
+
+/** By the file in git's own folder of the work tree that is there as long as it lasts. */
+const STATES = [
+  { file: 'MERGE_HEAD', name: 'merge' },
+  { file: 'rebase-merge', name: 'rebase' },
+  { file: 'rebase-apply', name: 'rebase' },
+  { file: 'CHERRY_PICK_HEAD', name: 'cherry-pick' },
+  { file: 'REVERT_HEAD', name: 'revert' },
+] as const
+
+export async function unfinishedIn(
+  repository: Pick<GitRepository, 'top' | 'overrides'>,
+): Promise<Unfinished | undefined> {
+  const folder = (await git(repository, ['rev-parse', '--absolute-git-dir'])).toString('utf8')
+  for (const { file, name } of STATES) {
+    const found = await lstat(path.join(folder.replace(/\n$/, ''), file)).catch(() => undefined)
+    if (found !== undefined) return name
+  }
+  return undefined
+}
