@@ -192,9 +192,11 @@ export type {
   TurnState,
 } from './session/summary.ts'
 export {
+  beginsConversation,
   conditionOf,
   foldSummary,
   HOST_NOTICE,
+  NEW_CONVERSATION,
   newSummary,
   nextPending,
   summarize,

@@ -317,6 +317,7 @@ function setStatus(draft: SummaryDraft, event: StatusEvent, turnId: string | nul
     draft.activity = event.status === 'idle' ? null : event
   draft.leftUnanswered ||= isLeftUnanswered(event)
   if (event.data?.kind === HOST_NOTICE && isObject(event.data.forkedFrom)) beginFork(draft)
+  if (beginsConversation(event)) draft.agent = { ...draft.agent, nativeSessionId: null }
 }
 
 /**
@@ -350,6 +351,13 @@ export const HOST_NOTICE = 'chirality'
 
 /** In `data` of such a notice: the agent asked while no one could answer, and went on, or stopped there. */
 export const UNANSWERED = { wentOn: 'wentOnUnanswered', stopped: 'stoppedUnanswered' } as const
+
+/** In `data` of such a notice: the agent's own conversation is not on this machine, so that it begins a new one. */
+export const NEW_CONVERSATION = 'newConversation'
+
+export function beginsConversation({ data }: StatusEvent): boolean {
+  return data?.kind === HOST_NOTICE && data[NEW_CONVERSATION] === true
+}
 
 function isLeftUnanswered({ data }: StatusEvent): boolean {
   return data?.kind === HOST_NOTICE && (data[UNANSWERED.wentOn] === true || data[UNANSWERED.stopped] === true)

@@ -28,7 +28,11 @@ function summary(input: Record<string, unknown>): string {
     const value = input[name]
     if (typeof value === 'string') return value
   }
-  return ''
+  const { questions } = input
+  const [first] = Array.isArray(questions) ? (questions as unknown[]) : []
+  const asked =
+    typeof first === 'object' && first !== null && 'question' in first ? first.question : undefined
+  return typeof asked === 'string' ? asked : ''
 }
 
 const TELLING_FIELDS = ['command', 'file_path', 'path', 'pattern', 'url', 'query', 'description', 'prompt']

@@ -98,6 +98,11 @@ export const storedSession = z
         history: forkHistory.optional(),
       })
       .nullable(),
+    accountUpTo: count
+      .optional()
+      .describe(
+        'The last event that the agent’s own conversation lacks, because it stayed on another machine. The agent got a written account of it.',
+      ),
     settings,
   })
   .meta({ id: 'Session' }) satisfies z.ZodType<StoredSession>

@@ -1,22 +1,23 @@
 import { existsSync } from 'node:fs'
 import { copyFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type ConversationFile, lineOf } from '@chirality/core'
+import { type ConversationFile, NEW_CONVERSATION } from '@chirality/core'
 import { type CarriedWork, packWork } from '@chirality/workspaces'
 import { temporaryName } from '../files/atomic-write.ts'
 import { ensureProjectFolder } from '../files/project-folder.ts'
 import { requireSessionId } from '../files/session-id.ts'
 import { StorageError } from '../files/storage-error.ts'
 import { openSessionLog, removeSessionLog } from '../log/open-logs.ts'
-import { pagesAfter, pagesBefore } from '../log/pages.ts'
+import { pagesAfter } from '../log/pages.ts'
 import { EVENTS_FOLDER, type SessionLog } from '../log/session-log.ts'
-import { told } from '../log/turn-events.ts'
+import { notice } from '../log/turn-events.ts'
 import { AgentNotes } from '../queue/agent-notes.ts'
 import { QueueFile, type QueueState } from '../queue/queue-file.ts'
 import { SessionFold } from '../store/fold-session.ts'
 import { formatSession, newSession, parseSession, type StoredSession } from '../store/stored-session.ts'
 import type { HostContext } from '../turns/host-context.ts'
 import type { Move } from '../turns/leaving-sessions.ts'
+import { type Lost, lostAfter, NOTHING_LOST } from './lost-events.ts'
 
 /** A session on its way to another machine. The log and the bundle are files. */
 export interface Parcel {
@@ -54,6 +55,7 @@ export async function packSession(
 ): Promise<Parcel> {
   const { id, projectRoot, claudeSessionId, harness, worktree: worktreeId } = session
   const worktree = worktreeId === null ? undefined : await worktrees.get(worktreeId)
+  if (worktree !== undefined) await worktrees.requireOwn(worktree.id)
   const cwd = worktree === undefined ? projectRoot : join(worktree.folder, worktree.prefix)
   const bundle = join(folder, 'work.bundle')
   const work = await packWork({
@@ -78,6 +80,7 @@ export async function receiveSession(
   { harnesses, worktrees, store }: HostContext,
   projectRoot: string,
   parcel: Parcel,
+  onWorktree: () => void = () => {},
 ): Promise<StoredSession> {
   const { move, session: sent, work, bundle, conversation, queue, notes } = parcel
   const id = requireSessionId(sent.id)
@@ -96,6 +99,7 @@ export async function receiveSession(
   const worktree = await worktrees.receive({
     ...{ projectRoot, title: sent.title ?? 'work', id: move.id, work, bundle },
   })
+  onWorktree()
   const cwd = join(worktree.folder, worktree.prefix)
   const agent = harnesses.getAll().find(one => one.id === sent.harness)
   const { claudeSessionId } = sent
@@ -103,7 +107,7 @@ export async function receiveSession(
     await agent?.placeConversation?.({ nativeSessionId: claudeSessionId, cwd, projectRoot }, conversation)
   const hasConversation = conversation.length > 0 && agent?.placeConversation !== undefined
   const made = { folder: worktree.folder, hasConversation }
-  const here = { ...withoutBranch(parsed), worktree: worktree.id }
+  const here = { ...parsed, worktree: worktree.id }
   const { session, lost } = await writeLog(parcel, here, made)
   await new QueueFile(projectRoot, id).write({
     ...queue,
@@ -120,13 +124,6 @@ export async function receiveSession(
   return session
 }
 
-/** A fork whose agent has not answered yet would go on from a conversation of the other machine: it gets a written account. */
-function withoutBranch(session: StoredSession): StoredSession {
-  const { forkedFrom, claudeSessionId } = session
-  if (forkedFrom === null || claudeSessionId !== null) return session
-  return { ...session, forkedFrom: { ...forkedFrom, claudeSessionId: null } }
-}
-
 async function isOfAnother(
   store: HostContext['store'],
   projectRoot: string,
@@ -136,30 +133,38 @@ async function isOfAnother(
 }
 
 /** What an agent has to know of what its conversation lacks. */
-function handedOver({ cut, move }: Parcel, { calls, messages }: Lost): string[] {
-  if (cut === undefined) return []
+function handedOver({ cut, move, work }: Parcel, { calls, messages, open }: Lost): string[] {
+  const unfinished = work.unfinished === undefined ? [] : [`${unfinishedWords(work.unfinished)}.`]
+  if (cut === undefined) return unfinished
   const gone = `The machine ${move.from}, on which you worked, is gone. Your conversation may end earlier than your work there: look at the files before you go on.`
   const done = `What these calls of yours did may not be here: ${calls.join('; ')}.`
   const asked = messages.map(text => `You were asked there, and your conversation may lack it: ${text}`)
-  return [gone, ...(calls.length === 0 ? [] : [done]), ...asked]
+  const waited = open.map(
+    line => `You waited there for an answer (${line}), and nobody gave one. If you still need it, ask again.`,
+  )
+  return [gone, ...unfinished, ...(calls.length === 0 ? [] : [done]), ...asked, ...waited]
+}
+
+/** Without it, whoever commits the files would not know that a parent is missing. */
+function unfinishedWords(name: NonNullable<CarriedWork['unfinished']>): string {
+  return `The ${name} that was not finished there is not one here: its files are, with their conflicts; begin it again`
 }
 
 /** In words, what did not come along. */
 function missingOf(
   { move, work, session, cut }: Parcel,
   { folder, hasConversation }: { folder: string; hasConversation: boolean },
-  { calls }: Lost,
+  { calls, open }: Lost,
 ): string {
   const missing = [
     'Files that git ignores, such as .env, and processes in the background did not come along',
     ...(hasConversation || session.turnCount === 0
       ? []
-      : session.forkedFrom !== null && session.claudeSessionId === null
-        ? [
-            'nor did the agent’s own conversation: it begins a new one with a written account of what is above',
-          ]
-        : ['nor did the agent’s own conversation: it begins a new one and does not know what is above']),
+      : [
+          'nor did the agent’s own conversation: it begins a new one with a written account of what is above',
+        ]),
   ]
+  const unfinished = work.unfinished === undefined ? '' : ` ${unfinishedWords(work.unfinished)}.`
   const files = work.files === 1 ? '1 uncommitted file' : `${work.files} uncommitted files`
   const head =
     cut === undefined
@@ -167,7 +172,9 @@ function missingOf(
       : `Taken over by ${move.to}, because ${move.from} is gone.`
   const done =
     calls.length === 0 ? '' : ` What these calls did on ${move.from} may not be here: ${calls.join('; ')}.`
-  return `${head} The work goes on in ${folder}, with all commits and ${files}${cut === undefined ? '' : ' of the last copy'}.${done} ${missing.join(', ')}. What each earlier turn changed cannot be shown here.`
+  const waited =
+    open.length === 0 ? '' : ` The agent waited for an answer, which nobody gave: ${open.join('; ')}.`
+  return `${head} The work goes on in ${folder}, with all commits and ${files}${cut === undefined ? '' : ' of the last copy'}.${done}${waited} ${missing.join(', ')}.${unfinished} What each earlier turn changed cannot be shown here.`
 }
 
 /** The log, with what did not come along as its last words. Resolves with the session as the log has it. */
@@ -189,43 +196,15 @@ async function writeLog(
     const { cut } = parcel
     const lost = cut === undefined ? NOTHING_LOST : await lostAfter(log, cut.seq)
     const known = cut === undefined ? session : await foldOf(log, session, made)
-    log.append(told(id, missingOf(parcel, made, lost)), { turnId: null, durable: true })
+    const isNew = !made.hasConversation && session.turnCount > 0
+    const data = isNew ? { [NEW_CONVERSATION]: true } : {}
+    const words = notice(id, missingOf(parcel, made, lost), data)
+    log.append({ ...words, level: 'info' }, { turnId: null, durable: true })
     await log.flush()
     return { session: known, lost }
   } finally {
     await log.close()
   }
-}
-
-interface Lost {
-  /** In short. */
-  calls: string[]
-  messages: string[]
-}
-
-const NOTHING_LOST: Lost = { calls: [], messages: [] }
-
-/** What came after an event of a log, and the message of the turn that was at work at its end. */
-async function lostAfter(log: SessionLog, seq: number): Promise<Lost> {
-  const calls: string[] = []
-  const messages: string[] = []
-  let isOpen: boolean | undefined
-  for await (const page of pagesBefore(log, log.lastSeq + 1)) {
-    for (const { seq: at, event } of page) {
-      if (at <= seq && isOpen !== undefined) return { calls: shortened(calls), messages }
-      if (event.type === 'tool:start' && at > seq) calls.unshift(lineOf(event) ?? event.name)
-      if (event.type === 'turn:start' && (at > seq || isOpen === undefined)) messages.unshift(event.message)
-      if (event.type === 'turn:start') isOpen ??= true
-      if (event.type === 'turn:end') isOpen ??= false
-    }
-  }
-  return { calls: shortened(calls), messages }
-}
-
-function shortened(calls: readonly string[]): string[] {
-  const short = calls.slice(0, MAX_CALLS).map(call => call.slice(0, MAX_CALL_CHARS))
-  const more = calls.length - short.length
-  return more > 0 ? [...short, `and ${more} more`] : short
 }
 
 /**
@@ -242,6 +221,3 @@ async function foldOf(
   const { forkedFrom, claudeSessionId } = session
   return { ...fold.session, forkedFrom, claudeSessionId: hasConversation ? claudeSessionId : null }
 }
-
-const MAX_CALLS = 10
-const MAX_CALL_CHARS = 100

@@ -84,9 +84,9 @@ export class SessionMoves {
   }
 
   /** Makes the session of a parcel in one of this machine's projects. The same parcel makes one session. */
-  async receive(projectRoot: string, parcel: Parcel): Promise<StoredSession> {
+  async receive(projectRoot: string, parcel: Parcel, onWorktree?: () => void): Promise<StoredSession> {
     const root = await this.#parts.project(projectRoot)
-    const session = await receiveSession(this.#context, root, parcel)
+    const session = await receiveSession(this.#context, root, parcel, onWorktree)
     // A session that was moved away and comes back.
     this.#context.leaving.clear(session.id)
     await this.#parts.session(session.id)
@@ -137,8 +137,12 @@ export class SessionMoves {
     const { projectRoot, worktree: worktreeId, updatedAt } = session
     const worktree = worktreeId === null ? undefined : await worktrees.find(worktreeId)
     const folder = worktree === undefined ? projectRoot : worktree.folder
+    const keep = async () => {
+      if (worktree !== undefined) await worktrees.requireOwn(worktree.id)
+      return keepOrphan(folder, name)
+    }
     // Its files stay where they are in any case.
-    const ref = await keepOrphan(folder, name).catch(() => undefined)
+    const ref = await keep().catch(() => undefined)
     // Its agent was ended just now, and had some last words.
     const { costUsd, tokens, lastSeq } = (await store.get(id)) ?? session
     const usd = Math.max(0, (costUsd ?? 0) - taken.usd)

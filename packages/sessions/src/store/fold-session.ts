@@ -1,4 +1,4 @@
-import { type Envelope, foldSummary, type SessionSummary } from '@chirality/core'
+import { beginsConversation, type Envelope, foldSummary, type SessionSummary } from '@chirality/core'
 import { originIn } from './fork-history.ts'
 import type { SessionSettings } from './session-settings.ts'
 import { type StoredSession, summaryOf, withSummary } from './stored-session.ts'
@@ -7,8 +7,8 @@ import { type StoredSession, summaryOf, withSummary } from './stored-session.ts'
 export type ChosenFields = Partial<Pick<StoredSession, 'title' | 'settings' | 'mode' | 'shelf'>>
 
 /**
- * Brings a stored session up to date with its log: the summary of core, and the origin of a fork. Envelopes at or
- * before its `lastSeq` are skipped, so an overlap is harmless.
+ * Brings a stored session up to date with its log: the summary of core, the origin of a fork, and where the agent's own
+ * conversation begins anew. Envelopes at or before its `lastSeq` are skipped, so an overlap is harmless.
  */
 export class SessionFold {
   #stored: StoredSession
@@ -49,8 +49,10 @@ export class SessionFold {
   add(envelopes: readonly Envelope[]): this {
     this.#session = undefined
     for (const { event, seq } of envelopes) {
-      const forkedFrom = seq > this.#summary.seq ? originIn(event) : null
+      if (seq <= this.#summary.seq || event.type !== 'status') continue
+      const forkedFrom = originIn(event)
       if (forkedFrom !== null) this.#stored = { ...this.#stored, forkedFrom }
+      if (beginsConversation(event)) this.#stored = { ...this.#stored, accountUpTo: seq }
     }
     this.#summary = foldSummary(this.#summary, envelopes)
     return this

@@ -48,6 +48,11 @@ export interface StoredSession extends Session {
   progress: SessionProgress
   forkedFrom: ForkOrigin | null
   /**
+   * The last event that the agent's own conversation lacks, because it stayed on another machine: until the agent has
+   * answered after it, a message carries a written account.
+   */
+  accountUpTo?: number
+  /**
    * The id of the worktree that the agent works in; null for the project's folder. Only the id: this file can come with
    * a clone, and the user's own records say which folder it is.
    */
@@ -206,6 +211,7 @@ export function parseSession(
     lastSeq: count(value.lastSeq),
     progress: parseProgress(value.progress, cost.ledger),
     forkedFrom: parseFork(value.forkedFrom),
+    ...(count(value.accountUpTo) > 0 ? { accountUpTo: count(value.accountUpTo) } : {}),
     worktree: textOrNull(value.worktree),
     settings: parseSettings(value.settings),
     shelf: parseShelf(value.shelf),

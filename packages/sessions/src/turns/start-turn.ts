@@ -105,7 +105,7 @@ async function tellBeginning(
     await writer.warn(model && /\d/.test(model) ? model : undefined)
     if (project.budget.problem) await writer.write([notice(id, project.budget.problem)])
     // The other session continued after the fork was made.
-    if (history.kind === 'account' && history.forkedFrom.history !== 'account')
+    if (history.kind === 'account' && history.forkedFrom && history.forkedFrom.history !== 'account')
       await writer.write([accountNotice(id, history.forkedFrom)])
     if (history.kind === 'account' && message.startsWith('/'))
       await writer.write([
@@ -307,12 +307,13 @@ async function makeRecord(
 
 /**
  * What the agent of a turn resumes. `own`: the session's conversation, or none. `branch`: the conversation that the
- * session was forked from, all of it or up to `at`. `account`: no conversation; the prompt contains a transcript.
+ * session was forked from, all of it or up to `at`. `account`: no conversation; the prompt contains a transcript. Without
+ * `forkedFrom` the agent's own conversation stayed on another machine.
  */
 type TurnHistory =
   | { kind: 'own' }
   | { kind: 'branch'; nativeSessionId: string; at?: string; forkedFrom: ForkOrigin }
-  | { kind: 'account'; forkedFrom: ForkOrigin }
+  | { kind: 'account'; forkedFrom?: ForkOrigin }
 
 /** Decided again before each turn until the agent has answered: the other session may have continued since the fork. */
 async function historyOf(
@@ -320,11 +321,12 @@ async function historyOf(
   harness: SessionHarness,
   { store }: ProjectContext,
 ): Promise<TurnHistory> {
-  const { forkedFrom, claudeSessionId } = session
-  if (forkedFrom === null) return OWN
-  const isTaken =
-    claudeSessionId !== null && (await ask(session, log => isAnsweredAfter(log, forkedFrom.seq)))
+  const { forkedFrom, claudeSessionId, accountUpTo = 0 } = session
+  const since = Math.max(forkedFrom?.seq ?? 0, accountUpTo)
+  if (forkedFrom === null && accountUpTo === 0) return OWN
+  const isTaken = claudeSessionId !== null && (await ask(session, log => isAnsweredAfter(log, since)))
   if (isTaken) return OWN
+  if (forkedFrom === null || accountUpTo > forkedFrom.seq) return { kind: 'account' }
   const branch = forkedFrom.history === 'account' ? undefined : await branchOf(session, harness, store)
   if (branch !== undefined) return branch
   return session.turnCount > 0 ? { kind: 'account', forkedFrom } : OWN
