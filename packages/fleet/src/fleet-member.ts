@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ProjectLock, SessionLog, StoredSession } from '@chirality/sessions'
+import type { ProjectLock, SessionLog, SpentElsewhere, StoredSession } from '@chirality/sessions'
 import { BEAT_MS } from './claim/presence.ts'
 import { invite, letIn, revoke } from './engine/broker.ts'
 import type { RunningBroker } from './engine/broker-process.ts'
@@ -26,8 +26,9 @@ import type { TakenOver } from './move/takeovers.ts'
 import { OwnSessions } from './own-sessions.ts'
 import { choose } from './placement/place.ts'
 import { idIn, mirrorsFolder, type RemoteSession, RemoteSessions } from './remote-sessions.ts'
-import { answerCalls, callMachine, fetchBytes, type RemoteCall } from './rpc/calls.ts'
+import { answerCalls, callMachine, fetchBytes, type RemoteCall, tellSpending } from './rpc/calls.ts'
 import { bytesOf, Shipper } from './ship/shipper.ts'
+import { FleetSpending } from './spending.ts'
 import { parseSubject, type Role, subjects } from './subjects.ts'
 import { AwayTurns } from './work/away-turns.ts'
 
@@ -64,12 +65,14 @@ export class FleetMember {
   readonly #stop = new AbortController()
   readonly #cleanups: (() => unknown)[] = []
   readonly #own: OwnSessions
+  readonly #spending: FleetSpending
   /** Also those that were closed: their last events are shipped, too. */
   readonly #roots = new Set<string>()
   #local: LocalMachine | undefined
   #shipper: Shipper | undefined
   #agents: Beat['agents'] = []
   #repositories: Beat['repositories'] = []
+  #spent: Beat['spent'] = []
   /** Undefined if the broker is on another machine. */
   #keys: Keys | undefined
   #link: Link | undefined
@@ -89,6 +92,7 @@ export class FleetMember {
     this.machine = member.machine
     this.#machines = new Machines(member.machine)
     this.#own = new OwnSessions(member.machine, fleetFolder(options.home))
+    this.#spending = new FleetSpending(options.home, member.machine)
     const folder = mirrorsFolder(options.home)
     this.#remote = new RemoteSessions(folder, options.onFault)
     const fetch = (machine: string, session: string, from: number) =>
@@ -138,8 +142,11 @@ export class FleetMember {
     this.#cleanups.push(
       local.host.onStatus(({ sessionId }) => this.#own.mark(sessionId)),
       local.onRemoved(sessionId => this.#own.markRemoved(sessionId)),
+      () => this.#spending.close(),
     )
     this.#said(local)
+    // Also without a broker: what was known counts.
+    this.#readProjects(local).catch(this.#options.onFault)
     this.#running = this.#run(local)
   }
 
@@ -181,6 +188,14 @@ export class FleetMember {
     throw fleetError('machine-silent', `The machine ${machine} answered nonsense. Look there.`)
   }
 
+  /** What other machines spent on a project of this one. */
+  spentElsewhere(projectRoot: string): SpentElsewhere[] {
+    const key = this.#repositories.find(({ root }) => root === projectRoot)?.key
+    if (key !== undefined) return this.#spending.elsewhere(key)
+    if (this.#local !== undefined) this.#readProjects(this.#local).catch(this.#options.onFault)
+    return []
+  }
+
   /** The sessions of the other machines. */
   sessions(): RemoteSession[] {
     return this.#remote.list()
@@ -190,9 +205,7 @@ export class FleetMember {
     return this.#remote.get(sessionId)
   }
 
-  machineOf(sessionId: string): string | undefined {
-    return this.#remote.machineOf(sessionId)
-  }
+  readonly machineOf = (sessionId: string) => this.#remote.machineOf(sessionId)
 
   onChange(listener: (sessionId: string) => void): () => void {
     return this.#remote.onChange(listener)
@@ -285,7 +298,7 @@ export class FleetMember {
       answerCalls(link, this.machine, {
         call: call => local.answer(call),
         bytes: (session, from) => bytesOf(this.#allRoots(local), session, from),
-        ...{ moves: desk, work },
+        ...{ moves: desk, work, spent: told => this.#spending.take(told) },
       }),
     )
     this.#options.onNews?.(`This is the ${this.role} ${this.machine} of the fleet at ${this.#member.url}.`)
@@ -298,11 +311,13 @@ export class FleetMember {
       try {
         if (performance.now() - beatAt >= BEAT_MS) {
           beatAt = performance.now()
-          this.#repositories = await local.repositories()
+          await this.#readProjects(local)
           // `chirality fleet` changes it, too.
           await this.#readKeys()
           await this.#carrier.check(local)
           await link.publish(subjects.presence(this.machine), Buffer.from(JSON.stringify(this.#said(local))))
+          if (this.role === 'hub')
+            this.#spending.tell(this.machines(), (...said) => tellSpending(link, ...said))
         }
         await this.#own.tell(link, local)
         if (this.role === 'hub') for (const part of [this.#carrier, this.turns]) part.goOn()
@@ -328,7 +343,7 @@ export class FleetMember {
     if (this.#letsIn) this.#cleanups.push(letIn(home, link, joined))
     const heard = new HeardStates({
       ...{ own: this.machine, machines: this.#machines, remote: this.#remote, mirror: this.#mirror },
-      ...{ carrier: this.#carrier, has: id => this.#has(id) },
+      ...{ carrier: this.#carrier, has: id => this.#has(id), spending: this.#spending },
     })
     this.#streams = await HubStreams.open(
       {
@@ -353,9 +368,14 @@ export class FleetMember {
   /** What this machine says of itself. It is listed with it also where nobody hears it. */
   #said(local: LocalMachine): Beat {
     const { labels, slots } = this.#options
-    const own = { agents: this.#agents, repositories: this.#repositories }
+    const own = { agents: this.#agents, repositories: this.#repositories, spent: this.#spent }
     const { sends: copies } = this.#carrier.copyChoice
     return this.#machines.said(beatOf(local, { role: this.role, labels, slots, copies, ...own }))
+  }
+
+  async #readProjects(local: LocalMachine): Promise<void> {
+    this.#repositories = await local.repositories()
+    this.#spent = await local.spent()
   }
 
   async #readKeys(): Promise<void> {

@@ -5,6 +5,7 @@ import type { Mirror } from './mirror/mirror.ts'
 import type { Carrier } from './move/carrier.ts'
 import { MISSING, type RemoteSessions } from './remote-sessions.ts'
 import { pingMachine } from './rpc/calls.ts'
+import type { FleetSpending } from './spending.ts'
 import { parseSubject } from './subjects.ts'
 
 export interface HeardStatesOptions {
@@ -14,6 +15,7 @@ export interface HeardStatesOptions {
   remote: RemoteSessions
   mirror: Mirror
   carrier: Carrier
+  spending: FleetSpending
   /** Whether this machine has the session. */
   has: (sessionId: string) => Promise<boolean>
 }
@@ -46,8 +48,10 @@ export class HeardStates {
   }
 
   #beat(link: Link, machine: string, { body, isLive }: { body: Uint8Array; isLive: boolean }): void {
-    const { own, machines, mirror } = this.#options
-    machines.heard(machine, body, isLive)
+    const { own, machines, mirror, spending } = this.#options
+    const beat = machines.heard(machine, body, isLive)
+    // Its own is told to the others, too.
+    if (beat !== undefined) spending.heard(machine, beat.spent, isLive ? new Date() : null)
     if (machine === own) return
     // A beat that was stored earlier says nothing of now.
     const isHere = isLive ? Promise.resolve(true) : pingMachine(link, machine)

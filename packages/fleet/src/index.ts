@@ -28,4 +28,5 @@ export {
 } from './placement/place.ts'
 export { mirrorsFolder, type RemoteSession, storedRemoteSessions } from './remote-sessions.ts'
 export type { RemoteCall } from './rpc/calls.ts'
+export { storedSpending } from './spending.ts'
 export type { Role } from './subjects.ts'

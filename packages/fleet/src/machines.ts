@@ -6,6 +6,7 @@ import { type MachineState, stateOf } from './claim/presence.ts'
 import { keyFingerprint } from './engine/certificate.ts'
 import type { Link } from './engine/link.ts'
 import type { RemoteCall } from './rpc/calls.ts'
+import { spentList } from './spent-list.ts'
 import { isMachineName } from './subjects.ts'
 
 /** What a machine says of itself with each beat. */
@@ -35,6 +36,8 @@ const beat = z.object({
     .array(z.object({ root: z.string().max(4096), key: z.string().max(1000) }))
     .max(10_000)
     .default([]),
+  /** What it spent on each project. */
+  spent: spentList.default([]),
 })
 
 export type Beat = z.infer<typeof beat>
@@ -45,6 +48,8 @@ export interface LocalMachine {
   version: string
   agents: () => Promise<Beat['agents']>
   repositories: () => Promise<Beat['repositories']>
+  /** What was spent on each open project on this machine. */
+  spent: () => Promise<Beat['spent']>
   /** Answers a call of a hub as this machine's own server would. */
   answer: (call: RemoteCall) => Promise<unknown>
   onRemoved: (listener: (sessionId: string) => void) => () => void
@@ -54,7 +59,7 @@ export interface LocalMachine {
   left: (sessionId: string) => void
 }
 
-export interface Machine extends Beat {
+export interface Machine extends Omit<Beat, 'spent'> {
   machine: string
   state: MachineState
   /** Whether it is the machine that answers. */
@@ -80,7 +85,8 @@ export function beatOf(
     agents,
     repositories,
     copies,
-  }: Pick<Beat, 'role' | 'agents' | 'repositories' | 'copies'> & {
+    spent,
+  }: Pick<Beat, 'role' | 'agents' | 'repositories' | 'copies' | 'spent'> & {
     labels: readonly string[] | undefined
     slots: number | undefined
   },
@@ -89,7 +95,7 @@ export function beatOf(
   const load = (loadavg()[0] ?? 0) / availableParallelism()
   return {
     ...{ role, version, labels: [...(labels ?? [])], slots: slots ?? availableParallelism(), busy, load },
-    ...{ agents, projects: host.projects(), repositories, copies },
+    ...{ agents, projects: host.projects(), repositories, copies, spent },
   }
 }
 
@@ -127,11 +133,12 @@ export class Machines {
   }
 
   /** `isLive` is false for a beat that was stored before this machine listened: it may be old. */
-  heard(machine: string, body: Uint8Array, isLive: boolean): void {
+  heard(machine: string, body: Uint8Array, isLive: boolean): Beat | undefined {
     const parsed = parseBeat(body)
-    if (parsed === undefined || !isMachineName(machine)) return
+    if (parsed === undefined || !isMachineName(machine)) return undefined
     const heardAt = isLive ? performance.now() : this.#known.get(machine)?.heardAt
     this.#known.set(machine, { beat: parsed, heardAt })
+    return parsed
   }
 
   /** What the own machine says of itself: a worker does not hear it. */
@@ -196,7 +203,8 @@ export class Machines {
       silent.map(({ machine, role }) => [machine, { beat: { ...UNHEARD, role }, heardAt: undefined }]),
     )
     for (const [machine, known] of this.#known) all.set(machine, known)
-    const machines = [...all].map(([machine, { beat: said, heardAt }]): Machine => {
+    const machines = [...all].map(([machine, { beat: whole, heardAt }]): Machine => {
+      const { spent: _, ...said } = whole
       const isThis = machine === this.#own
       const key = keys?.find(one => one.machine === machine)?.key
       return {
@@ -213,7 +221,7 @@ export class Machines {
 
 const UNHEARD: Omit<Beat, 'role'> = {
   ...{ version: '', labels: [], slots: 0, busy: 0, load: 0, agents: [], projects: [], repositories: [] },
-  copies: true,
+  ...{ copies: true, spent: [] },
 }
 
 function parseBeat(body: Uint8Array): Beat | undefined {

@@ -19,7 +19,7 @@ async function answering(
   call: () => Promise<unknown>,
 ): Promise<() => void> {
   const stop = answerCalls(worker, 'worker', {
-    ...{ call, bytes: () => Buffer.alloc(0), work: NO_WORK },
+    ...{ call, bytes: () => Buffer.alloc(0), work: NO_WORK, spent: () => {} },
     moves: { answer: async () => undefined, bytes: async () => Buffer.alloc(0), close: async () => {} },
   })
   later(stop)

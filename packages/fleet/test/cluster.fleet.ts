@@ -168,7 +168,13 @@ test('a hub that starts while two of three brokers are away says so and answers;
   later(() => server.close())
   server.start({
     ...{ host, version: '1', agents: async () => [], repositories: async () => [] },
-    ...{ answer: async () => null, onRemoved: () => () => {}, left: () => {}, isDiscarded: () => false },
+    ...{
+      answer: async () => null,
+      onRemoved: () => () => {},
+      left: () => {},
+      isDiscarded: () => false,
+      spent: async () => [],
+    },
   })
   await expect.poll(() => server.info().readOnly).toBeTypeOf('string')
   await expect.poll(() => pingMachine(hub, 'hub').catch(() => false)).toBe(true)

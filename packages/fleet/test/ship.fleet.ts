@@ -208,7 +208,7 @@ describe('a log on another machine', () => {
         call: async () => undefined,
         bytes: (_, from) => new LogBytes(source).read(from, 1024 * 1024),
         moves: { answer: async () => undefined, bytes: async () => Buffer.alloc(0), close: async () => {} },
-        work: NO_WORK,
+        ...{ work: NO_WORK, spent: () => {} },
       }),
     )
     await expect.poll(() => bytes(file)).toContain('one')

@@ -146,6 +146,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const host = new SessionHost({
     ...{ harnesses: options.harnesses, address: url, home, personas },
     decisionTimeoutMs: options.decisionTimeoutMs,
+    spentElsewhere: root => options.fleet?.spentElsewhere(root) ?? [],
   })
   log = host
   const changes = new TurnChanges()
@@ -273,6 +274,19 @@ function fleetLocal(services: AppServices): FleetLocal {
     onRemoved: listener => own.removed.onRemoved(listener),
     isDiscarded: sessionId => own.discarded.has(sessionId),
     left: sessionId => own.removed.tell(sessionId),
+    spent: async () => {
+      const roots = own.host.projects()
+      const each = await Promise.all(
+        roots.map(async root => {
+          // No turn of a project begins whose limits cannot be read.
+          const spent = await own.host.spent(root).catch(() => undefined)
+          return spent === undefined || spent.turns === 0
+            ? []
+            : [{ key: await repositoryKey(root), ...spent }]
+        }),
+      )
+      return each.flat()
+    },
     repositories: () =>
       Promise.all(own.host.projects().map(async root => ({ root, key: await repositoryKey(root) }))),
     agents: async () => {

@@ -1,8 +1,15 @@
 import { realpath } from 'node:fs/promises'
 import { formatDuration, usdText } from '@chirality/core'
 import { type PersonaConfig, PersonaManager } from '@chirality/personas'
-import { BudgetBook, type BudgetReading, type StoredSession } from '@chirality/sessions'
+import {
+  ageText,
+  BudgetBook,
+  type BudgetReading,
+  type SpentElsewhere,
+  type StoredSession,
+} from '@chirality/sessions'
 import { EXIT, UsageError } from '../exit-code.ts'
+import { spentElsewhere } from '../fleet-sessions.ts'
 import { chooseAction, noArgument, projectFolder, readOptions } from '../options.ts'
 import { type Output, tell } from '../output.ts'
 import { plain } from '../render/style.ts'
@@ -60,7 +67,10 @@ async function set(owner: BudgetOwner, amounts: Amounts): Promise<BudgetSheet> {
 async function sheetOf(owner: BudgetOwner): Promise<BudgetSheet> {
   switch (owner.kind) {
     case 'project':
-      return sheetOfProject(owner.project, await new BudgetBook().read(owner.project))
+      return {
+        ...sheetOfProject(owner.project, await new BudgetBook().read(owner.project)),
+        elsewhere: await spentElsewhere(owner.project),
+      }
     case 'session':
       return sheetOfSession(await findSession(owner.sessionId))
     case 'persona':
@@ -87,6 +97,8 @@ interface BudgetSheet {
   tokens: Line
   minutes: Line
   turns?: Line
+  /** What other machines spent on the project, which counts towards its limits. */
+  elsewhere?: SpentElsewhere[]
   problem?: string
 }
 
@@ -142,7 +154,12 @@ async function printSheet(
     const line = sheet[unit]
     return line === undefined ? [] : [`  ${unit.padEnd(8)} ${lineText(line, text)}\n`]
   })
-  await output.write(`${title}\n${lines.join('')}`)
+  const others = (sheet.elsewhere ?? []).map(
+    ({ machine, at, turns, ...spent }) =>
+      `  on ${machine}, ${ageText(at)}: ${usdText(spent.usd ?? 0)}, ${count(spent.tokens)} tokens, ${formatDuration(spent.ms)}, ${count(turns)} turns\n`,
+  )
+  const also = others.length === 0 ? '' : `Counted towards the limits, too:\n${others.join('')}`
+  await output.write(`${title}\n${lines.join('')}${also}`)
 }
 
 const TITLES = { project: 'Project', session: 'Session' }

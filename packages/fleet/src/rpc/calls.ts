@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Link } from '../engine/link.ts'
 import { fleetError } from '../fleet-error.ts'
 import type { MoveDesk, MoveStep } from '../move/move-desk.ts'
+import type { ToldSpending } from '../spent-list.ts'
 import { subjects } from '../subjects.ts'
 import type { WorkDesk, WorkState, WorkStep } from '../work/work-desk.ts'
 import { RememberedAnswers } from './remembered-answers.ts'
@@ -23,6 +24,8 @@ type Request =
   | ({ kind: 'move' } & MoveStep)
   | { kind: 'parcel'; move: string; from: number }
   | ({ kind: 'work' } & WorkStep)
+  /** What other machines spent. */
+  | { kind: 'spent'; told: ToldSpending }
 
 /**
  * Calls another machine, once. `machine-away` means that nothing was done. `machine-silent` means that it is not known:
@@ -133,6 +136,15 @@ const workState = z.union([
   }),
 ])
 
+/** Tells a machine what the others spent. It may be away. */
+export async function tellSpending(
+  link: Link | undefined,
+  machine: string,
+  told: ToldSpending,
+): Promise<void> {
+  await ask(link, machine, { kind: 'spent', told }, PING_MS)
+}
+
 /** A piece of a session that is on its way. Empty if the machine has none. */
 export async function fetchParcel(
   link: Link | undefined,
@@ -167,6 +179,8 @@ export interface Answers {
   bytes: (session: string, from: number) => Buffer | Promise<Buffer>
   moves: Pick<MoveDesk, 'answer' | 'bytes' | 'close'>
   work: Pick<WorkDesk, 'answer'>
+  /** What a hub says that other machines spent. */
+  spent: (told: unknown) => void
 }
 
 /** Answers the hubs. The same call, delivered twice, is done once. */
@@ -195,6 +209,10 @@ export function answerCalls(link: Link, machine: string, answers: Answers): () =
       return Buffer.from(
         JSON.stringify(await answered(Promise.resolve().then(() => answers.work.answer(step)))),
       )
+    }
+    if (request.kind === 'spent') {
+      answers.spent(request.told)
+      return Buffer.from('{}')
     }
     if (request.kind === 'outcome') {
       const known = calls.get(request.id) ?? sendable(UNKNOWN)

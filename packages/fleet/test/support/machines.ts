@@ -52,6 +52,7 @@ export async function machineOn(
     })
     return answerCalls(link, name, {
       ...{ call: async () => undefined, bytes: () => Buffer.alloc(0), moves, work: NO_WORK },
+      spent: () => {},
     })
   }
   return { host, project, refusals: new Refusals(name), answer }

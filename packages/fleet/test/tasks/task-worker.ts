@@ -27,12 +27,12 @@ answerCalls(link, machine, {
   call: async ({ input }) => craft.isDone(String(input)),
   bytes: () => Buffer.alloc(0),
   moves: { answer: async () => null, bytes: async () => Buffer.alloc(0), close: async () => {} },
-  work: desk,
+  ...{ work: desk, spent: () => {} },
 })
 const beat: Beat = {
   ...{ role: 'worker', version: '', labels: [LABEL], slots: 8, busy: 0, load: 0, projects: [], copies: true },
   agents: [{ id: AGENT, name: AGENT, installed: true, loggedIn: true, version: null }],
-  repositories: [{ root: PROJECT, key: PROJECT }],
+  ...{ repositories: [{ root: PROJECT, key: PROJECT }], spent: [] },
 }
 process.send?.('answers')
 for (;;) {

@@ -311,6 +311,15 @@ export const budgetState = z
     ...{ total_tokens: z.number(), max_tokens: z.number().nullable(), unpriced_tokens: z.number() },
     ...{ total_minutes: z.number(), max_minutes: z.number().nullable() },
     counted_turns: z.array(z.string()).optional(),
+    elsewhere: z
+      .array(
+        z.strictObject({
+          ...{ machine: z.string(), usd: z.number().nullable(), tokens: z.number(), minutes: z.number() },
+          turns: count,
+          at: z.string().nullable().describe('When it was told. Null: before this server started.'),
+        }),
+      )
+      .describe('What other machines of the fleet spent on the same project: the limits count it, too.'),
   })
   .meta({ id: 'Budget' }) satisfies z.ZodType<BudgetState>
 

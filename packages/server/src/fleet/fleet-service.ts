@@ -1,6 +1,13 @@
 import { conditionOf } from '@chirality/core'
 import type { AwayEnd, AwayTurn, AwayTurns } from '@chirality/loops'
-import type { SessionHost, SessionLog, SessionStatus, StoredSession } from '@chirality/sessions'
+import type {
+  ProjectSpending,
+  SessionHost,
+  SessionLog,
+  SessionStatus,
+  SpentElsewhere,
+  StoredSession,
+} from '@chirality/sessions'
 import { z } from 'zod'
 import type {
   fleetInfo,
@@ -34,6 +41,8 @@ export interface FleetLocal {
   version: string
   agents: () => Promise<Machine['agents']>
   repositories: () => Promise<Machine['repositories']>
+  /** What was spent on each open project on this machine, by the name that the project has on every machine. */
+  spent: () => Promise<({ key: string } & ProjectSpending)[]>
   answer: (call: RemoteCall) => Promise<unknown>
   onRemoved: (listener: (sessionId: string) => void) => () => void
   /** Whether its user deleted the session and can restore it still. */
@@ -65,6 +74,8 @@ export interface FleetService {
   /** The project folder that has the mirrored logs of a machine. */
   mirrorRoot(machine: string): string
   machines(): Machine[]
+  /** What other machines spent on a project of this one. */
+  spentElsewhere(projectRoot: string): SpentElsewhere[]
   sessions(): RemoteSession[]
   session(sessionId: string): RemoteSession | undefined
   /** The machine that has a session, also one that was discarded there. Undefined for those of this machine. */

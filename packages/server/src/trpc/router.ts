@@ -1,8 +1,10 @@
 import { BEHAVIOURS } from '@chirality/conformance'
+import type { BudgetState } from '@chirality/sessions'
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server'
 import { CALLS } from '../contract/calls.ts'
 import { callError } from '../errors/call-error.ts'
 import { agentsRouter } from './agents-router.ts'
+import type { CallContext } from './context.ts'
 import { dataRouter } from './data-router.ts'
 import { fleetRouter, sessionRouter } from './events-router.ts'
 import { filesRouter } from './files-router.ts'
@@ -21,19 +23,22 @@ import { decisionsRouter, turnsRouter } from './turns-router.ts'
 import { worktreesRouter } from './worktrees-router.ts'
 
 const budgetsRouter = router({
-  get: call(CALLS.budgets.get).query(
-    async ({ ctx, input }) => (await ctx.host.budgets.read(await ctx.projects.require(input.project))).state,
-  ),
+  get: call(CALLS.budgets.get).query(async ({ ctx, input }) => {
+    const root = await ctx.projects.require(input.project)
+    return withElsewhere(ctx, root, (await ctx.host.budgets.read(root)).state)
+  }),
 
   /** null is no limit; undefined leaves a limit unchanged. */
   set: call(CALLS.budgets.set).mutation(async ({ ctx, input }) => {
     const { maxCostUsd, maxIterations, maxTokens, maxMinutes } = input
-    return ctx.host.budgets.setLimits(await ctx.projects.require(input.project), {
+    const root = await ctx.projects.require(input.project)
+    const state = await ctx.host.budgets.setLimits(root, {
       ...(maxCostUsd === undefined ? {} : { max_cost_usd: maxCostUsd }),
       ...(maxIterations === undefined ? {} : { max_iterations: maxIterations }),
       ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
       ...(maxMinutes === undefined ? {} : { max_minutes: maxMinutes }),
     })
+    return withElsewhere(ctx, root, state)
   }),
 
   /** The limits of all turns of a session together. null is no limit; undefined leaves a limit unchanged. */
@@ -43,6 +48,19 @@ const budgetsRouter = router({
     return session.setBudget({ usd, tokens, minutes })
   }),
 })
+
+/** Limits and sums of this machine, and what the other machines said that they spent on the same project. */
+function withElsewhere({ fleet }: CallContext, root: string, state: BudgetState) {
+  const elsewhere = fleet?.spentElsewhere(root) ?? []
+  return {
+    ...state,
+    elsewhere: elsewhere.map(({ machine, usd, tokens, ms, turns, at }) => ({
+      ...{ machine, usd, tokens, turns, at, minutes: ms / MINUTE_MS },
+    })),
+  }
+}
+
+const MINUTE_MS = 60_000
 
 const harnessesRouter = router({
   list: ask(CALLS.harnesses.list).query(({ ctx }) =>

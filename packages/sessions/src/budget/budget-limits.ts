@@ -12,6 +12,8 @@ export interface BudgetLimit {
   limit: () => number | undefined
   /** Spending outside this turn. */
   before: () => Spending
+  /** What else the user has to know of it when it is used up. */
+  note?: () => string | undefined
 }
 
 /** Reports on a turn's budgets: once at 80 %, once when a budget is used up. */
@@ -87,8 +89,8 @@ export class BudgetLimits {
   usedUp(turn: Spending = NOTHING): UsedUp | undefined {
     const limit = this.#limits.find(each => spentOf(each, turn) >= limitOf(each))
     if (limit === undefined) return undefined
-    const { scope, unit } = limit
-    return { scope, unit, spent: spentOf(limit, turn), most: limitOf(limit) }
+    const { scope, unit, note } = limit
+    return { scope, unit, spent: spentOf(limit, turn), most: limitOf(limit), note: note?.() }
   }
 }
 
@@ -97,6 +99,7 @@ export interface UsedUp {
   unit: BudgetLimit['unit']
   spent: number
   most: number
+  note: string | undefined
 }
 
 const WARN_SHARE = 0.8

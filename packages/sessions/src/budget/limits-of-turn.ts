@@ -57,9 +57,10 @@ export function requireBudget(limits: BudgetLimits): void {
 }
 
 /** The message for a used-up budget: the amounts, and what the user can do. */
-export function usedUpText({ scope, unit, spent, most }: UsedUp): string {
+export function usedUpText({ scope, unit, spent, most, note }: UsedUp): string {
   const text = TEXTS[unit]
-  return `The budget of the ${scope} is used up: ${text(spent)} of ${text(most)}. ${REMEDY[scope]}`
+  const more = note === undefined ? '' : `${note} `
+  return `The budget of the ${scope} is used up: ${text(spent)} of ${text(most)}. ${more}${REMEDY[scope]}`
 }
 
 const TEXTS: Record<BudgetUnit, (amount: number) => string> = {

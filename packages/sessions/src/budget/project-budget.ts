@@ -2,11 +2,14 @@ import { startError } from '../session-errors.ts'
 import type { BudgetBook, BudgetReading, Spending } from './budget-book.ts'
 import { type BudgetLimit, limits, NOTHING } from './budget-limits.ts'
 import { type BudgetState, MINUTE_MS } from './budget-state.ts'
+import { elsewhereText, type ProjectSpending, type SpentElsewhere, sumElsewhere } from './spent-elsewhere.ts'
 
 /** The budget of a project: its entry in the budget book and its running turns. */
 export class ProjectBudget {
   readonly #projectRoot: string
   readonly #book: BudgetBook
+  /** What other machines spent on the same project counts, too. */
+  readonly #elsewhere: () => SpentElsewhere[]
   readonly #running = new Map<string, Spending>()
   /** Finished turns that could not be written to the file yet. */
   readonly #owed = new Map<string, Spending>()
@@ -15,9 +18,10 @@ export class ProjectBudget {
   #counted: Spending = NOTHING
   #problem: string | undefined
 
-  constructor(projectRoot: string, book: BudgetBook) {
+  constructor(projectRoot: string, book: BudgetBook, elsewhere: () => SpentElsewhere[] = () => []) {
     this.#projectRoot = projectRoot
     this.#book = book
+    this.#elsewhere = elsewhere
   }
 
   /**
@@ -31,10 +35,12 @@ export class ProjectBudget {
     const reading = await this.#read()
     const { iterations, max_iterations, counted_turns = [] } = reading.state
     const running = [...this.#running.keys()].filter(id => id !== turnId && !counted_turns.includes(id))
-    const begun = iterations + running.length
+    const elsewhere = this.#elsewhere()
+    const begun = iterations + running.length + sumElsewhere(elsewhere).turns
     // No `await` after this point: another session could take the last turn in between.
     if (max_iterations !== null && begun >= max_iterations) {
-      const message = `The project has had ${begun} of ${max_iterations} turns. Raise max_iterations in the dashboard, or with "chirality budget set".`
+      const note = elsewhereText(elsewhere)
+      const message = `The project has had ${begun} of ${max_iterations} turns. ${note === undefined ? '' : `${note} `}Raise max_iterations in the dashboard, or with "chirality budget set".`
       throw startError('budget', message)
     }
     this.note(turnId, NOTHING)
@@ -54,7 +60,17 @@ export class ProjectBudget {
       const ms = max_minutes === null ? undefined : max_minutes * MINUTE_MS
       return { usd: max_cost_usd ?? undefined, tokens: max_tokens ?? undefined, ms }
     }
-    return limits('project', limit, () => this.#spentBeside(turnId))
+    const note = () => elsewhereText(this.#elsewhere())
+    const before = () => added(this.#spentHere(turnId), sumElsewhere(this.#elsewhere()))
+    return limits('project', limit, before).map(each => ({ ...each, note }))
+  }
+
+  /** What was spent on this machine, with the turns that run. */
+  async spent(): Promise<ProjectSpending> {
+    const { state } = await this.#read()
+    this.#remember(state)
+    const running = [...this.#running.keys()].filter(id => !state.counted_turns?.includes(id))
+    return { ...this.#spentHere(undefined), turns: state.iterations + running.length }
   }
 
   /** The problem with the files at the last read, for the user. */
@@ -104,15 +120,17 @@ export class ProjectBudget {
     for (const [id, spent] of [...this.#betweenTurns]) await this.countBetweenTurns(id, spent)
   }
 
-  #spentBeside(turnId: string): Spending {
-    let { usd, tokens, unpricedTokens, ms } = this.#counted
-    for (const [id, spent] of [...this.#running, ...this.#betweenTurns]) {
-      if (id === turnId) continue
-      usd = (usd ?? 0) + (spent.usd ?? 0)
-      tokens += spent.tokens
-      unpricedTokens += spent.unpricedTokens
-      ms += spent.ms
-    }
-    return { usd, tokens, unpricedTokens, ms }
+  #spentHere(withoutTurn: string | undefined): Spending {
+    let sum = this.#counted
+    for (const [id, spent] of [...this.#running, ...this.#betweenTurns])
+      if (id !== withoutTurn) sum = added(sum, spent)
+    return sum
+  }
+}
+
+function added(a: Spending, b: Spending): Spending {
+  return {
+    ...{ usd: (a.usd ?? 0) + (b.usd ?? 0), tokens: a.tokens + b.tokens, ms: a.ms + b.ms },
+    unpricedTokens: a.unpricedTokens + b.unpricedTokens,
   }
 }

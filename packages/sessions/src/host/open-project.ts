@@ -3,6 +3,7 @@ import type { Envelope } from '@chirality/core'
 import type { RunnerLogEntry } from '@chirality/runner'
 import { projectOf } from '@chirality/workspaces'
 import { ProjectBudget } from '../budget/project-budget.ts'
+import type { ProjectSpending } from '../budget/spent-elsewhere.ts'
 import { StorageError } from '../files/storage-error.ts'
 import { HarnessLog } from '../harness-log/harness-log.ts'
 import { faultRow } from '../harness-log/rows.ts'
@@ -62,12 +63,16 @@ export class OpenProject {
     try {
       const { projectRoot: root } = lock
       const harnessLog = await HarnessLog.open(root, { secrets: host.secrets })
-      const budget = new ProjectBudget(root, host.budgets)
+      const budget = new ProjectBudget(root, host.budgets, () => host.spentElsewhere(root))
       return new OpenProject(lock, { ...host, projectRoot: root, harnessLog, budget }, onStatus)
     } catch (error) {
       await lock.release()
       throw error
     }
+  }
+
+  spent(): Promise<ProjectSpending> {
+    return this.#context.budget.spent()
   }
 
   sessions(): HostedSession[] {

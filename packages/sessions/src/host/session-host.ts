@@ -10,6 +10,7 @@ import {
 } from '@chirality/runner'
 import { type KeptWork, projectOf, Worktrees } from '@chirality/workspaces'
 import { BudgetBook } from '../budget/budget-book.ts'
+import type { ProjectSpending } from '../budget/spent-elsewhere.ts'
 import { readPrices } from '../budget/user-prices.ts'
 import { DecisionBroker } from '../decisions/decision-broker.ts'
 import { PolicyBook } from '../decisions/policy/policy-book.ts'
@@ -88,6 +89,7 @@ export class SessionHost {
     this.store = new SessionStore({ home, beforeDelete: id => this.#stop(id) })
     this.#context = {
       ...{ store: this.store, harnesses, personas, consent: this.consent, trust: this.trust },
+      spentElsewhere: options.spentElsewhere ?? (() => []),
       ...{ budgets: this.budgets, toolServers: this.toolServers, worktrees: this.worktrees },
       prices: () => (options.prices === undefined ? readPrices(home) : prices),
       secrets: options.secrets ?? secretValues(processEnv()),
@@ -130,6 +132,11 @@ export class SessionHost {
 
   projects(): string[] {
     return this.#projects.roots()
+  }
+
+  /** What was spent on a project on this machine, with the turns that run. Undefined if it is not open. */
+  async spent(projectRoot: string): Promise<ProjectSpending | undefined> {
+    return this.#projects.open.find(project => project.projectRoot === projectRoot)?.spent()
   }
 
   /** The agents that sessions can have, the default first. */

@@ -40,7 +40,14 @@ process.send?.({})
 
 function local(): LocalMachine {
   return {
-    ...{ host, version: '0', onRemoved: () => () => {}, left: () => {}, isDiscarded: () => false },
+    ...{
+      host,
+      version: '0',
+      onRemoved: () => () => {},
+      left: () => {},
+      isDiscarded: () => false,
+      spent: async () => [],
+    },
     agents: async () => [
       { ...{ id: agent.id, name: 'Speaking', installed: true, loggedIn: true }, version: null },
     ],
