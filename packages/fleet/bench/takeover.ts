@@ -27,6 +27,7 @@ export async function takeoverRows(): Promise<BenchRow[]> {
       workers.push({ name, machine: await fleet.machine(name, { project }) })
     }
     const times: number[] = []
+    const steps = new Map<string, number[]>()
     for (const { name, machine } of workers) {
       writeFileSync(join(machine.project, 'new.txt'), 'not committed\n')
       const { sessionIds: [sessionId = ''] = [] } = await machine.send({ do: 'create', sessions: 1 })
@@ -36,9 +37,10 @@ export async function takeoverRows(): Promise<BenchRow[]> {
       const { hub } = fleet
       await hub.until({ do: 'machines' }, ({ states }) => states?.[name] === 'away')
       const asked = target.send({ do: 'asked' })
-      const { at: from = Number.NaN } = await hub.send({ do: 'takeover', sessionId, to: 'target' })
+      const taken = await hub.send({ do: 'takeover', sessionId, to: 'target' })
       const { at = Number.NaN } = await asked
-      times.push(at - from)
+      times.push(at - (taken.at ?? Number.NaN))
+      for (const { step, ms } of taken.steps ?? []) steps.set(step, [...(steps.get(step) ?? []), ms])
     }
     return [
       benchRow({
@@ -46,7 +48,7 @@ export async function takeoverRows(): Promise<BenchRow[]> {
         ratio: median(times),
         bar: 5_000,
         better: 'lower',
-        detail: `${ROUNDS} machines ${range(times, 0)}; ${FILES} files, an agent that starts at once; load ${loadavg()[0]?.toFixed(0)}`,
+        detail: `${ROUNDS} machines ${range(times, 0)}; ${FILES} files, an agent that starts at once; load ${loadavg()[0]?.toFixed(0)}; steps: ${[...steps].map(([step, ms]) => `${step} ${Math.round(median(ms))}`).join(', ')}`,
       }),
     ]
   } finally {

@@ -95,11 +95,28 @@ export interface Machine extends Server {
   options: { env: Record<string, string> }
 }
 
-/** A hub with its broker. */
-export async function startHub(world: World, projects: string[]): Promise<Machine & { fleetUrl: string }> {
-  const home = path.join(world.home, 'hub-home')
+/** What differs from the world that a machine is in. */
+export interface Own {
+  env?: Record<string, string>
+  /** Its list of agents that speak the Agent Client Protocol. */
+  agents?: object[]
+}
+
+function dataFolder(world: World, name: string, { agents }: Own): string {
+  const home = path.join(world.home, `${name}-home`)
   mkdirSync(home)
-  const options = { env: { CHIRALITY_HOME: home, CHIRALITY_NATS_BIN: await natsServer() } }
+  if (agents !== undefined) writeFileSync(path.join(home, 'agents.json'), JSON.stringify({ agents }))
+  return home
+}
+
+/** A hub with its broker. */
+export async function startHub(
+  world: World,
+  projects: string[],
+  own: Own = {},
+): Promise<Machine & { fleetUrl: string }> {
+  const home = dataFolder(world, 'hub', own)
+  const options = { env: { CHIRALITY_HOME: home, CHIRALITY_NATS_BIN: await natsServer(), ...own.env } }
   const init = ['fleet', 'init', '--name', 'hub', '--port', String(await freePort()), '--json']
   const { stdout } = await world.start(init, options).result()
   const { url: fleetUrl } = JSON.parse(stdout) as { url: string }
@@ -112,19 +129,14 @@ export async function startHub(world: World, projects: string[]): Promise<Machin
 export async function startWorker(
   world: World,
   hub: Machine & { fleetUrl: string },
-  {
-    name,
-    projects,
-    labels = [],
-    env,
-  }: { name: string; projects: string[]; labels?: string[]; env?: Record<string, string> },
+  { name, projects, labels = [], ...own }: { name: string; projects: string[]; labels?: string[] } & Own,
 ): Promise<Machine & { start: () => RunningCommand }> {
-  const home = path.join(world.home, `${name}-home`)
-  mkdirSync(home)
-  const options = { env: { CHIRALITY_HOME: home, ...env } }
+  const home = dataFolder(world, name, own)
+  const options = { env: { CHIRALITY_HOME: home, ...own.env } }
   const { stdout } = await world.start(['fleet', 'invite', '--json'], hub.options).result()
   const { code } = JSON.parse(stdout) as { code: string }
-  await world.start(['fleet', 'join', code, '--name', name], options).result()
+  const joined = await world.start(['fleet', 'join', code, '--name', name], options).result()
+  if (joined.code !== 0) throw new Error(`${name} did not join: ${joined.stderr}`)
   const work = ['worker', '--json', '--fleet', hub.fleetUrl, ...labels.flatMap(label => ['--label', label])]
   const start = () => world.start([...work, ...projects.flatMap(project => ['--project', project])], options)
   const server = await started(start())

@@ -41,13 +41,21 @@ const clonesThere = z
 
 const packed = z.object({ size: z.number().int().min(0), sha256: z.string(), seq: z.number().int().min(0) })
 
+interface Tried {
+  seq: number
+  at: number
+  failed: boolean
+  /** Why it failed. */
+  problem?: string
+}
+
 /**
  * Copies of the sessions of other machines, but for their logs, which are mirrored: with them another machine goes on
  * when one is gone. A hub fetches one after each turn, and during a long turn every minute.
  */
 export class Copies {
   readonly #options: CopiesOptions
-  readonly #tried = new Map<string, { seq: number; at: number; failed: boolean }>()
+  readonly #tried = new Map<string, Tried>()
   readonly #known = new Map<string, number>()
   readonly #clones = new Map<string, { at: number; commits: string[][] }>()
   /** Those that were deleted while they may have been fetched. */
@@ -87,6 +95,11 @@ export class Copies {
     const others = await readdir(this.#options.folder).catch(() => [])
     const found = await Promise.all(others.map(other => this.#stored(other, session)))
     return found.filter(copy => copy !== undefined).sort((a, b) => b.seq - a.seq)[0]
+  }
+
+  /** Why the last copy did not come, since this hub runs. */
+  problem(machine: string, session: string): string | undefined {
+    return this.#tried.get(keyOf(machine, session))?.problem
   }
 
   /** Of a session that was deleted. One that is on its way is not kept. */
@@ -176,7 +189,7 @@ export class Copies {
     const { machine, session } = remote
     const key = keyOf(machine, session.id)
     const seq = lastSeqOf(remote)
-    const tried = { seq, at: performance.now(), failed: false }
+    const tried: Tried = { seq, at: performance.now(), failed: false }
     this.#dropped.delete(machine)
     this.#freed.delete(session.id)
     this.#tried.set(key, tried)
@@ -194,6 +207,7 @@ export class Copies {
         this.#paused.set(machine, performance.now() + AGAIN_MS)
       // Such as one in no repository: the next turn tries it again.
       tried.failed = true
+      tried.problem = error instanceof Error ? error.message : String(error)
       const isFault = !(error instanceof Error) || !('code' in error)
       if (isFault) this.#options.onFault?.(error)
     }
@@ -211,7 +225,11 @@ export class Copies {
     try {
       const clones = await this.#commitsOfClones(machine, { roots, prefix })
       const { size, sha256, seq } = packed.parse(await ask({ step: 'copy', session, move, clones }))
-      if (size > MAX_COPY) throw new RangeError(`The copy of ${session} has ${size} bytes: it is not kept.`)
+      if (size > MAX_COPY)
+        throw fleetError(
+          'move-failed',
+          `The copy has ${Math.ceil(size / MB)} MB, and only copies of up to ${MAX_COPY / MB} MB are kept. Large new files that git does not ignore are a part of it.`,
+        )
       const end = performance.now() + MAX_FETCH_MS
       for (let at = 0; at < size; ) {
         if (performance.now() > end)
@@ -324,7 +342,8 @@ function lastSeqOf({ session, status }: Pick<RemoteSession, 'session' | 'status'
 
 const AT_WORK_MS = 60_000
 const AGAIN_MS = 300_000
-const MAX_COPY = 512 * 1024 * 1024
+const MB = 1024 * 1024
+const MAX_COPY = 512 * MB
 /** Of one machine. */
 const MAX_ALL = 8 * 1024 * 1024 * 1024
 const MAX_COPIES = 1_000

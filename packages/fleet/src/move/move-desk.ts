@@ -6,6 +6,7 @@ import type { Owner } from '../claim/owners.ts'
 import { fleetError } from '../fleet-error.ts'
 import { type CloneFacts, pickClone } from '../placement/pick-clone.ts'
 import { hashOf, MOVE, readAt, readParcel, sizeOf, writeAt, writeParcel } from './parcel-file.ts'
+import { StepTimes } from './step-times.ts'
 
 /** What a hub asks two machines for, one after the other, to move a session. Each step may be asked again. */
 export type MoveStep =
@@ -82,6 +83,20 @@ export class MoveDesk {
   }
 
   async answer(request: MoveStep): Promise<unknown> {
+    try {
+      return await this.#answer(request)
+    } catch (error) {
+      if (!isFullDisk(error)) throw error
+      const { machine } = this.#options
+      throw fleetError(
+        'move-failed',
+        `The disk of ${machine} is full. Make room there, then try again.`,
+        error,
+      )
+    }
+  }
+
+  async #answer(request: MoveStep): Promise<unknown> {
     const { host } = this.#options
     switch (request.step) {
       case 'about':
@@ -258,6 +273,7 @@ export class MoveDesk {
   }
 
   async #open({ session, move, sha256, project }: MoveStep & { step: 'open' }): Promise<unknown> {
+    const times = new StepTimes()
     const folder = this.#folder(move)
     if (existsSync(join(folder, CANCELLED)))
       throw fleetError('move-failed', 'This move was given up. Move the session again.')
@@ -272,9 +288,11 @@ export class MoveDesk {
         'move-failed',
         'Another session came than the one that was asked for. Nothing was changed.',
       )
-    await this.#options.host.moves.receive(project, parcel)
+    times.done('copy unpacked')
+    await this.#options.host.moves.receive(project, parcel, () => times.done('worktree made'))
     this.#close(move, OPENED)
-    return { session }
+    times.done('session opened')
+    return { session, steps: times.list }
   }
 
   /** Whether the session came by this move, and whether it is here at all. If it did not come, the move is over: what is still on its way is refused. */
@@ -332,6 +350,14 @@ export class MoveDesk {
   #file(move: string): string {
     return join(this.#folder(move), 'parcel')
   }
+}
+
+/** Also in the words of git. */
+function isFullDisk(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code, message, cause } = error as NodeJS.ErrnoException & { cause?: unknown }
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT'
+  return isFull || /no space left on device|disk quota exceeded/i.test(message) || isFullDisk(cause)
 }
 
 function namesIn(folder: string): string[] {

@@ -23,6 +23,7 @@ const header = z.object({
     branch: z.string(),
     base: z.string().regex(/^[0-9a-f]{40,64}$/),
     baseBranch: z.string().nullable(),
+    unfinished: z.enum(['merge', 'rebase', 'cherry-pick', 'revert']).optional(),
     hasBundle: z.boolean(),
   }),
   queue: z.looseObject({ messages: z.array(z.unknown()) }),

@@ -13,6 +13,7 @@ import type { CloneHere, MoveStep, Taken } from './move-desk.ts'
 import { cancelled, type Moved, newId, ownersOf, replaceableOwner, requireReady, sayClone } from './moves.ts'
 import { Notes } from './notes.ts'
 import { readAt, readParcel, writeParcel } from './parcel-file.ts'
+import { type StepTime, StepTimes } from './step-times.ts'
 
 export interface TakeoversOptions {
   /** Where the takeovers are noted that this hub has begun, and those whose machine has not returned. */
@@ -44,6 +45,8 @@ export interface TakenOver extends Moved {
   asked: boolean
   /** Why it was not, though it was wanted. */
   problem: string | null
+  /** What was done, in this order. Empty if it was finished what an earlier call began. */
+  steps: StepTime[]
 }
 
 const orphaned = z
@@ -87,12 +90,15 @@ export class Takeovers {
       if (remote === undefined) throw fleetError('move-failed', 'No other machine has this session.')
       const wasAtWork = remote.status !== null && remote.status.phase !== 'idle'
       const isAsked = goOn ?? wasAtWork
-      const moved = (await this.#settled(session)) ?? (await this.#take(remote, to, isAsked))
+      const settled = await this.#settled(session)
+      const times = new StepTimes()
+      const moved = settled ?? (await this.#take(remote, { to, goOn: isAsked, times }))
       const answer = isAsked ? await this.#goOn(moved) : { asked: false, problem: null }
+      if (answer.asked) times.done('agent asked')
       // The caller knows it from now on.
       for (const done of this.#notes.of(session))
         if (done.isDone && done.goOn) await this.#notes.write({ ...done, goOn: false }).catch(() => {})
-      return { ...moved, ...answer }
+      return { ...moved, ...answer, steps: settled === undefined ? times.list : [] }
     } finally {
       this.#running.delete(session)
     }
@@ -152,28 +158,20 @@ export class Takeovers {
     return undefined
   }
 
-  async #take(remote: RemoteSession, to: string, goOn: boolean): Promise<Moved> {
+  async #take(
+    remote: RemoteSession,
+    { to, goOn, times }: { to: string; goOn: boolean; times: StepTimes },
+  ): Promise<Moved> {
     const { machine: from, session } = remote
     const link = this.#options.link()
     await this.#requireGone(from)
+    times.done('gone seen')
     // Before its log is read: whoever gives it to another machine from now on makes this takeover stale.
     const before = await ownersOf(link).read(session.id)
     if (from === to) throw fleetError('move-failed', `The machine ${to} is gone: name another one.`)
     requireReady(this.#options.machines(), to, session.harness)
     const copy = await this.#options.copies.get(from, session.id)
-    if (
-      copy === undefined &&
-      this.#options.machines().find(({ machine }) => machine === from)?.copies === false
-    )
-      throw fleetError(
-        'move-failed',
-        `${from} sends no copies of its sessions, so no other machine can go on with this one. What is mirrored can be read and exported.`,
-      )
-    if (copy === undefined)
-      throw fleetError(
-        'move-failed',
-        `No copy of the session arrived here before ${from} was gone, so no other machine can go on with it. What is mirrored can be read and exported.`,
-      )
+    if (copy === undefined) throw this.#noCopy(from, session.id)
     const { roots, prefix, projectRoot: path } = copy
     const place = (await this.#ask(to, {
       step: 'place',
@@ -182,31 +180,36 @@ export class Takeovers {
       prefix,
       path,
     })) as CloneHere
+    times.done('clone chosen')
     const move = newId('takeover')
     const folder = join(this.#options.folder, move)
     await mkdir(folder, { recursive: true, mode: 0o700 })
     try {
       const { taken, size, sha256 } = await this.#compose(remote, { move, to, copy, folder })
+      times.done('log complete')
       const begun: Note = { move, session: session.id, from, to, taken, goOn, isDone: false }
-      for (let at = 0; at < size; ) {
-        const piece = await readAt(join(folder, 'parcel'), { at, bytes: PIECE_BYTES })
-        await this.#ask(to, { step: 'put', move, from: at, content: piece.toString('base64') })
-        at += piece.length
-      }
-      const { seen, gone } = await replaceableOwner(
-        { link, machines: this.#options.machines() },
-        session.id,
-        from,
-      )
-      if (seen?.epoch !== before?.epoch) throw hasIt(seen ?? before)
+      let gone: string | undefined
+      // Before anything is at the new machine: what a hub that is killed sent there is removed.
       await this.#notes.write(begun)
       try {
-        await ownersOf(link).give(session.id, to, { move, seen })
+        for (let at = 0; at < size; ) {
+          const piece = await readAt(join(folder, 'parcel'), { at, bytes: PIECE_BYTES })
+          await this.#ask(to, { step: 'put', move, from: at, content: piece.toString('base64') })
+          at += piece.length
+        }
+        times.done('copy sent')
+        const owner = await replaceableOwner({ link, machines: this.#options.machines() }, session.id, from)
+        if (owner.seen?.epoch !== before?.epoch) throw hasIt(owner.seen ?? before)
+        gone = owner.gone
+        await ownersOf(link).give(session.id, to, { move, seen: owner.seen })
         // It looks who has its sessions after it answers calls, so one of the two notices the other.
         if (!(await isAbsent(link, from)))
           throw fleetError('move-failed', `The machine ${from} is back. Move the session instead.`)
-        await this.#ask(to, { step: 'open', session: session.id, move, sha256, project: place.project })
+        times.done('owner written')
+        const step = { step: 'open', session: session.id, move, sha256, project: place.project } as const
+        times.doneThere('way to the machine', await this.#ask(to, step))
         await this.#done(begun)
+        times.done('hubs told')
       } catch (error) {
         const isThere = await this.#settle(begun).catch(() => undefined)
         if (!isThere) throw error
@@ -222,6 +225,19 @@ export class Takeovers {
     } finally {
       await rm(folder, { recursive: true, force: true })
     }
+  }
+
+  #noCopy(from: string, session: string): Error {
+    const sends = this.#options.machines().find(({ machine }) => machine === from)?.copies
+    const why = this.#options.copies.problem(from, session)
+    const what =
+      sends === false
+        ? `${from} sends no copies of its sessions`
+        : `No copy of the session arrived here before ${from} was gone`
+    return fleetError(
+      'move-failed',
+      `${what}, so no other machine can go on with ${sends === false ? 'this one' : 'it'}. ${why === undefined ? '' : `The last try said: ${why} `}What is mirrored can be read and exported.`,
+    )
   }
 
   /** The last copy with the mirrored log, and the messages that waited when the machine was last heard. */

@@ -112,6 +112,9 @@ export const movedSession = z.strictObject({
 export const takenOverSession = movedSession.extend({
   asked: z.boolean().describe('Whether the agent was asked to go on.'),
   problem: z.string().nullable().describe('Why it was not, though it was wanted.'),
+  steps: z
+    .array(z.strictObject({ step: z.string(), ms: count }))
+    .describe('What was done in this order, and how long it took. Empty if an earlier call was finished.'),
 })
 
 export const keptSession = z.strictObject({

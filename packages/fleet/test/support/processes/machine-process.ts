@@ -107,8 +107,8 @@ async function run(command: Command): Promise<Reply> {
       return { states: Object.fromEntries((member?.machines() ?? []).map(one => [one.machine, one.state])) }
     case 'takeover': {
       const at = Date.now()
-      await member?.takeover(command.sessionId, command.to, true)
-      return { at }
+      const taken = await member?.takeover(command.sessionId, command.to, true)
+      return { at, steps: taken?.steps ?? [] }
     }
     case 'call': {
       const { sessionId, message } = command

@@ -1,5 +1,6 @@
 import type { MachineState } from '../../../src/claim/presence.ts'
 import type { Member } from '../../../src/engine/fleet-files.ts'
+import type { StepTime } from '../../../src/move/step-times.ts'
 import type { Speech } from './speaking-agent.ts'
 
 /** What a machine is asked. */
@@ -55,4 +56,6 @@ export interface Reply {
   parts?: StoredPart[]
   claimed?: 'stored' | 'conflict' | 'unknown'
   at?: number
+  /** What a takeover did, and how long it took. */
+  steps?: StepTime[]
 }

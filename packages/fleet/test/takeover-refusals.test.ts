@@ -1,0 +1,96 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { folder } from './support/fleet.ts'
+import { append, git, twoMachines, work } from './support/machines.ts'
+
+/** What is left of parcels on a machine, by move. */
+function parcels(root: string, name: 'one' | 'two'): Record<string, string[]> {
+  const place = join(root, `${name}-home`, 'parcels')
+  return Object.fromEntries(readdirSync(place).map(move => [move, readdirSync(join(place, move))]))
+}
+
+test('a takeover without a copy says why none came', async () => {
+  const { one, takeovers, copies, mirrored, goes } = await twoMachines()
+  const plain = await work(one.host, folder())
+  const nested = await work(one.host, one.project)
+  mkdirSync(join(one.project, 'inner'))
+  git(join(one.project, 'inner'), 'init', '-q')
+  git(join(one.project, 'inner'), 'commit', '-q', '--allow-empty', '-m', 'inner')
+  for (const id of [plain, nested]) await mirrored(id, 'one')
+  // One at a time of each machine.
+  for (let time = 0; time < 2; time += 1) await copies.soon()
+  goes('one')
+  await expect(takeovers().takeover(plain, 'two')).rejects.toThrow(
+    /No copy of the session arrived .* The last try said: .* in no git repository with a commit/,
+  )
+  await expect(takeovers().takeover(nested, 'two')).rejects.toThrow(/contains another repository: inner/)
+})
+
+test('what a killed hub sent to the new machine is removed there when the hub is back', async () => {
+  const { one, two, takeovers, copied, goes, cut, root, owners } = await twoMachines()
+  writeFileSync(join(one.project, 'bird.txt'), 'heron\n')
+  const id = await work(one.host, one.project)
+  await copied(id, 'one')
+  goes('one')
+  // One request asks whether it is gone, one for the clone; the third is the first piece.
+  cut(count => (count === 3 ? 'after' : count > 3 ? 'before' : undefined))
+  await expect(takeovers().takeover(id, 'two')).rejects.toThrow(/killed/)
+  expect(Object.values(parcels(root, 'two'))).toEqual([['parcel']])
+  cut(() => undefined)
+  await takeovers().finish()
+  expect(Object.values(parcels(root, 'two'))).toEqual([['cancelled']])
+  expect(await owners.read(id)).toBeUndefined()
+  expect(await takeovers().takeover(id, 'two')).toMatchObject({ to: 'two' })
+  expect(await two.host.store.get(id)).toBeDefined()
+})
+
+test('a session whose worktree was removed by hand is neither moved nor copied, and says how to restore it', async () => {
+  const { one, hub, copies, mirrored, takeovers, goes } = await twoMachines()
+  const { worktree } = await one.host.worktrees.make({ projectRoot: one.project, title: 'birds' })
+  const { id } = await one.host.createSession(one.project, { worktree: { id: worktree.id } })
+  await append(one.host, id, 't1', [{ type: 'turn:start', sessionId: id, message: 'Note the heron.' }])
+  rmSync(worktree.folder, { recursive: true })
+  await expect(hub().move(id, 'one', 'two')).rejects.toThrow(/chirality worktrees restore/)
+  expect(one.host.moves.leaving(id)).toBeUndefined()
+  await mirrored(id, 'one')
+  await copies.soon()
+  goes('one')
+  await expect(takeovers().takeover(id, 'two')).rejects.toThrow(/chirality worktrees restore/)
+})
+
+const run = (command: string, ...args: string[]) => execFileSync(command, args)
+
+// Only root may mount a small disk.
+const canMount = process.platform === 'linux' && process.getuid?.() === 0
+
+test.runIf(canMount)('a machine whose disk is full refuses a session, and nothing is given up', async () => {
+  const { one, two, hub, takeovers, copied, goes, returns, root, owners } = await twoMachines()
+  writeFileSync(
+    join(one.project, 'noise.bin'),
+    Buffer.from(Array.from({ length: 400_000 }, () => Math.random() * 256)),
+  )
+  const id = await work(one.host, one.project)
+  const disk = join(root, 'two-home', 'parcels')
+  mkdirSync(disk, { recursive: true })
+  run('mount', '-t', 'tmpfs', '-o', 'size=64k', 'none', disk)
+  let isMounted = true
+  const unmount = () => {
+    if (isMounted) run('umount', '--lazy', disk)
+    isMounted = false
+  }
+  onTestFinished(unmount)
+  const words = 'The disk of two is full. Make room there, then try again.'
+  await expect(hub().move(id, 'one', 'two')).rejects.toThrow(words)
+  expect(one.host.moves.leaving(id)).toBeUndefined()
+  await copied(id, 'one')
+  goes('one')
+  await expect(takeovers().takeover(id, 'two')).rejects.toThrow(words)
+  expect(await owners.read(id)).toBeUndefined()
+  expect(Object.values(parcels(root, 'two'))).toEqual([['cancelled'], ['cancelled']])
+  unmount()
+  expect(await takeovers().takeover(id, 'two')).toMatchObject({ to: 'two' })
+  expect(await two.host.store.get(id)).toBeDefined()
+  await returns('one')
+})
