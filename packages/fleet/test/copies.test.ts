@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openSessionLog } from '@chirality/sessions'
 import { expect, test } from 'vitest'
@@ -43,6 +43,53 @@ test('the copies of a session go when it is deleted, and stay when it went to an
     await carrier.ended('one', id)
   }
   expect([existsSync(copyOf(deleted)), existsSync(copyOf(moved))]).toEqual([false, true])
+})
+
+test('the first copy of a session that is deleted while it is fetched is not kept', async () => {
+  const { one, link, machines } = await twoMachines()
+  const home = folder()
+  const remote = new RemoteSessions(join(home, 'mirrors'))
+  mkdirSync(join(home, 'mirrors'), { recursive: true })
+  const mirror = new Mirror({ folder: join(home, 'mirrors'), fetch: async () => undefined })
+  const [begun, deleted] = [signal(), signal()]
+  const faults: unknown[] = []
+  // The machine takes its time for the first step.
+  const slow = (): Link => {
+    const real = link()
+    const request: Link['request'] = async (...args) => {
+      if (!Buffer.from(args[1]).includes('"about"')) return real.request(...args)
+      begun.give()
+      await deleted.given
+      return real.request(...args)
+    }
+    return Object.assign(Object.create(real), { request })
+  }
+  const carrier = new Carrier({
+    ...{ home, machine: 'hub', role: 'hub', link: slow, machines, remote, logs: mirror },
+    ...{ log: id => openSessionLog(one.project, id), own: async () => undefined },
+    onFault: error => faults.push(error),
+  })
+  const id = await work(one.host, one.project)
+  const session = await one.host.store.resume(id)
+  remote.take('one', id, JSON.stringify({ session, status: null }))
+  carrier.goOn()
+  await begun.given
+  remote.take('one', id, '')
+  await carrier.ended('one', id)
+  deleted.give()
+  const other = await work(one.host, one.project)
+  const next = JSON.stringify({ session: await one.host.store.resume(other), status: null })
+  remote.take('one', other, next)
+  const names = () => readdirSync(join(home, 'fleet', 'copies', 'one')).sort()
+  // One at a time of a machine: that of the next session comes after it.
+  await expect
+    .poll(() => {
+      carrier.goOn()
+      return existsSync(join(home, 'fleet', 'copies', 'one', `${other}.json`))
+    })
+    .toBe(true)
+  expect(names()).toEqual([`${other}.json`, `${other}.parcel`])
+  expect(faults).toEqual([])
 })
 
 test('the mirrored log of a session goes when it is deleted: what is on its way of it is not kept, and a session that returns is fetched', async () => {
@@ -177,3 +224,11 @@ test('a session whose project is away is not told as deleted: only one that was 
   expect(await tell(next, id)).toEqual({ isEnd: true, isKnown: false })
   expect(readFileSync(join(home, 'removed.json'), 'utf8')).toBe('[]')
 })
+
+function signal(): { given: Promise<void>; give: () => void } {
+  let give = () => {}
+  const given = new Promise<void>(resolve => {
+    give = resolve
+  })
+  return { given, give }
+}

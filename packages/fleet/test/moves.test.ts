@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -120,7 +120,11 @@ test('a session whose move was given up can be used, also if the hub was killed 
   goes('two')
   // Cut after the session was given back to its machine.
   cut(count => (count >= 5 ? 'before' : undefined))
-  await expect(hub().keep(id, 'one')).rejects.toThrow(/killed/)
+  const given: unknown[] = []
+  const note = async (kept: object) => void given.push({ ...kept, owner: (await owners.read(id))?.machine })
+  await expect(hub().keep(id, 'one', note)).rejects.toThrow(/killed/)
+  // What the target has is asked for when it returns, whoever is killed now.
+  expect(given).toEqual([{ session: id, machine: 'one', gaveUp: 'two', owner: 'two' }])
   expect(await owners.read(id)).toMatchObject({ machine: 'one' })
   expect(one.host.moves.leaving(id)).toBeDefined()
   cut(() => undefined)
@@ -140,7 +144,7 @@ test('a move is not given up if a machine that answers got the session in anothe
   expect(one.host.moves.leaving(id)).toBeDefined()
   await two.host.createSession(two.project, { id, title: 'taken over' })
   await owners.give(id, 'two', { move: 'takeover-other', seen: undefined })
-  await expect(hub().keep(id, 'one')).rejects.toThrow('two has this session by now')
+  await expect(hub().keep(id, 'one', NOTHING)).rejects.toThrow('two has this session by now')
   expect(one.host.moves.leaving(id)).toBeDefined()
 })
 
@@ -227,7 +231,7 @@ test('a cancelled move removes no worktree in which another session works', asyn
   expect(await two.host.worktrees.find(worktree ?? '')).toBeDefined()
 })
 
-test('a machine that stops while it packs a copy for a hub leaves no git and no files of it', async () => {
+test('a machine that stops while it packs a copy or a session leaves no git, and the session can be used', async () => {
   const { one } = await twoMachines()
   const id = await work(one.host, one.project)
   writeFileSync(join(one.project, 'bird.txt'), 'heron\n')
@@ -260,6 +264,23 @@ test('a machine that stops while it packs a copy for a hub leaves no git and no 
   const pid = Number(readFileSync(pidFile, 'utf8'))
   // It was ended; the system needs a moment to remove it.
   await expect.poll(() => isAlive(pid), { timeout: 60_000 }).toBe(false)
+
+  rmSync(pidFile)
+  const mover = new MoveDesk({
+    ...{ host: one.host, machine: 'one', folder: folder() },
+    ...{ tell: async () => {}, onLeft: () => {}, owner: async () => undefined, sendsCopies: () => true },
+  })
+  const packed = mover
+    .answer({ step: 'pack', session: id, move: 'move-000000000000', from: 'one', to: 'two', haves: [] })
+    .catch((error: Error) => error.message)
+  await expect.poll(() => existsSync(pidFile), { timeout: 60_000 }).toBe(true)
+  expect(one.host.moves.leaving(id)).toMatchObject({ to: 'two' })
+  await mover.close()
+  expect(await packed).toBe('git add: stopped')
+  expect(one.host.moves.leaving(id)).toBeUndefined()
+  const packing = Number(readFileSync(pidFile, 'utf8'))
+  await expect.poll(() => isAlive(packing), { timeout: 60_000 }).toBe(false)
+
   // One that was killed has no time for that: the next start removes what it left.
   new MoveDesk({
     ...{ host: one.host, machine: 'one', folder: parcels },
@@ -267,6 +288,8 @@ test('a machine that stops while it packs a copy for a hub leaves no git and no 
   })
   expect(readdirSync(parcels)).toEqual([])
 })
+
+const NOTHING = async () => {}
 
 function isAlive(pid: number): boolean {
   try {

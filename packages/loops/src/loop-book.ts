@@ -99,7 +99,14 @@ export class LoopBook {
       // It is in its journal: without its caller, the next server would run it with nobody there.
       host.logFault(error)
     }
-    return this.#open(host, loopId, options)
+    try {
+      return this.#open(host, loopId, options)
+    } catch (error) {
+      // For the same reason. Nothing of it has run.
+      removeLoopFolder(folder)
+      removeOwnLoop(host.home, loopId)
+      throw error
+    }
   }
 
   /** Removes the folders of old loops with which nothing can be done any more: see `oldLoops`. */

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { SessionHarness } from '@chirality/core'
 import { HarnessRegistry } from '@chirality/runner'
@@ -50,6 +50,26 @@ test('a start on a list that its caller refuses, or that is a pipe, leaves nothi
   execFileSync('mkfifo', [pipe])
   await expect(book.start(host, pipe)).rejects.toMatchObject({ code: 'bad-list' })
   expect(book.list()).toEqual([])
+})
+
+test('a start that fails after its journal was begun leaves no loop that the next server would run', async () => {
+  const { project, list, home } = projectWith('- [ ] One\n')
+  const host = new SessionHost({ harnesses: new HarnessRegistry<SessionHarness>(), address: 'test', home })
+  onTestFinished(() => host.close())
+  class Disturbed extends LoopBook {
+    override forgetOld(): void {
+      // Another program puts something else in its place.
+      const journal = path.join(this.folder('tasks-1'), 'journal.ndjson')
+      rmSync(journal)
+      mkdirSync(journal)
+    }
+  }
+  commitAll(project)
+  const book = new Disturbed(project)
+  await expect(book.start(host, list, { loopId: 'tasks-1', by: 'server' })).rejects.toThrow(/EISDIR/)
+  expect(existsSync(book.folder('tasks-1'))).toBe(false)
+  expect(book.isOwn(host, 'tasks-1')).toBe(false)
+  expect(new LoopBook(project).list()).toEqual([])
 })
 
 test('tasks that meet the same limit at once wait for it once, and no other is started', {

@@ -151,6 +151,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   log = host
   const changes = new TurnChanges()
   changes.watch(host, root => recoverMoves({ host, changes }, root))
+  host.moves.holdWith((folder, work) => changes.hold([folder], () => {}, work))
   const projects = new ProjectRegistry(home, async root => {
     await loops.closeProject(root)
     await closeIfThere(host, root)

@@ -335,3 +335,47 @@ test('a session that is being moved is not reviewed here, and what was done befo
   expect(await made).toMatchObject({ files: ['a.txt'] })
   expect(git('log', '-1', '--format=%s')).toBe('Second')
 })
+
+test('a move that begins while a commit is made waits for it: the commit is in the parcel', async () => {
+  const { server, client, repository, project } = await withRepository()
+  const place = mkdtempSync(path.join(tmpdir(), 'chirality-packed-'))
+  onTestFinished(() => rmSync(place, { recursive: true, force: true }))
+  const { id: sessionId } = await client.sessions.create.mutate({ project, title: 'Moved', worktree: {} })
+  const folder = (await server.host.session(sessionId)).status.worktree?.folder ?? ''
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: folder, encoding: 'utf8' }).trim()
+  git('config', 'user.name', 'A User')
+  git('config', 'user.email', 'user@example.com')
+  writeFileSync(path.join(folder, 'a.txt'), 'b\n')
+  const base = git('rev-parse', 'HEAD')
+  const [begun, go] = [path.join(place, 'begun'), path.join(place, 'go')]
+  const wait = `#!/bin/sh\ntouch '${begun}'\nuntil [ -e '${go}' ]; do sleep 0.05; done\n`
+  mkdirSync(path.join(project, '.git/hooks'), { recursive: true })
+  writeFileSync(path.join(project, '.git/hooks/pre-commit'), wait, { mode: 0o755 })
+  const made = client.review.commit.mutate({ sessionId, message: 'Second', hooks: true })
+  await expect.poll(() => existsSync(begun), { timeout: 60_000 }).toBe(true)
+
+  const move = { id: 'move-000000000000', from: 'one', to: 'two' }
+  let isPacked = false
+  const packed = server.host.moves.pack(sessionId, { move, haves: [base], folder: place }).finally(() => {
+    isPacked = true
+  })
+  // No other deed begins meanwhile, and the pack has nothing of a commit that is half made.
+  await expect.poll(() => server.host.moves.leaving(sessionId)).toMatchObject(move)
+  const next = client.review.discard
+    .mutate({ sessionId, files: [{ path: 'a.txt' }] })
+    .catch((error: Error) => error.message)
+  // A copy waits for nobody: the move began before, and would have been packed before the second.
+  for (const id of ['copy-000000000000', 'copy-111111111111']) {
+    const copies = mkdtempSync(path.join(place, 'copy-'))
+    await server.host.moves.copy(sessionId, { move: { ...move, id }, haves: [base], folder: copies })
+  }
+  expect([isPacked, git('rev-parse', 'HEAD')]).toEqual([false, base])
+  writeFileSync(go, '')
+  expect(await next).toContain('is being moved to the machine two')
+  expect(await made).toMatchObject({ files: ['a.txt'] })
+  const { work, bundle } = await packed
+  const commit = git('rev-parse', 'HEAD')
+  expect(commit).not.toBe(base)
+  expect(work).toMatchObject({ head: commit })
+  expect(repository.run('bundle', 'list-heads', bundle)).toContain(commit)
+})

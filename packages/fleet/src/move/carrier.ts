@@ -74,15 +74,16 @@ export class Carrier {
 
   /** Gives up a move whose target does not come back. */
   async keep(sessionId: string): Promise<Kept> {
-    const kept = await this.#moves.keep(sessionId, await this.#owner(sessionId))
-    if (kept.gaveUp === null) return kept
-    const session = (await this.#options.own(sessionId)) ?? this.#options.remote.get(sessionId)?.session
-    // What its target did with it is counted from the beginning of the move.
-    const { lastSeq: seq = 0, costUsd, tokens = 0 } = session ?? {}
-    await this.#takeovers.expect(sessionId, {
-      ...{ from: kept.gaveUp, to: kept.machine, taken: { seq, usd: costUsd ?? 0, tokens } },
-    })
-    return kept
+    return this.#moves.keep(
+      sessionId,
+      await this.#owner(sessionId),
+      async ({ machine: to, gaveUp: from }) => {
+        const session = (await this.#options.own(sessionId)) ?? this.#options.remote.get(sessionId)?.session
+        // What its target did with it is counted from the beginning of the move.
+        const { lastSeq: seq = 0, costUsd, tokens = 0 } = session ?? {}
+        await this.#takeovers.expect(sessionId, { from, to, taken: { seq, usd: costUsd ?? 0, tokens } })
+      },
+    )
   }
 
   /** Answers the steps of hubs. */
@@ -121,7 +122,7 @@ export class Carrier {
     if (await isElsewhere()) return
     const mirrored = logs.machinesWith(session)
     // Every start of this hub tells it again: the broker is asked only if there is something to delete.
-    if (mirrored.length === 0 && (await this.#copies.get(machine, session)) === undefined)
+    if (mirrored.length === 0 && !(await this.#copies.has(machine, session)))
       return logs.delete(machine, session)
     const owner = await ownersOf(link()).read(session)
     if ((owner !== undefined && owner.machine !== machine) || (await isElsewhere())) return

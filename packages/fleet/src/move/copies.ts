@@ -60,6 +60,7 @@ export class Copies {
   readonly #clones = new Map<string, { at: number; commits: string[][] }>()
   /** Those that were deleted while they may have been fetched. */
   readonly #forgotten = new Set<string>()
+  readonly #fetching = new Set<string>()
   /** The machines that send none, and of which none is kept. */
   readonly #dropped = new Set<string>()
   /** Sessions of machines that send none: no copy of them is kept, of no machine. */
@@ -102,8 +103,14 @@ export class Copies {
     return this.#tried.get(keyOf(machine, session))?.problem
   }
 
+  /** Whether there is a copy, or one is on its way, also the first of its machine. */
+  async has(machine: string, session: string): Promise<boolean> {
+    return this.#fetching.has(keyOf(machine, session)) || (await this.get(machine, session)) !== undefined
+  }
+
   /** Of a session that was deleted. One that is on its way is not kept. */
   async forget(session: string): Promise<void> {
+    for (const key of this.#fetching) if (key.endsWith(`/${session}`)) this.#forgotten.add(key)
     for (const machine of await readdir(this.#options.folder).catch(() => [])) {
       const key = keyOf(machine, session)
       this.#forgotten.add(key)
@@ -194,6 +201,7 @@ export class Copies {
     this.#freed.delete(session.id)
     this.#tried.set(key, tried)
     this.#forgotten.delete(key)
+    this.#fetching.add(key)
     try {
       // Of an earlier run of this hub.
       const stored = this.#known.has(key) ? undefined : await this.#stored(machine, session.id)
@@ -210,6 +218,8 @@ export class Copies {
       tried.problem = error instanceof Error ? error.message : String(error)
       const isFault = !(error instanceof Error) || !('code' in error)
       if (isFault) this.#options.onFault?.(error)
+    } finally {
+      this.#fetching.delete(key)
     }
   }
 

@@ -74,7 +74,8 @@ export class MoveDesk {
   /** Opening a parcel and giving its move up exclude each other. */
   readonly #queues = new Map<string, Promise<unknown>>()
   readonly #stop = new AbortController()
-  readonly #copying = new Set<Promise<unknown>>()
+  /** What is being packed, for a move or as a copy. */
+  readonly #packing = new Set<Promise<unknown>>()
 
   constructor(options: MoveDeskOptions) {
     this.#options = options
@@ -102,7 +103,7 @@ export class MoveDesk {
       case 'about':
         return this.#about(request.session)
       case 'pack':
-        return this.#pack(request)
+        return this.#counted(this.#pack(request))
       case 'leave':
         if (await host.moves.leave(request.session, request.move)) this.#options.onLeft(request.session)
         this.#forget(request.move)
@@ -142,15 +143,15 @@ export class MoveDesk {
     return readAt(this.#file(move), { at: from, bytes: PIECE_BYTES })
   }
 
-  /** Ends the copies that are being packed, which would leave a git process and its files behind. */
+  /** Ends what is being packed, which would leave a git process and its files behind. */
   async close(): Promise<void> {
     this.#stop.abort()
-    await Promise.allSettled(this.#copying)
+    await Promise.allSettled(this.#packing)
   }
 
-  async #counted<T>(copy: Promise<T>): Promise<T> {
-    this.#copying.add(copy)
-    return copy.finally(() => this.#copying.delete(copy))
+  async #counted<T>(packing: Promise<T>): Promise<T> {
+    this.#packing.add(packing)
+    return packing.finally(() => this.#packing.delete(packing))
   }
 
   async #about(sessionId: string): Promise<AboutSession> {
@@ -169,8 +170,7 @@ export class MoveDesk {
     const folder = this.#folder(move)
     const parcel = await this.#options.host.moves.pack(session, {
       move: { id: move, from, to },
-      haves,
-      folder,
+      ...{ haves, folder, signal: this.#stop.signal },
     })
     // A session that was packed before keeps the id of that move.
     const id = parcel.move.id

@@ -80,9 +80,14 @@ export class Moves {
 
   /**
    * Gives up a move or a takeover whose target does not come back: the session goes on where it was. A target that is
-   * there says whether it has the session. `at`: the machine that has it as far as is known.
+   * there says whether it has the session. `at`: the machine that has it as far as is known. `expect` notes the machine
+   * that is given up, before the owner is changed: a hub that is killed then asks for what it has when it returns.
    */
-  async keep(session: string, at: string): Promise<Kept> {
+  async keep(
+    session: string,
+    at: string,
+    expect: (kept: Kept & { gaveUp: string }) => Promise<void>,
+  ): Promise<Kept> {
     const { machines } = this.#options
     const link = this.#options.link()
     if (this.#running.has(session)) throw fleetError('move-failed', 'This session is being moved just now.')
@@ -95,17 +100,20 @@ export class Moves {
       const machine = machines().find(one => one.machine === to)
       if (!isTaken && machine !== undefined && machine.state !== 'away') {
         // It answers: it knows whether it has the session.
-        const { epoch, gone = null } = await this.#keepable({ move, session, from, to })
+        const note = (gone: string) => expect({ session, machine: from, gaveUp: gone })
+        const { epoch, gone = null } = await this.#keepable({ move, session, from, to }, note)
         const isThere = await this.#settle({ move, session, from, to, epoch })
         return { session, machine: isThere ? to : from, gaveUp: isThere ? null : gone }
       }
       if (!isTaken) await requireAbsent(link, to)
       const { seen, gone } = await replaceableOwner({ link, machines: machines() }, session, from)
       // It may have got everything before it was gone: when it returns, it is refused.
+      const gaveUp = gone ?? (isTaken ? null : to)
+      if (gaveUp !== null) await expect({ session, machine: from, gaveUp })
       await ownersOf(link).give(session, from, { move: newId('kept'), seen })
       await this.#ask(from, { step: 'keep', session, move })
       this.#notes.remove({ move, session, from, to })
-      return { session, machine: from, gaveUp: gone ?? (isTaken ? null : to) }
+      return { session, machine: from, gaveUp }
     } finally {
       this.#running.delete(session)
     }
@@ -115,7 +123,10 @@ export class Moves {
    * The epoch of the owner of a session whose move is given up while its target answers. Rejects if another machine has
    * the session by now; one that is `gone` is replaced, and refused when it returns.
    */
-  async #keepable({ move, session, from, to }: Note): Promise<{ epoch?: number | undefined; gone?: string }> {
+  async #keepable(
+    { move, session, from, to }: Note,
+    expect: (gone: string) => Promise<void>,
+  ): Promise<{ epoch?: number | undefined; gone?: string }> {
     const link = this.#options.link()
     const owner = await ownersOf(link).read(session)
     if (owner?.machine === to && owner.move === move) return owner
@@ -125,6 +136,7 @@ export class Moves {
       from,
     )
     if (seen === undefined || seen.machine === from) return { epoch: seen?.epoch }
+    if (other.gone !== undefined) await expect(other.gone)
     const { epoch } = await ownersOf(link).give(session, from, { move: newId('kept'), seen })
     return { epoch, ...other }
   }

@@ -25,14 +25,23 @@ export interface Spent {
   tokens: number
 }
 
+/** Does the work while nobody else changes the files of the folder. */
+export type HoldFolder = <T>(folder: string, work: () => Promise<T>) => Promise<T>
+
 /** Sessions on their way from and to other machines. */
 export class SessionMoves {
   readonly #context: HostContext
   readonly #parts: SessionMovesParts
+  #hold: HoldFolder = (_, work) => work()
 
   constructor(context: HostContext, parts: SessionMovesParts) {
     this.#context = context
     this.#parts = parts
+  }
+
+  /** How a folder is held while its files are packed. Without it a commit or merge could be half in the parcel. */
+  holdWith(hold: HoldFolder): void {
+    this.#hold = hold
   }
 
   /** The move that a session waits for. */
@@ -46,8 +55,8 @@ export class SessionMoves {
   }
 
   /**
-   * Ends the agents of an idle session and packs it for another machine. From then on no turn of it begins here, until
-   * `leave` or `keep`. A session that was packed before is packed again for the same move.
+   * Ends the agents of an idle session and packs it for another machine, after what a person does to its files just now.
+   * From then on no turn of it begins here, until `leave` or `keep`. A session that was packed before is packed again for the same move.
    */
   async pack(id: string, options: PackOptions): Promise<Parcel> {
     const { leaving, store } = this.#context
@@ -64,9 +73,12 @@ export class SessionMoves {
     const move = before ?? options.move
     leaving.set(id, move)
     try {
-      if (session.status.phase !== 'idle') throw busy()
-      await this.#parts.stop(id)
-      return await packSession(this.#context, await store.resume(id), { ...options, move })
+      const { projectRoot, worktree } = session.status
+      return await this.#hold(worktree?.folder ?? projectRoot, async () => {
+        if (session.status.phase !== 'idle') throw busy()
+        await this.#parts.stop(id)
+        return packSession(this.#context, await store.resume(id), { ...options, move })
+      })
     } catch (error) {
       // Another machine may have got what was packed before.
       if (before === undefined) this.keep(id, move.id)
