@@ -26,6 +26,8 @@ async function owners({ one, two }: World, id: string): Promise<boolean[]> {
   return found.map(session => session !== undefined)
 }
 
+const NO = async () => {}
+
 test('another machine goes on with the last copy and the mirrored log, and names what it lacks; the old one is refused when it returns', async () => {
   const world = await twoMachines()
   const { one, two, hub, takeovers, copied, mirrored, goes, returns } = world
@@ -58,7 +60,7 @@ test('another machine goes on with the last copy and the mirrored log, and names
   expect(await returns('one')).toEqual([id])
   const late = (await one.host.session(id)).start('Too late.', {})
   await expect(late).rejects.toMatchObject({ code: 'busy', message: expect.stringMatching(/two took this/) })
-  await expect(hub().keep(id, 'one', async () => {})).rejects.toThrow('two has this session by now')
+  await expect(hub().keep(id, 'one', NO)).rejects.toThrow('two has this session by now')
   await takeovers().finish()
   expect(await owners(world, id)).toEqual([false, true])
   const told = (await texts(two.host, id)).at(-1) ?? ''
@@ -152,7 +154,7 @@ test('a move whose target does not come back is given up, and the target is refu
   const world = await twoMachines()
   const { one, two, hub, takeovers, goes, returns, cut, mirrored } = world
   const id = await work(one.host, one.project)
-  await expect(hub().keep(id, 'one', async () => {})).rejects.toThrow(/not being moved/)
+  await expect(hub().keep(id, 'one', NO)).rejects.toThrow(/not being moved/)
   // Cut after the target opened it.
   cut(count => (count >= 8 ? 'before' : undefined))
   await expect(hub().move(id, 'one', 'two')).rejects.toThrow()
@@ -160,7 +162,7 @@ test('a move whose target does not come back is given up, and the target is refu
   expect(await owners(world, id)).toEqual([true, true])
   goes('two')
   await expect((await one.host.session(id)).start('Now?', {})).rejects.toThrow(/fleet keep/)
-  expect(await hub().keep(id, 'one', async () => {})).toEqual({ session: id, machine: 'one', gaveUp: 'two' })
+  expect(await hub().keep(id, 'one', NO)).toEqual({ session: id, machine: 'one', gaveUp: 'two' })
   await mirrored(id, 'one')
   await takeovers().expect(id, { from: 'two', to: 'one', taken: { seq: 0, usd: 0, tokens: 0 } })
   await expect(one.host.renameSession(id, 'mine')).resolves.toBeDefined()
@@ -179,11 +181,7 @@ test('a move whose target does not come back is given up, and the target is refu
   cut(count => (count >= 8 ? 'before' : undefined))
   await expect(hub().move(next, 'one', 'two')).rejects.toThrow()
   cut(() => undefined)
-  expect(await hub().keep(next, 'one', async () => {})).toEqual({
-    session: next,
-    machine: 'two',
-    gaveUp: null,
-  })
+  expect(await hub().keep(next, 'one', NO)).toEqual({ session: next, machine: 'two', gaveUp: null })
   expect(await owners(world, next)).toEqual([false, true])
   expect(existsSync(join(two.project, '.chirality', 'events', `${next}.ndjson`))).toBe(true)
 })
@@ -232,11 +230,7 @@ test('a machine that was given a session and is gone before it has it does not k
 
   expect(await returns('one')).toContain(refused)
   await expect(one.host.renameSession(refused, 'mine')).rejects.toMatchObject({ code: 'busy' })
-  expect(await hub().keep(refused, 'one', async () => {})).toEqual({
-    session: refused,
-    machine: 'one',
-    gaveUp: 'ghost',
-  })
+  expect(await hub().keep(refused, 'one', NO)).toEqual({ session: refused, machine: 'one', gaveUp: 'ghost' })
   await expect(one.host.renameSession(refused, 'mine')).resolves.toBeDefined()
 
   // Its hub is killed after it was given to the target of a move, and before the old machine gave it up.
@@ -245,11 +239,7 @@ test('a machine that was given a session and is gone before it has it does not k
   cut(() => undefined)
   expect(await stored.read(moved)).toMatchObject({ machine: 'two' })
   goes('two')
-  expect(await hub().keep(moved, 'two', async () => {})).toEqual({
-    session: moved,
-    machine: 'one',
-    gaveUp: 'two',
-  })
+  expect(await hub().keep(moved, 'two', NO)).toEqual({ session: moved, machine: 'one', gaveUp: 'two' })
   await expect(one.host.renameSession(moved, 'mine')).resolves.toBeDefined()
 })
 
