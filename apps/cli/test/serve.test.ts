@@ -1,13 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -137,22 +129,6 @@ test('agents that are left work on, and the next server has their turn', async (
   next.command.signal('SIGTERM')
   expect((await next.command.result()).code).toBe(0)
 })
-
-test.each([{ args: [] }, { args: ['--leave-agents'] }])(
-  'what the server asked an agent about itself ends with the server: serve $args',
-  async ({ args }) => {
-    const world = await createWorld()
-    const { command, facts } = await startServing(world, args, {
-      CHIRALITY_CLAUDE_BIN: program('never-says-login.sh'),
-    })
-    const asked = call(facts, '/trpc/harnesses.status').catch(() => undefined)
-    await expect.poll(() => existsSync(path.join(world.home, 'asked'))).toBe(true)
-    command.signal('SIGINT')
-    expect((await command.result()).code).toBe(0)
-    expect(findMarked(world.env.CHIRALITY_RUN ?? '')).toEqual([])
-    await asked
-  },
-)
 
 test('a second server for a project prints the address of the first', async () => {
   const world = await createWorld()

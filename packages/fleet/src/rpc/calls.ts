@@ -17,11 +17,11 @@ export interface RemoteCall {
 
 type Request =
   | ({ kind: 'call'; id: string } & RemoteCall)
-  /** What became of a call. */
+  /** What became of a call, or of a step of a move. */
   | { kind: 'outcome'; id: string }
   | { kind: 'ping' }
   | { kind: 'bytes'; session: string; from: number }
-  | ({ kind: 'move' } & MoveStep)
+  | ({ kind: 'move'; id: string } & MoveStep)
   | { kind: 'parcel'; move: string; from: number }
   | ({ kind: 'work' } & WorkStep)
   /** What other machines spent. */
@@ -36,10 +36,31 @@ export async function callMachine(
   link: Link | undefined,
   machine: string,
   call: RemoteCall,
-  { firstMs = CALL_MS, longestMs = LONGEST_MS }: { firstMs?: number; longestMs?: number } = {},
+  { firstMs = CALL_MS, longestMs = LONGEST_MS }: Partial<Patience> = {},
 ): Promise<unknown> {
-  const id = crypto.randomUUID()
-  const first = await ask(link, machine, { kind: 'call', id, ...call }, firstMs)
+  return outcomeOnce(
+    link,
+    machine,
+    { kind: 'call', id: crypto.randomUUID(), ...call },
+    { firstMs, longestMs },
+  )
+}
+
+interface Patience {
+  /** How long the answer is waited for, before the outcome is asked for. */
+  firstMs: number
+  longestMs: number
+}
+
+/** A broker that reads its keys drops the answers that are on their way: the outcome comes nevertheless. */
+async function outcomeOnce(
+  link: Link | undefined,
+  machine: string,
+  request: Extract<Request, { kind: 'call' | 'move' }>,
+  { firstMs, longestMs }: Patience,
+): Promise<unknown> {
+  const { id } = request
+  const first = await ask(link, machine, request, firstMs)
   if (first !== 'silent') return outcomeOf(machine, first)
   for (const end = performance.now() + longestMs; performance.now() < end; ) {
     const asked = performance.now()
@@ -98,7 +119,9 @@ const working = z.object({ working: z.literal(true) })
 
 /** Asks a machine for a step of a move. */
 export async function askMove(link: Link | undefined, machine: string, step: MoveStep): Promise<unknown> {
-  const said = outcomeOf(machine, await ask(link, machine, { kind: 'move', ...step }, MOVE_MS))
+  const said = await outcomeOnce(
+    ...([link, machine, { kind: 'move', id: crypto.randomUUID(), ...step }, MOVE_PATIENCE] as const),
+  )
   // The move names the worktree on the other machine: the name of any other worktree is not taken.
   if (step.step === 'pack' && !packed(step.move).safeParse(said).success)
     throw fleetError('move-failed', `The machine ${machine} answered nonsense. Look there.`)
@@ -151,7 +174,10 @@ export async function fetchParcel(
   machine: string,
   { move, from }: { move: string; from: number },
 ): Promise<Uint8Array> {
-  const answer = await ask(link, machine, { kind: 'parcel', move, from }, CALL_MS)
+  const read = (timeout: number) => ask(link, machine, { kind: 'parcel', move, from }, timeout)
+  const first = await read(MOVE_PATIENCE.firstMs)
+  // Reading it changes nothing, so that it can be asked for again.
+  const answer = first === 'silent' ? await read(CALL_MS) : first
   return isBytes(answer) ? answer : new Uint8Array()
 }
 
@@ -200,8 +226,9 @@ export function answerCalls(link: Link, machine: string, answers: Answers): () =
       return answers.moves.bytes(String(request.move), from)
     }
     if (request.kind === 'move') {
-      const { kind: _, ...step } = request
-      return Buffer.from(JSON.stringify(await answered(answers.moves.answer(step))))
+      // An older hub names none.
+      const { kind: _, id = crypto.randomUUID(), ...step } = request
+      return calls.once(id, () => answered(answers.moves.answer(step)).then(sendable))
     }
     if (request.kind === 'work') {
       const { kind: _, ...step } = request
@@ -266,8 +293,8 @@ function isBytes(answer: Uint8Array | 'silent' | undefined): answer is Uint8Arra
 const CALL_MS = 60_000
 const PING_MS = 10_000
 const GONE_MS = 3_000
-/** Packing and checking out a large repository. The broker lets a machine answer for two minutes. */
-const MOVE_MS = 110_000
+/** Packing and checking out a large repository may take minutes. The broker lets a machine answer for two. */
+const MOVE_PATIENCE: Patience = { firstMs: 20_000, longestMs: 10 * 60_000 }
 /** Longer than the machine waits until it says that it is at work. */
 const OUTCOME_MS = 30_000
 const WORKING_MS = 20_000
