@@ -31,7 +31,7 @@ export class SessionCraft implements Craft {
   readonly #host: SessionHost
   readonly #starting = new Map<string, { stop: AbortController; failed: unknown }>()
 
-  /** Turns whose beginning is in their log, which is long: it is looked for once. */
+  /** Turns whose beginning is in their log, which is long: it is looked for once. Forgotten with the turn. */
   readonly #begun = new Set<string>()
 
   /** Of sessions that are here for a turn. One that a killed process had stays. */
@@ -79,7 +79,8 @@ export class SessionCraft implements Craft {
 
   /** The session went back to its hub. Its worktree here has nothing that is not there, but for ignored files. */
   async tidy(input: unknown): Promise<void> {
-    const { session } = turnOrder.parse(input)
+    const { session, fromSeq } = turnOrder.parse(input)
+    this.#begun.delete(turnOf(session, fromSeq))
     const worktree = this.#worktrees.get(session)
     this.#worktrees.delete(session)
     if (worktree === undefined || (await this.#host.store.get(session)) !== undefined) return
@@ -88,7 +89,7 @@ export class SessionCraft implements Craft {
   }
 
   #hasBegun({ log }: LiveSession, { session, fromSeq }: TurnOrder): boolean {
-    const turn = `${session} ${fromSeq}`
+    const turn = turnOf(session, fromSeq)
     if (this.#begun.has(turn)) return true
     const after = log.readAfter(fromSeq, log.lastSeq, { maxBytes: MAX_READ })
     if (!after.some(({ event }) => event.type === 'turn:start')) return false
@@ -131,6 +132,10 @@ export class SessionCraft implements Craft {
       )
     }
   }
+}
+
+function turnOf(session: string, fromSeq: number): string {
+  return `${session} ${fromSeq}`
 }
 
 function stateOf({ status: { phase, pending } }: LiveSession): WorkState {
