@@ -287,6 +287,43 @@ test('an editor uses the server that runs: its sessions are there, work goes on 
   expect((await server.result()).code).toBe(0)
 })
 
+test('a server that is killed and started again: the prompt fails with a reason, and the next one goes on', async () => {
+  const world = await createWorld({
+    answers: ['One.', { text: 'Never said.', stallAfter: 'nothing' }],
+    otherwise: 'Two.',
+  })
+  const serve = async () => {
+    const server = world.start(['serve', '--json', '--port', '0', '--project', world.project])
+    await server.shows('\n')
+    return server
+  }
+  const killed = await serve()
+  const { agent, prompt, command, updates } = await openEditor(world, ['--harness', 'messages-api'])
+  const { sessionId } = await agent.request('session/new', { cwd: world.project, mcpServers: [] })
+  expect(await prompt(sessionId, 'First.')).toMatchObject({ stopReason: 'end_turn' })
+  const cut = prompt(sessionId, 'Second.').then(
+    () => 'an answer',
+    (error: Error) => error.message,
+  )
+  await world.model.waitForRequest(({ state }) => state === 'stalled')
+  killed.signal('SIGKILL')
+  await killed.result()
+  expect(await cut).toContain('does not answer')
+  const server = await serve()
+  expect(await prompt(sessionId, 'Third.')).toMatchObject({ stopReason: 'end_turn' })
+  expect(said(updates)).toMatch(/One\..*Two\.$/s)
+  expect(JSON.stringify(world.model.requests.at(-1)?.body)).toMatch(/First\..*Third\./s)
+  // Opened twice at the same time, it is followed once.
+  const load = () => agent.request('session/resume', { sessionId, cwd: world.project, mcpServers: [] })
+  await Promise.all([load(), load()])
+  const before = updates.length
+  expect(await prompt(sessionId, 'Fourth.')).toMatchObject({ stopReason: 'end_turn' })
+  expect(said(updates.slice(before))).toBe('Two.')
+  await ended(command)
+  server.signal('SIGTERM')
+  expect((await server.result()).code).toBe(0)
+})
+
 test('what is no message, no known session or no request is answered with what is wrong, and the next request works', async () => {
   const world = await createWorld()
   const command = world.start(['acp', '--harness', 'messages-api'], { keepsInput: true })

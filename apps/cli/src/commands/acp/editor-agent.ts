@@ -95,6 +95,8 @@ export class EditorAgent {
       const session = this.#session(params)
       const { live, stored } = session
       const content = promptContent(params.prompt, stored.projectRoot)
+      // A server that was started again has another address.
+      if (live.isLost) live.reconnect((await this.#place({ cwd: stored.projectRoot })).server)
       const answer = await live.prompt(content, signal => this.#lend(session, signal))
       void this.#tellState(session)
       return answer

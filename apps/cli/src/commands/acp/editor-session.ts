@@ -34,7 +34,6 @@ interface OwnTurn {
  */
 export class EditorSession {
   readonly id: string
-  readonly server: ServerFile
   readonly #editor: EditorConnection
   readonly #updates: EditorUpdates
   readonly #closed = new AbortController()
@@ -49,6 +48,8 @@ export class EditorSession {
   /** By the log, as far as it was read. */
   #runs = false
   readonly #onMode: (mode: PermissionMode) => void
+  #server: ServerFile
+  #isLost = false
 
   constructor(options: {
     stored: Pick<StoredSession, 'id' | 'projectRoot' | 'status'>
@@ -58,11 +59,27 @@ export class EditorSession {
     onMode: (mode: PermissionMode) => void
   }) {
     this.id = options.stored.id
-    this.server = options.server
+    this.#server = options.server
     this.#runs = options.stored.status !== 'idle'
     this.#editor = options.editor
     this.#updates = new EditorUpdates(options.stored.projectRoot)
     this.#onMode = options.onMode
+  }
+
+  get server(): ServerFile {
+    return this.#server
+  }
+
+  /** The server does not answer any more. */
+  get isLost(): boolean {
+    return this.#isLost
+  }
+
+  /** Goes on with the server that has the session now, after what was sent already. */
+  reconnect(server: ServerFile): void {
+    this.#server = server
+    this.#isLost = false
+    this.follow()
   }
 
   /** Sends what happened so far; what follows is sent as it happens. */
@@ -97,6 +114,8 @@ export class EditorSession {
   ): Promise<{ stopReason: string }> {
     if (this.#turn) throw new EditorError(RPC.invalidRequest, AT_WORK)
     this.#isCancelled = false
+    // The end of an earlier one may still come, after a restart of the server.
+    this.#ownTurnId = null
     const preparing = new AbortController()
     this.#preparing = preparing
     const options = images.length > 0 ? { options: { images } } : {}
@@ -201,6 +220,9 @@ export class EditorSession {
         if (this.#closed.signal.aborted) return
         if (!(error instanceof ServerRefusedError) && !isLost(error)) throw error
         if (error instanceof ServerRefusedError) {
+          this.#isLost = error.code === 'unreachable'
+          // Nobody takes the answers any more.
+          for (const card of this.#cards.values()) card.abort()
           this.#turn?.end(new EditorError(RPC.internal, error.message))
           return
         }
