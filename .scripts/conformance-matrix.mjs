@@ -63,6 +63,7 @@ they are removed afterwards, and every process is ended, also by Ctrl-C. Without
 \`\`\`sh
 chirality conformance codex
 chirality conformance codex --program ./node_modules/.bin/codex --json
+chirality conformance acp-opencode --program ~/bin/opencode    # a known agent that PATH does not find
 chirality conformance -- my-agent --acp
 \`\`\`
 

@@ -55,6 +55,9 @@ test('a program that is no agent is named, in the table and as JSON', async () =
   const { code, stdout } = await run(['conformance', '--json', ...command])
   expect(code).toBe(1)
   expect(jsonLines<ConformanceReport>(stdout)).toMatchObject([{ harness: 'acp-node', name: 'node' }])
+  // The program of a known agent that is not installed can be named.
+  const named = await run(['conformance', 'acp-opencode', '--program', process.execPath])
+  expect(named.stdout).toMatch(/^OpenCode: does not answer\./)
 })
 
 test('Ctrl-C ends the trial with everything that it started', async () => {

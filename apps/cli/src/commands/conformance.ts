@@ -98,6 +98,11 @@ async function ofAgents(
   const all = [...HARNESSES, ...(await acpHarnesses({ dataFolder: userDataFolder(), environment }))]
   if (named !== undefined) {
     const descriptor = all.find(({ meta }) => meta.id === named)
+    const spec = KNOWN_AGENTS.find(({ name }) => `${ACP_ID_PREFIX}${name}` === named)
+    if (spec && program !== undefined)
+      return [
+        { descriptor: acpDescriptor({ ...spec, command: path.resolve(program) }), binaryPath: undefined },
+      ]
     if (!descriptor) throw unknown(named, all)
     return [
       {
@@ -157,7 +162,7 @@ function unknown(named: string, all: readonly HarnessDescriptor[]): UsageError {
   const ids = all.map(({ meta }) => meta.id)
   const near = didYouMean(named, ids)
   const hint = KNOWN_AGENTS.some(({ name }) => `${ACP_ID_PREFIX}${name}` === named)
-    ? ' Its program is not found.'
+    ? ' Its program is not found: name it with --program FILE.'
     : near
       ? ` Did you mean ${near}?`
       : ''
