@@ -7,6 +7,7 @@ export class Output {
   #failure: NodeJS.ErrnoException | null = null
   #hurries = false
   #stopWaiting: (() => void) | null = null
+  #draining: Promise<void> | null = null
 
   constructor(stream: NodeJS.WriteStream) {
     this.#stream = stream
@@ -70,16 +71,19 @@ export class Output {
     for (const callback of this.#onLost) callback()
   }
 
+  /** One wait for all who write meanwhile: a thousand answers at once must not be a thousand listeners. */
   #drained(): Promise<void> {
-    return new Promise(resolve => {
+    this.#draining ??= new Promise(resolve => {
       const done = () => {
         this.#stream.off('drain', done).off('close', done).off('error', done)
         this.#stopWaiting = null
+        this.#draining = null
         resolve()
       }
       this.#stopWaiting = done
       this.#stream.once('drain', done).once('close', done).once('error', done)
     })
+    return this.#draining
   }
 }
 

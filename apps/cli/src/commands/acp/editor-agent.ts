@@ -60,7 +60,10 @@ export class EditorAgent {
   onNotification(method: string, params: JsonObject): void {
     const session = typeof params.sessionId === 'string' ? this.#open.get(params.sessionId) : undefined
     if (method === 'session/cancel')
-      session?.live.cancel().catch((error: unknown) => this.#options.tell(`${explained(error).message}\n`))
+      session?.live.cancel().catch((error: unknown) => {
+        // The editor is gone meanwhile, and with it the server.
+        if (this.#open.has(session.live.id)) this.#options.tell(`${explained(error).message}\n`)
+      })
   }
 
   explain(error: unknown): EditorError {
