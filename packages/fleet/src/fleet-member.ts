@@ -376,6 +376,7 @@ export class FleetMember {
   async #readProjects(local: LocalMachine): Promise<void> {
     this.#repositories = await local.repositories()
     this.#spent = await local.spent()
+    await this.#own.markOpened(local)
   }
 
   async #readKeys(): Promise<void> {

@@ -16,6 +16,8 @@ export class OwnSessions {
   readonly #told: ToldSessions
   /** Those that were deleted or moved away, until the hubs know it. */
   readonly #removed: ToldSessions
+  /** The open projects whose sessions were marked. */
+  #marked: string[] = []
 
   constructor(machine: string, folder: string) {
     this.#machine = machine
@@ -39,11 +41,18 @@ export class OwnSessions {
   }
 
   /** Also those that a killed server told of and whose project this one has not opened: none of them runs. */
-  async markAll({ host }: LocalMachine): Promise<void> {
+  async markAll(local: LocalMachine): Promise<void> {
     this.markTold()
     for (const sessionId of this.#removed.list()) this.mark(sessionId)
-    for (const root of host.projects())
-      for (const { id } of await host.store.list(root).catch(() => [])) this.mark(id)
+    await this.markOpened(local)
+  }
+
+  /** The sessions of projects that were opened since this was called last. */
+  async markOpened({ host }: LocalMachine): Promise<void> {
+    const open = host.projects()
+    const opened = open.filter(root => !this.#marked.includes(root))
+    this.#marked = open
+    for (const root of opened) for (const { id } of await host.store.list(root).catch(() => [])) this.mark(id)
   }
 
   async tell(link: Link, local: LocalMachine): Promise<void> {

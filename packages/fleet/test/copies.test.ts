@@ -225,6 +225,31 @@ test('a session whose project is away is not told as deleted: only one that was 
   expect(readFileSync(join(home, 'removed.json'), 'utf8')).toBe('[]')
 })
 
+test('the sessions of a project that is opened later are told, once', async () => {
+  const { one } = await twoMachines()
+  const id = await work(one.host, one.project)
+  const said: string[] = []
+  const link = { publish: async (subject: string) => void said.push(subject) } as unknown as Link
+  let projects: string[] = []
+  const host = { projects: () => projects, store: one.host.store, statuses: () => [] }
+  const local = { host, isDiscarded: () => false } as unknown as LocalMachine
+  const own = new OwnSessions('one', folder())
+  const tell = async () => {
+    await own.markOpened(local)
+    await own.tell(link, local)
+    return said.splice(0)
+  }
+  await own.markAll(local)
+  expect(await tell()).toEqual([])
+  projects = [one.project]
+  expect([await tell(), await tell()]).toEqual([[subjects.session('one', id)], []])
+  // Closed and opened again: something may have been made in it meanwhile.
+  projects = []
+  expect(await tell()).toEqual([])
+  projects = [one.project]
+  expect(await tell()).toEqual([subjects.session('one', id)])
+})
+
 function signal(): { given: Promise<void>; give: () => void } {
   let give = () => {}
   const given = new Promise<void>(resolve => {
