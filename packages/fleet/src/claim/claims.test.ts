@@ -99,4 +99,61 @@ describe('a claim', () => {
     const result = await new Claims(register, 'a').step('work', { kind: 'take' })
     expect(result).toMatchObject({ kind: 'refused', why: 'done' })
   })
+
+  test('with a wrong number, machine or group is nobody’s to take', async () => {
+    const sound = { machine: 'a', epoch: 1, done: false }
+    const of = { hub: 'hub', list: 'list', group: 'loop', number: 1 }
+    const wrong: unknown[] = [
+      ...[0, -1, 1.5, Number.MAX_SAFE_INTEGER + 1, '1', null].map(epoch => ({ ...sound, epoch })),
+      ...['', '../a', 'A', 'a.b', '*', 'x'.repeat(99)].map(machine => ({ ...sound, machine })),
+      ...[
+        { ...of, hub: '>' },
+        { ...of, number: 0 },
+        { ...of, group: 'x'.repeat(201) },
+        { ...of, list: '' },
+        7,
+      ].map(group => ({ ...sound, of: group })),
+      ...[[], 'a', 1, null],
+    ]
+    for (const claim of wrong) {
+      const register = new Register()
+      await register.publish('', Buffer.from(JSON.stringify(claim)), { after: 0 })
+      for (const step of [
+        { kind: 'take' },
+        { kind: 'take-over', epoch: 1 },
+        { kind: 'finish', epoch: 1 },
+      ] as const)
+        expect(await new Claims(register, 'a').step('work', step)).toMatchObject({ kind: 'refused' })
+      expect(register.history()).toHaveLength(1)
+    }
+    const register = new Register()
+    await register.publish('', Buffer.from(JSON.stringify({ ...sound, of })), { after: 0 })
+    expect(await new Claims(register, 'a').step('work', { kind: 'take' })).toMatchObject({ claim: { of } })
+  })
+
+  test('of a list of groups that cannot be read is not over', async () => {
+    const of = { hub: 'hub', list: 'list', group: 'loop', number: 1 }
+    const sound = { id: 'list', last: 3, open: [['other', 2]] }
+    const isOver = async (list: unknown) => {
+      const register = new Register()
+      await register.publish('', Buffer.from(JSON.stringify(list)), { after: 0 })
+      return new Claims(register, 'a').isOver(of)
+    }
+    expect(await isOver(sound)).toBe(true)
+    const unread = [
+      { ...sound, last: '3' },
+      { ...sound, open: { loop: 1 } },
+      { ...sound, open: [['x', 0]] },
+      null,
+    ]
+    // Of other brokers, of an older list, and open.
+    const not = [
+      { ...sound, id: 'other' },
+      { ...sound, last: 0 },
+      { ...sound, open: [['loop', 1]] },
+    ]
+    for (const list of [...unread, ...not]) expect(await isOver(list)).toBe(false)
+    // Opened again since: that is another number.
+    expect(await isOver({ ...sound, open: [['loop', 3]] })).toBe(true)
+  })
 })
