@@ -147,6 +147,25 @@ describe('a discarded change', () => {
     expect(await new FileMoves(opened, scope).list()).toEqual([])
   })
 
+  test('is refused with the reason where a file became a folder, or a folder a file, and taken back with all that is below', async () => {
+    const at = (name: string) => path.join(repository.root, name)
+    const trees = await turn(() => {
+      for (const name of ['src', 'a.txt']) rmSync(at(name), { recursive: true })
+      repository.write('src', 'a file\n')
+      repository.write('a.txt/inner', 'inner\n')
+    })
+    await expect(discard(trees, [{ path: 'src/gone.txt' }])).rejects.toThrow(
+      'src/gone.txt cannot be written: src is a file now. Discard or move that first. Nothing was changed.',
+    )
+    expect([await snapshot(), await new FileMoves(opened, scope).list()]).toEqual([trees.after, []])
+    // What is below goes with it.
+    const move = await discard(trees, [{ path: 'src' }])
+    await discard(trees, [{ path: 'a.txt' }])
+    expect([read('a.txt'), existsSync(at('src/gone.txt'))]).toEqual([text(LINES), true])
+    await new FileMoves(opened, scope).undo(move.id)
+    expect(read('src')).toBe('a file\n')
+  })
+
   test('keeps what a person wrote elsewhere in the file', async () => {
     const trees = await turn(() => repository.write('a.txt', twoChanges()))
     const [first = NONE] = await hunksOf(trees, 'a.txt')

@@ -42,18 +42,15 @@ export async function discardChanges(repository: GitRepository, discard: Discard
   if (discard.files.length === 0) throw refused('No file was named.')
   const objects = await snapshotEnvironment(repository, discard.stateFolder)
   const patches: { path: string; patch: Buffer }[] = []
+  const names = new Set<string>()
   for (const file of discard.files) {
-    patches.push({ path: file.path, patch: await patchOf(repository, discard, file, objects) })
+    const patch = await patchOf(repository, discard, file, objects)
+    patches.push({ path: file.path, patch })
+    for (const place of placesOf(repository, file)) names.add(byteName(place))
+    if (patch.indexOf('\ndiff --git ') === -1) continue
+    for (const name of await namesBelow(repository, discard, file, objects)) names.add(name)
   }
-  const inRepository = (file: string) =>
-    byteName(repository.prefix === '' ? file : `${repository.prefix}/${file}`)
-  const names = new Set(
-    discard.files.flatMap(({ path, renamedFrom }) => [
-      path,
-      ...(renamedFrom === undefined ? [] : [renamedFrom]),
-    ]),
-  )
-  const before = await storedFiles(repository, [...names].map(inRepository), objects)
+  const before = await storedFiles(repository, [...names], objects)
   const wanted = await reversed(repository, { before, patches, objects })
   const trees = await rawTrees(repository, wanted, objects)
   return new FileMoves(repository, discard.scope).move({
@@ -70,15 +67,33 @@ function whatOf(files: readonly DiscardedFile[]): string {
   return `Discarded ${hunks === 1 ? 'a change' : `${hunks} changes`} in ${where}`
 }
 
+/** From the top of the repository. */
+function placesOf({ prefix }: GitRepository, { path, renamedFrom }: DiscardedFile): string[] {
+  const places = renamedFrom === undefined ? [path] : [path, renamedFrom]
+  return places.map(place => (prefix === '' ? place : `${prefix}/${place}`))
+}
+
+/** A file became a folder, or a folder a file: what differs below it can only be taken back together with it. */
+async function namesBelow(
+  repository: GitRepository,
+  { from, to }: Discard,
+  file: DiscardedFile,
+  env: Record<string, string>,
+): Promise<string[]> {
+  const list = ['diff', ...SAFE_DIFF, '--no-renames', '--name-only', '-z', from, to, '--']
+  const output = await git(repository, [...list, ...placesOf(repository, file)], { env })
+  return output.toString('latin1').split('\0').filter(Boolean)
+}
+
 /** Only what git itself says differs is applied: the hunks of a caller choose, they are not a patch. */
 async function patchOf(
   repository: GitRepository,
   { from, to }: Discard,
-  { path, renamedFrom, hunks }: DiscardedFile,
+  file: DiscardedFile,
   env: Record<string, string>,
 ): Promise<Buffer> {
-  const inRepository = (file: string) => (repository.prefix === '' ? file : `${repository.prefix}/${file}`)
-  const places = [path, ...(renamedFrom === undefined ? [] : [renamedFrom])].map(inRepository)
+  const { path, hunks } = file
+  const places = placesOf(repository, file)
   const args = ['diff', ...SAFE_DIFF, '--binary', '--full-index', from, to, '--', ...places]
   const patch = await git(repository, args, { env, maxBytes: MAX_PATCH_BYTES })
   if (patch.length === 0) throw refused(`${path} has no such change any more. Look at the changes again.`)

@@ -2,6 +2,7 @@ import {
   chmod,
   lstat,
   mkdir,
+  readdir,
   readFile,
   readlink,
   rename,
@@ -80,6 +81,17 @@ export class DiskFiles {
   /** What a killed process left of this file. */
   async clean(name: string): Promise<void> {
     if ((await this.#place(name)) !== undefined) await rm(this.#temporary(name), { force: true })
+  }
+
+  /** What keeps a file of this name from being written: a file in the place of one of its folders, or a folder that is not empty. */
+  async inTheWay(name: string): Promise<string | undefined> {
+    for (let at = name.indexOf('/'); at !== -1; at = name.indexOf('/', at + 1)) {
+      const facts = await lstat(this.#bytes(name.slice(0, at))).catch(missing)
+      if (facts === undefined) return undefined
+      if (!facts.isDirectory()) return name.slice(0, at)
+    }
+    const inside = await readdir(this.#bytes(name)).catch(() => [])
+    return inside.length > 0 ? name : undefined
   }
 
   /** Undefined if a parent is missing or is a file. */

@@ -224,11 +224,25 @@ export class FileMoves {
   async #requireOnDisk(files: Differing[]): Promise<void> {
     const changed: string[] = []
     for (const { name, from } of files) if (!(await this.#isOnDisk(name, from))) changed.push(shownName(name))
-    if (changed.length === 0) return
+    if (changed.length === 0) return this.#requireRoom(files)
     throw workspaceError(
       'review-refused',
       `${listOf(changed)} changed since. Nothing was touched; what it would have become is kept.`,
     )
+  }
+
+  /** A file became a folder, or a folder a file, and that is not taken back with it. */
+  async #requireRoom(files: Differing[]): Promise<void> {
+    const leaving = files.flatMap(({ name, to }) => (to === null ? [name] : []))
+    for (const { name, to } of files) {
+      const way = to === null ? undefined : await this.#disk.inTheWay(name)
+      if (way === undefined || leaving.some(one => one === way || one.startsWith(`${name}/`))) continue
+      const what = way === name ? 'is a folder now, with files in it' : 'is a file now'
+      throw workspaceError(
+        'review-refused',
+        `${shownName(name)} cannot be written: ${shownName(way)} ${what}. Discard or move that first. Nothing was changed.`,
+      )
+    }
   }
 
   async #isOnDisk(name: string, expected: TreeFile | null): Promise<boolean> {

@@ -63,7 +63,7 @@ export async function enter(
   // Removals first: a file may take the place of a folder.
   const ordered = [...files].sort(([, a], [, b]) => Number(a !== null) - Number(b !== null))
   const input = Buffer.from(ordered.map(([name, file]) => line(name, file)).join(''), 'latin1')
-  await git(repository, ['update-index', '-z', '--index-info'], { ...options, input })
+  await git(repository, ['update-index', '--replace', '-z', '--index-info'], { ...options, input })
 }
 
 /** Writes contents into the user's repository, with one git for all of them. */
@@ -187,7 +187,10 @@ export async function storedFiles(
 ): Promise<Map<string, TreeFile | null>> {
   return withIndex(repository, env, async options => {
     const input = Buffer.from(names.map(name => `${name}\0`).join(''), 'latin1')
-    await git(repository, ['update-index', '--add', '--remove', '-z', '--stdin'], { ...options, input })
+    await git(repository, ['update-index', '--add', '--remove', '--replace', '-z', '--stdin'], {
+      ...options,
+      input,
+    })
     const listed = await git(repository, ['ls-files', '--stage', '-z'], {
       ...options,
       maxBytes: MAX_BLOB_BYTES,
