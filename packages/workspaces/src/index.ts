@@ -12,7 +12,7 @@ export {
 export type { UserCommit } from './blame/incremental.ts'
 export { commitsOfTurns, NOTES_REF, type TurnLines, writeNotes } from './blame/notes.ts'
 export type { TurnPoint } from './blame/turn-chain.ts'
-export type { ChangedFile, Changes, FileChange, GitStatus } from './git/changes.ts'
+export type { ChangedFile, Changes, FileChange, GitStatus, MovedSubmodule } from './git/changes.ts'
 export { diffTrees, diffWorkTree, fileOfTree, type TreePair } from './git/diff-trees.ts'
 export { findRepository } from './git/find-repository.ts'
 export { type GitOptions, type GitRepository, git } from './git/git.ts'

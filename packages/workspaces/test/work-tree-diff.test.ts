@@ -1,4 +1,4 @@
-import { rmSync, statSync } from 'node:fs'
+import { existsSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { commit, loggedRepository } from './support/logged-repository.ts'
@@ -36,6 +36,38 @@ test('before the first commit', async () => {
   expect((await diff()).files).toEqual([])
   repository.write('a', 'a\n')
   expect(await diff()).toMatchObject({ files: [{ path: 'a', kind: 'added' }], truncated: false })
+})
+
+test('a submodule at another commit is named; nothing in it runs, and what .gitmodules names beside it counts for nothing', async () => {
+  const { repository, at, diff } = loggedRepository()
+  repository.write('a', 'a\n')
+  commit(repository)
+  repository.run('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', repository.root, 'lib')
+  commit(repository)
+  expect((await diff()).submodules).toBeUndefined()
+  const inLib = (...args: string[]) => repository.run('-C', 'lib', ...args).trim()
+  const from = inLib('rev-parse', 'HEAD')
+  // A program that its config names: `git status` in it would run it.
+  const ran = at('ran')
+  inLib('config', 'core.fsmonitor', `touch ${ran}; false`)
+  repository.write('lib/a', 'only changed\n')
+  expect((await diff()).submodules).toBeUndefined()
+  inLib('-c', 'core.fsmonitor=', '-c', 'user.name=me', '-c', 'user.email=me@example', 'commit', '-qam', 'on')
+  const to = inLib('rev-parse', 'HEAD')
+  expect(await diff()).toMatchObject({ files: [], submodules: [{ path: 'lib', from, to }] })
+  rmSync(at('lib'), { recursive: true })
+  expect((await diff()).submodules).toEqual([{ path: 'lib', from, to: null }])
+  expect(existsSync(ran)).toBe(false)
+
+  // A file of the project that says what git says of a submodule.
+  repository.write('a', `-Subproject commit ${from}\n`)
+  const more = ['a', '.', '../..', '/', ':(glob)**'].map(name => `[submodule "${name}"]\n\tpath = ${name}\n`)
+  repository.write('.gitmodules', more.join(''))
+  expect((await diff()).submodules).toEqual([{ path: 'lib', from, to: null }])
+  repository.write('.gitmodules', '[submodule "a"]\n\tpath = a\n')
+  expect((await diff()).submodules).toBeUndefined()
+  repository.write('.gitmodules', '[[')
+  expect((await diff()).files.map(({ path: name }) => name)).toEqual(['.gitmodules', 'a'])
 })
 
 function diffsIn(log: string): string[] {

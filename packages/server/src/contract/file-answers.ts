@@ -57,6 +57,12 @@ const changed = {
   files: z.array(fileChange),
   patch: z.string().describe('A unified diff, as `git apply` takes it.'),
   truncated: z.boolean().describe('The patch was too large; `files` is complete.'),
+  submodules: z
+    .array(z.strictObject({ path: z.string(), from: z.string(), to: z.string().nullable() }))
+    .optional()
+    .describe(
+      'Submodules that are at another commit than the last commit names; `to` is null for one that is gone. Neither in `files` nor in `patch`, and only for a work tree.',
+    ),
 }
 
 export const changes = z.strictObject(changed)

@@ -24,6 +24,16 @@ export interface Changes {
   patch: string
   /** The patch was too large; `files` is complete. */
   truncated: boolean
+  /** Of a work tree; undefined if there are none. They are neither in `files` nor in `patch`. */
+  submodules?: MovedSubmodule[] | undefined
+}
+
+/** A submodule that is at another commit than the last commit of its work tree names. */
+export interface MovedSubmodule {
+  path: string
+  from: string
+  /** Null if it is gone. */
+  to: string | null
 }
 
 export interface FileChange {

@@ -2,6 +2,7 @@ import { hasCode } from '@chirality/core'
 import { workspaceError } from '../workspace-error.ts'
 import type { Changes, FileChange } from './changes.ts'
 import { type GitOptions, type GitRepository, git } from './git.ts'
+import { movedSubmodules } from './moved-submodules.ts'
 import { lastTree, openSnapshots, type SnapshotLimits, snapshotEnvironment, snapshotIn } from './snapshot.ts'
 
 export interface TreePair {
@@ -39,7 +40,9 @@ export async function diffWorkTree(
   try {
     const { tree } = await snapshotIn(repository, opened, limits)
     const known = tree === guess ? await guessed : undefined
-    return known ?? (await diffIn(repository, [head, tree], { env }))
+    const changes = known ?? (await diffIn(repository, [head, tree], { env }))
+    const submodules = await movedSubmodules(repository)
+    return submodules.length === 0 ? changes : { ...changes, submodules }
   } finally {
     stop.abort()
   }

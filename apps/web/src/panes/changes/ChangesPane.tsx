@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { Suspense, useEffect, useMemo, useRef, useState } from 'react'
+import { memo, Suspense, useEffect, useMemo, useRef, useState } from 'react'
 import { DiffCount, FilePath } from '../../diff/DiffView.tsx'
 import type { ReviewLook } from '../../diff/review-rows.ts'
 import { editedPaths } from '../../diff/tool-edits.ts'
@@ -53,7 +53,8 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
   const store = useSessionStore()
   const whole = useSession(snapshot => snapshot.whole)
   const { data, error, isPending, isPlaceholderData, refetch } = useQuery<TreeDiff | null>({
-    queryKey: ['diff', sessionId, scope],
+    // The folder, too: that a session has a worktree may be heard after the first look, which was at the project then.
+    queryKey: ['diff', sessionId, scope, workFolder(status)],
     queryFn: () => {
       if (scope === BRANCH) return api.branchDiff(sessionId)
       return scope === WORKING_TREE ? api.workingTreeDiff(filePlace(status)) : api.turnDiff(sessionId, scope)
@@ -85,6 +86,7 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
     return splitChanges(files, new Set(tools.flatMap(editedPaths)), status.projectRoot)
   }, [data, scope, store, status.projectRoot, status.worktree, workDone, whole])
   const count = own.length + others.length
+  const submodules = (scope === WORKING_TREE ? data?.submodules : undefined) ?? []
   useEffect(() => onCount(own.length), [own.length])
 
   const isFromTools = data !== null && data !== undefined && 'source' in data && data.source === 'tools'
@@ -152,7 +154,15 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
           </>
         ) : null}
       </LineOrigins>
-      {isPending || count > 0 ? null : (
+      {submodules.map(({ path, from, to }) => (
+        <p key={path} className="changes__other">
+          {to === null
+            ? `The submodule ${path} is gone.`
+            : `The submodule ${path} is at another commit: ${from.slice(0, 9)} → ${to.slice(0, 9)}.`}
+          {' It is not reviewed, discarded or committed here: use git.'}
+        </p>
+      ))}
+      {isPending || count + submodules.length > 0 ? null : (
         <Empty
           title={
             data === null && !error ? 'No git here' : error ? 'Changes cannot be read' : 'Nothing changed'
@@ -236,13 +246,14 @@ function usePlace(
     if (!file || !onDiscard) return undefined
     return () => onDiscard(file, hunk)
   }
-  const hunk = at === null || at.hunk < 0 || !file?.diff.hunks[at.hunk] ? null : at.hunk
+  // A hunk that is gone, discarded in another tab, must not be taken for the file.
+  const isThere = at !== null && (at.hunk < 0 || file?.diff.hunks[at.hunk] !== undefined)
   usePaneKeys({
     '.': () => go(stepChange(files, at, 1)),
     ',': () => go(stepChange(files, at, -1)),
     '>': () => go(stepFile(files, at, 1)),
     '<': () => go(stepFile(files, at, -1)),
-    x: discard(hunk),
+    x: isThere ? discard(at.hunk < 0 ? null : at.hunk) : undefined,
     X: discard(null),
     l:
       file && file.diff.hunks.length > 0
@@ -254,7 +265,7 @@ function usePlace(
     if (at === null || document.activeElement !== document.body) return
     go(placeNow(files, at) ?? stepFile(files, null, 1))
   }, [files])
-  const onFile = (path: string) => go({ path, hunk: -1 })
+  const onFile = useLatest((path: string) => go({ path, hunk: -1 }))
   return { at, reached, onPlace, onFile }
 }
 
@@ -316,21 +327,33 @@ const LETTER_WORDS = { add: 'new', update: 'changed', delete: 'deleted' } as con
 function FileList({ files, onFile }: { files: readonly ChangedFile[]; onFile(path: string): void }) {
   return (
     <ul className="changes__files" aria-label="Changed files">
-      {files.map(({ path, diff }) => (
-        <li key={path}>
-          <button type="button" className="changes__file" onClick={() => onFile(path)}>
-            <span className={`changes__letter changes__letter--${diff.kind}`} aria-hidden="true">
-              {LETTERS[diff.kind]}
-            </span>
-            <FilePath path={path} />
-            <span className="hidden-visually">{LETTER_WORDS[diff.kind]}</span>
-            <DiffCount added={diff.added} removed={diff.removed} />
-          </button>
-        </li>
+      {files.map(file => (
+        <ListedFile key={file.path} {...{ file, onFile }} />
       ))}
     </ul>
   )
 }
+
+interface ListedFileProps {
+  file: ChangedFile
+  onFile(path: string): void
+}
+
+/** Not drawn again for each step in which more of them come. */
+const ListedFile = memo(function ListedFile({ file: { path, diff }, onFile }: ListedFileProps) {
+  return (
+    <li>
+      <button type="button" className="changes__file" onClick={() => onFile(path)}>
+        <span className={`changes__letter changes__letter--${diff.kind}`} aria-hidden="true">
+          {LETTERS[diff.kind]}
+        </span>
+        <FilePath path={path} />
+        <span className="hidden-visually">{LETTER_WORDS[diff.kind]}</span>
+        <DiffCount added={diff.added} removed={diff.removed} />
+      </button>
+    </li>
+  )
+})
 
 const MAX_WORDS_CHARS = 60
 

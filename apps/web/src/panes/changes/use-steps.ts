@@ -2,7 +2,8 @@ import { startTransition, useEffect, useState } from 'react'
 
 /** More than the highest screen shows of a list of files. */
 const FIRST = 40
-const STEP = 100
+/** So few that a step takes less than a frame: somebody may scroll already. */
+const STEP = 25
 
 /**
  * How many files are drawn: the first ones at once, the others in steps after what is seen has been painted. It grows to
