@@ -22,7 +22,9 @@ export function FirstMessage() {
     return (
       <Empty title="Nothing here yet">
         Write what you want done. The agent works in{' '}
-        {worktree ? `a worktree of its own, on the branch ${worktree.branch}.` : "this project's folder."}
+        {worktree
+          ? `a worktree of its own${worktree.branch ? `, on the branch ${worktree.branch}` : ''}.`
+          : "this project's folder."}
       </Empty>
     )
   }

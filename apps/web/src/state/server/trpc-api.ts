@@ -364,28 +364,18 @@ function toStatus(stored: Stored): SessionStatus {
   const { id, projectRoot, title, harness, model, persona, mode, lastTurn, updatedAt, lastSeq } = stored
   const { costUsd, costIsEstimate, tokens, settings, leftUnanswered } = stored
   return {
-    ...{
-      sessionId: id,
-      projectRoot,
-      title,
-      harness,
-      model,
-      persona,
-      mode,
-      shelf: stored.shelf,
-      lastTurn,
-      leftUnanswered,
-      costUsd,
-      costIsEstimate,
-      tokens,
-      budgetUsd: settings.budgetUsd ?? null,
-      budgetTokens: settings.budgetTokens ?? null,
-      budgetMinutes: settings.budgetMinutes ?? null,
-      updatedAt,
-      lastSeq,
-      lastLine: stored.progress.lastLine,
-    },
-    ...(stored.machine ? { machine: stored.machine } : {}),
+    ...{ sessionId: id, projectRoot, title, harness, model, persona, mode, shelf: stored.shelf, lastTurn },
+    ...{ leftUnanswered, costUsd, costIsEstimate, tokens, updatedAt, lastSeq },
+    budgetUsd: settings.budgetUsd ?? null,
+    budgetTokens: settings.budgetTokens ?? null,
+    budgetMinutes: settings.budgetMinutes ?? null,
+    lastLine: stored.progress.lastLine,
+    // Only its id is stored: without it, the files of the project would be taken for those of the session.
+    ...(stored.machine
+      ? { machine: stored.machine }
+      : stored.worktree
+        ? { worktree: { id: stored.worktree, folder: null, branch: null, baseBranch: null } }
+        : {}),
     ...{ phase: 'idle', turnId: null, turnStartedAt: null, logHealth: 'ok' },
     ...{ pending: [], policyProblem: null, queue: [], steered: [], queueHeld: false },
   }

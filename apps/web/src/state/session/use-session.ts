@@ -69,13 +69,13 @@ export function useProjectRoot(): string {
   return use(ProjectRootContext)
 }
 
-/** Grows with each result of a tool and each turn that ends: then files may have changed. */
+/** Grows with each result of a tool, each turn that ends, and each notice, as of a review in another tab: then files may have changed. */
 export function useWorkDone(): number {
   const items = useSession(({ state }) => state.items)
   const turns = useSession(({ state }) => state.turns)
   return useMemo(
     () =>
-      items.filter(item => item.kind === 'tool' && item.endedAt !== null).length +
+      items.filter(item => (item.kind === 'tool' ? item.endedAt !== null : item.kind === 'notice')).length +
       turns.filter(({ endedAt }) => endedAt !== null).length,
     [items, turns],
   )
