@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { useProject } from '../../test/support/project.ts'
+import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { BudgetBook } from './budget-book.ts'
 import { BudgetLimits } from './budget-limits.ts'
 import { requireBudget } from './limits-of-turn.ts'
@@ -52,4 +53,30 @@ test('without other machines nothing is said of them', async () => {
   await budget.count('t1', { usd: 1, tokens: 10, unpricedTokens: 0, ms: 1000 })
   const limits = new BudgetLimits(await budget.begin('t2'))
   expect(() => requireBudget(limits)).toThrow(/\$1\.00 of \$0\.0100\. Raise it/)
+})
+
+test('a turn whose sum is in one of the two files already is counted once', async () => {
+  const isFull = new Error('ENOSPC: no space left on device')
+  let fails = true
+  const ops: FileOps = {
+    ...realFileOps,
+    rename: (from, to) => {
+      if (fails && to === project.file('state', 'budget.json')) throw isFull
+      realFileOps.rename(from, to)
+    },
+  }
+  const budget = new ProjectBudget(project.root, new BudgetBook({ home: `${project.root}/data`, ops }))
+  const turn = { usd: 2, tokens: 10, unpricedTokens: 3, ms: 1000 }
+  await budget.begin('t1')
+  budget.note('t1', turn)
+  await expect(budget.count('t1', turn)).rejects.toThrow('ENOSPC')
+  budget.owe('t1', turn)
+  expect(await budget.spent()).toEqual({ ...turn, turns: 1 })
+  await expect(budget.countBetweenTurns('wait', turn)).rejects.toThrow('ENOSPC')
+  const both = { usd: 4, tokens: 20, unpricedTokens: 6, ms: 2000, turns: 1 }
+  expect(await budget.spent()).toEqual(both)
+  fails = false
+  await budget.begin('t2')
+  budget.forget('t2')
+  expect(await budget.spent()).toEqual(both)
 })

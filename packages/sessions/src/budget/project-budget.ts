@@ -16,6 +16,8 @@ export class ProjectBudget {
   /** Spending between turns that is not in the file yet. */
   readonly #betweenTurns = new Map<string, Spending>()
   #counted: Spending = NOTHING
+  /** The turns in `#counted`. One may still be in `#running`: the file is written before the turn is removed there. */
+  #countedTurns: ReadonlySet<string> = new Set()
   #problem: string | undefined
 
   constructor(projectRoot: string, book: BudgetBook, elsewhere: () => SpentElsewhere[] = () => []) {
@@ -33,8 +35,9 @@ export class ProjectBudget {
     // them.
     await this.#countOwed()
     const reading = await this.#read()
-    const { iterations, max_iterations, counted_turns = [] } = reading.state
-    const running = [...this.#running.keys()].filter(id => id !== turnId && !counted_turns.includes(id))
+    this.#remember(reading.state)
+    const { iterations, max_iterations } = reading.state
+    const running = this.#uncounted().filter(id => id !== turnId)
     const elsewhere = this.#elsewhere()
     const begun = iterations + running.length + sumElsewhere(elsewhere).turns
     // No `await` after this point: another session could take the last turn in between.
@@ -69,8 +72,7 @@ export class ProjectBudget {
   async spent(): Promise<ProjectSpending> {
     const { state } = await this.#read()
     this.#remember(state)
-    const running = [...this.#running.keys()].filter(id => !state.counted_turns?.includes(id))
-    return { ...this.#spentHere(undefined), turns: state.iterations + running.length }
+    return { ...this.#spentHere(undefined), turns: state.iterations + this.#uncounted().length }
   }
 
   /** The problem with the files at the last read, for the user. */
@@ -110,9 +112,15 @@ export class ProjectBudget {
     return this.#book.read(this.#projectRoot)
   }
 
-  #remember({ total_cost_usd, total_tokens, unpriced_tokens, total_minutes }: BudgetState): void {
+  #remember(state: BudgetState): void {
+    const { total_cost_usd, total_tokens, unpriced_tokens, total_minutes, counted_turns } = state
     const ms = total_minutes * MINUTE_MS
     this.#counted = { usd: total_cost_usd, tokens: total_tokens, unpricedTokens: unpriced_tokens, ms }
+    this.#countedTurns = new Set(counted_turns)
+  }
+
+  #uncounted(): string[] {
+    return [...this.#running.keys()].filter(id => !this.#countedTurns.has(id))
   }
 
   async #countOwed(): Promise<void> {
@@ -123,7 +131,7 @@ export class ProjectBudget {
   #spentHere(withoutTurn: string | undefined): Spending {
     let sum = this.#counted
     for (const [id, spent] of [...this.#running, ...this.#betweenTurns])
-      if (id !== withoutTurn) sum = added(sum, spent)
+      if (id !== withoutTurn && !this.#countedTurns.has(id)) sum = added(sum, spent)
     return sum
   }
 }
