@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type FileHandle, open, stat, writeFile } from 'node:fs/promises'
+import { constants, type FileHandle, open, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Parcel } from '@chirality/sessions'
 import { z } from 'zod'
@@ -117,7 +117,8 @@ export async function hashOf(file: string): Promise<string> {
 
 /** Writes bytes at a place of a file, which is made if it is missing. */
 export async function writeAt(file: string, bytes: Uint8Array, place: number): Promise<void> {
-  const handle = await open(file, (await sizeOf(file)) > 0 ? 'r+' : 'w', 0o600)
+  // Not emptied: a piece that is written twice may come after the next one.
+  const handle = await open(file, constants.O_RDWR | constants.O_CREAT, 0o600)
   try {
     await writeAll(handle, bytes, place)
   } finally {

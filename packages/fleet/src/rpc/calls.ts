@@ -42,13 +42,15 @@ export async function callMachine(
     link,
     machine,
     { kind: 'call', id: crypto.randomUUID(), ...call },
-    { firstMs, longestMs },
+    { firstMs, openMs: firstMs, longestMs },
   )
 }
 
 interface Patience {
   /** How long the answer is waited for, before the outcome is asked for. */
   firstMs: number
+  /** How long an answer that comes after that is still taken, from a machine that cannot tell the outcome. */
+  openMs: number
   longestMs: number
 }
 
@@ -57,15 +59,18 @@ async function outcomeOnce(
   link: Link | undefined,
   machine: string,
   request: Extract<Request, { kind: 'call' | 'move' }>,
-  { firstMs, longestMs }: Patience,
+  { firstMs, openMs, longestMs }: Patience,
 ): Promise<unknown> {
-  const { id } = request
-  const first = await ask(link, machine, request, firstMs)
+  const { id, kind } = request
+  const answer = ask(link, machine, request, Math.max(firstMs, openMs))
+  const first = await before(firstMs, answer)
   if (first !== 'silent') return outcomeOf(machine, first)
   for (const end = performance.now() + longestMs; performance.now() < end; ) {
     const asked = performance.now()
     // It was there when it was called: that it is away now does not mean that nothing was done.
     const later = (await ask(link, machine, { kind: 'outcome', id }, OUTCOME_MS)) ?? 'silent'
+    if (kind === 'move' && later !== 'silent' && neverRemembers(later))
+      return outcomeOf(machine, (await answer) ?? 'silent')
     if (later === 'silent' || !isWorking(later)) return outcomeOf(machine, later)
     // A machine says so after 20 seconds. One that says it at once is not asked again at once.
     await sleep(Math.max(0, asked + ASK_AGAIN_MS - performance.now()))
@@ -73,9 +78,30 @@ async function outcomeOnce(
   return answerOf(machine, 'silent')
 }
 
-function isWorking(answer: Uint8Array): boolean {
+async function before<T>(ms: number, answer: Promise<T>): Promise<T | 'silent'> {
+  const over = new AbortController()
+  const late = sleep(ms, 'silent' as const, { signal: over.signal }).catch(() => 'silent' as const)
   try {
-    return working.safeParse(JSON.parse(Buffer.from(answer).toString())).success
+    return await Promise.race([answer, late])
+  } finally {
+    over.abort()
+    // Nobody may wait for it any more when the connection is closed.
+    answer.catch(() => {})
+  }
+}
+
+function isWorking(answer: Uint8Array): boolean {
+  return isShaped(working, answer)
+}
+
+/** An earlier version knows the outcomes of calls only, and says of each step of a move that it does not know it. */
+function neverRemembers(answer: Uint8Array): boolean {
+  return isShaped(unknownOutcome, answer) && !isShaped(unknownStep, answer)
+}
+
+function isShaped(shape: z.ZodType, answer: Uint8Array): boolean {
+  try {
+    return shape.safeParse(JSON.parse(Buffer.from(answer).toString())).success
   } catch {
     return false
   }
@@ -116,16 +142,37 @@ const callAnswer = z.union([
 type CallAnswer = z.infer<typeof callAnswer>
 
 const working = z.object({ working: z.literal(true) })
+const unknownOutcome = z.object({ ok: z.literal(false), code: z.literal('machine-silent') })
+const unknownStep = z.object({ remembersSteps: z.literal(true) })
 
 /** Asks a machine for a step of a move. */
-export async function askMove(link: Link | undefined, machine: string, step: MoveStep): Promise<unknown> {
-  const said = await outcomeOnce(
-    ...([link, machine, { kind: 'move', id: crypto.randomUUID(), ...step }, MOVE_PATIENCE] as const),
-  )
+export async function askMove(
+  link: Link | undefined,
+  machine: string,
+  step: MoveStep,
+  given: Partial<Patience> = {},
+): Promise<unknown> {
+  const patience = { ...MOVE_PATIENCE, ...given }
+  const request = { kind: 'move', id: crypto.randomUUID(), ...step } as const
+  if (isRepeatable(step)) return outcomeOf(machine, await askTwice(link, machine, request, patience.firstMs))
+  const said = await outcomeOnce(link, machine, request, patience)
   // The move names the worktree on the other machine: the name of any other worktree is not taken.
   if (step.step === 'pack' && !packed(step.move).safeParse(said).success)
     throw fleetError('move-failed', `The machine ${machine} answered nonsense. Look there.`)
   return said
+}
+
+/** The same bytes in the same place: a large session has hundreds of such steps, and none has to be remembered. */
+function isRepeatable({ step }: MoveStep): boolean {
+  return step === 'put'
+}
+
+/** Only for what can be done twice. */
+async function askTwice(
+  ...[link, machine, request, firstMs]: Parameters<typeof ask>
+): ReturnType<typeof ask> {
+  const first = await ask(link, machine, request, firstMs)
+  return first === 'silent' ? ((await ask(link, machine, request, CALL_MS)) ?? 'silent') : first
 }
 
 /** A session that was packed before keeps the name of that move. */
@@ -174,10 +221,7 @@ export async function fetchParcel(
   machine: string,
   { move, from }: { move: string; from: number },
 ): Promise<Uint8Array> {
-  const read = (timeout: number) => ask(link, machine, { kind: 'parcel', move, from }, timeout)
-  const first = await read(MOVE_PATIENCE.firstMs)
-  // Reading it changes nothing, so that it can be asked for again.
-  const answer = first === 'silent' ? await read(CALL_MS) : first
+  const answer = await askTwice(link, machine, { kind: 'parcel', move, from }, MOVE_PATIENCE.firstMs)
   return isBytes(answer) ? answer : new Uint8Array()
 }
 
@@ -212,6 +256,8 @@ export interface Answers {
 /** Answers the hubs. The same call, delivered twice, is done once. */
 export function answerCalls(link: Link, machine: string, answers: Answers): () => Promise<void> {
   const calls = new RememberedAnswers()
+  // Places of their own: the moves of many sessions do not push out what a user waits for.
+  const steps = new RememberedAnswers()
   const stop = link.serve(subjects.calls(machine), async body => {
     const request = JSON.parse(Buffer.from(body).toString()) as Request
     if (request.kind === 'ping') return Buffer.from('{}')
@@ -228,7 +274,8 @@ export function answerCalls(link: Link, machine: string, answers: Answers): () =
     if (request.kind === 'move') {
       // An older hub names none.
       const { kind: _, id = crypto.randomUUID(), ...step } = request
-      return calls.once(id, () => answered(answers.moves.answer(step)).then(sendable))
+      const make = () => answered(answers.moves.answer(step)).then(sendable)
+      return isRepeatable(step) ? make() : steps.once(id, make)
     }
     if (request.kind === 'work') {
       const { kind: _, ...step } = request
@@ -242,7 +289,7 @@ export function answerCalls(link: Link, machine: string, answers: Answers): () =
       return Buffer.from('{}')
     }
     if (request.kind === 'outcome') {
-      const known = calls.get(request.id) ?? sendable(UNKNOWN)
+      const known = calls.get(request.id) ?? steps.get(request.id) ?? sendable(UNKNOWN)
       const still = sleep(WORKING_MS, sendable(WORKING), { ref: false })
       return Promise.race([known, still])
     }
@@ -294,7 +341,7 @@ const CALL_MS = 60_000
 const PING_MS = 10_000
 const GONE_MS = 3_000
 /** Packing and checking out a large repository may take minutes. The broker lets a machine answer for two. */
-const MOVE_PATIENCE: Patience = { firstMs: 20_000, longestMs: 10 * 60_000 }
+const MOVE_PATIENCE: Patience = { firstMs: 20_000, openMs: 110_000, longestMs: 10 * 60_000 }
 /** Longer than the machine waits until it says that it is at work. */
 const OUTCOME_MS = 30_000
 const WORKING_MS = 20_000
@@ -302,8 +349,8 @@ const ASK_AGAIN_MS = 1_000
 const LONGEST_MS = 30 * 60_000
 const WORKING = { working: true }
 /** Its server was started again since, or its answer was forgotten. */
-const UNKNOWN: CallAnswer = {
-  ...{ ok: false, code: 'machine-silent' },
+const UNKNOWN: CallAnswer & z.infer<typeof unknownStep> = {
+  ...{ ok: false, code: 'machine-silent', remembersSteps: true },
   message:
     'The machine does not know this call: it was started again, or forgot its answer since. It may have done it: look at the session before you try again.',
 }
