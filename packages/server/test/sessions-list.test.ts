@@ -57,7 +57,11 @@ test('what was deleted is nowhere, comes back whole, and is gone for good with t
   })
   onTestFinished(() => fleet.unsubscribe())
   const sessionIds = [kept.id, gone.id]
-  expect(await client.sessions.discard.mutate({ sessionIds })).toEqual({ undoSeconds: 60 })
+  // One that is not there keeps no other from it.
+  expect(await client.sessions.discard.mutate({ sessionIds: ['no-such-session', ...sessionIds] })).toEqual({
+    ...{ undoSeconds: 60, done: sessionIds },
+    failed: [{ sessionIds: ['no-such-session'], code: 'not-found', message: expect.any(String) }],
+  })
   expect((await client.sessions.list.query()).sessions).toEqual([])
   for (const sessionId of sessionIds) {
     await expect(client.sessions.get.query({ sessionId })).rejects.toMatchObject({

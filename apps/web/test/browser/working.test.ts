@@ -204,6 +204,39 @@ test('sessions are pinned, archived, deleted and brought back, one by one and ma
   await close()
 })
 
+test('what was deleted or archived is taken back, also if a machine that is away kept some of it', async () => {
+  const { page, complaints, close } = await dashboard.open({
+    path: '/fleet',
+    scene: canned => {
+      const machine = { name: 'studio', state: 'away' as const }
+      canned.add({ sessionId: 's1', title: 'Alpha', lastTurn: 'completed' })
+      canned.add({ sessionId: 's2', title: 'Beta', lastTurn: 'completed', shelf: 'pinned' })
+      canned.add({ sessionId: 's3', title: 'Gamma', lastTurn: 'completed', machine })
+    },
+  })
+  const all = page.getByRole('region', { name: 'All sessions' })
+  const alert = page.getByRole('alert').getByText(/^1 session not /)
+  for (const [button, verb] of [
+    ['Archive', 'Archived'],
+    ['Delete', 'Deleted'],
+  ] as const) {
+    await all.getByRole('button', { name: 'Select' }).click()
+    await all.getByRole('button', { name: 'All', exact: true }).click()
+    await all.getByRole('button', { name: button, exact: true }).click()
+    const words = `1 session not ${verb.toLowerCase()}. The machine studio cannot be reached now. Nothing was done.`
+    await page.getByText(words).waitFor()
+    const told = page.getByRole('status').filter({ hasText: `${verb} 2 sessions.` })
+    await all.getByText('Gamma').waitFor()
+    await expect.poll(() => all.getByRole('link').count()).toBe(1)
+    await told.getByRole('button', { name: 'Undo' }).click()
+    await all.getByText('Alpha').waitFor()
+    await all.getByRole('region', { name: 'Pinned' }).getByText('Beta').waitFor()
+  }
+  expect(await alert.count()).toBe(2)
+  expect(complaints).toEqual([])
+  await close()
+})
+
 test('a conversation of a terminal is taken over, on a phone', async () => {
   const { page, api, complaints, close } = await dashboard.open({
     path: '/fleet',

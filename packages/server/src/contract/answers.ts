@@ -338,6 +338,13 @@ export const signedInBrowser = z.strictObject({
   ...{ remembered: z.boolean(), isConnected: z.boolean() },
 }) satisfies z.ZodType<SignedInBrowser>
 
+export const severalDone = z.strictObject({
+  done: z.array(z.string()).describe('The sessions that it was done with.'),
+  failed: z
+    .array(z.strictObject({ sessionIds: z.array(z.string()), code: z.string(), message: z.string() }))
+    .describe('The others, by the reason.'),
+})
+
 export const sessionProcesses = z.strictObject({
   ...{ sessionId: z.string(), turnId: z.string().nullable(), harness: z.string().nullable() },
   processes: z.array(

@@ -126,12 +126,14 @@ const sessions = {
     }),
     output: answers.storedSession,
   },
-  shelve: { input: values.severalSessions.extend({ shelf: values.shelf }), output: nothing },
+  shelve: { input: values.severalSessions.extend({ shelf: values.shelf }), output: answers.severalDone },
   discard: {
     input: values.severalSessions,
-    output: z.strictObject({ undoSeconds: z.number().describe('`restore` brings them back so long.') }),
+    output: answers.severalDone.extend({
+      undoSeconds: z.number().describe('`restore` brings those of `done` back so long.'),
+    }),
   },
-  restore: { input: values.severalSessions, output: nothing },
+  restore: { input: values.severalSessions, output: answers.severalDone },
   delete: { input: bySession, output: nothing },
   fork: {
     input: z.strictObject({ sessionId, atSeq: seq.optional(), title: values.title.optional() }),

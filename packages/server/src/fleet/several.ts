@@ -1,44 +1,90 @@
 import { CodedError } from '@chirality/core'
+import type { SessionHost } from '@chirality/sessions'
+import type { z } from 'zod'
+import type { CALLS } from '../contract/calls.ts'
 import { toCallError } from '../errors/to-call-error.ts'
 import type { FleetService } from './fleet-service.ts'
 import { callOwner } from './forward.ts'
 
 export interface SeveralSessions {
-  path: string
+  path: 'sessions.shelve' | 'sessions.discard' | 'sessions.restore'
   input: { sessionIds: string[] }
 }
 
+export type SeveralDone = z.infer<typeof CALLS.sessions.shelve.output>
+
 /**
- * Does something with sessions of this machine and of others: `own` with those of this machine, and one call to each other
- * machine. One that fails keeps no other from it; the error says how many are done.
+ * Does something with sessions of this machine and of others: `own` with each of this machine, and one call to each other
+ * machine. One that fails keeps no other from it: the answer says which are done, so that they can be taken back. If none
+ * is done it is an error.
  */
 export async function onEachMachine(
-  fleet: FleetService | undefined,
+  { fleet, host }: { fleet?: FleetService; host: Pick<SessionHost, 'logFault'> },
   { path, input }: SeveralSessions,
-  own: (sessionIds: string[]) => Promise<void>,
-): Promise<void> {
+  own: (sessionId: string) => Promise<unknown>,
+): Promise<SeveralDone> {
   const ids = [...new Set(input.sessionIds)]
   const groups = new Map<string | undefined, string[]>()
   for (const id of ids) {
     const machine = fleet?.machineOf(id)
     groups.set(machine, [...(groups.get(machine) ?? []), id])
   }
-  const failed: { count: number; error: CodedError }[] = []
+  const faults = new Faults()
   for (const [machine, sessionIds] of groups) {
+    if (fleet === undefined || machine === undefined) {
+      for (const id of sessionIds) await own(id).catch(error => faults.add([id], toCallError(error)))
+      continue
+    }
     try {
-      if (fleet === undefined || machine === undefined) await own(sessionIds)
-      else await callOwner(fleet, machine, { path, input: { ...input, sessionIds } })
+      const call = { path, input: { ...input, sessionIds } }
+      const { failed } = (await callOwner(fleet, machine, call)) as SeveralDone
+      for (const { code, message, sessionIds: named } of failed) {
+        // A machine may lie: it answers for its own sessions only.
+        const its = sessionIds.filter(id => named.includes(id))
+        if (its.length > 0) faults.add(its, new CodedError(code, message))
+      }
     } catch (error) {
-      if (groups.size === 1) throw error
-      failed.push({ count: sessionIds.length, error: toCallError(error) })
+      faults.add(sessionIds, toCallError(error))
     }
   }
-  const [first] = failed
-  if (first === undefined) return
-  const count = failed.reduce((sum, one) => sum + one.count, 0)
-  const words = failed.map(({ error }) => error.message).join(' ')
-  throw new CodedError(
-    first.error.code,
-    `${words} This is about ${count} of ${ids.length} sessions; with the others it is done.`,
-  )
+  const done = ids.filter(id => !faults.has(id))
+  if (done.length === 0) throw faults.asError()
+  for (const { code, cause } of faults.errors()) if (code === 'internal') host.logFault(cause)
+  return { done, failed: faults.list() }
+}
+
+/** What failed, one entry for each reason: five hundred sessions mostly have one. */
+class Faults {
+  readonly #byReason = new Map<string, { error: CodedError; sessionIds: string[] }>()
+  readonly #ids = new Set<string>()
+
+  add(sessionIds: readonly string[], error: CodedError): void {
+    const reason = `${error.code} ${error.message}`
+    const known = this.#byReason.get(reason)
+    if (known === undefined) this.#byReason.set(reason, { error, sessionIds: [...sessionIds] })
+    else known.sessionIds.push(...sessionIds)
+    for (const id of sessionIds) this.#ids.add(id)
+  }
+
+  has(sessionId: string): boolean {
+    return this.#ids.has(sessionId)
+  }
+
+  list(): SeveralDone['failed'] {
+    return [...this.#byReason.values()].map(({ error: { code, message }, sessionIds }) => ({
+      ...{ sessionIds, code, message },
+    }))
+  }
+
+  errors(): CodedError[] {
+    return [...this.#byReason.values()].map(({ error }) => error)
+  }
+
+  asError(): CodedError {
+    const [first, ...others] = this.errors()
+    if (first === undefined) throw new Error('Nothing failed.')
+    if (others.length === 0) return first
+    const words = [first, ...others].map(({ message }) => message).join(' ')
+    return new CodedError(first.code, words, first.cause)
+  }
 }

@@ -96,29 +96,24 @@ export const sessionsRouter = router({
   }),
 
   /** Puts sessions on top of the lists (`pinned`), out of them (`archived`), or back. */
-  shelve: call(CALLS.sessions.shelve).mutation(async ({ ctx, input }) => {
-    await onEachMachine(ctx.fleet, { path: 'sessions.shelve', input }, async ids => {
-      for (const id of ids) {
-        await storedSession(ctx, id)
-        await ctx.host.shelveSession(id, input.shelf)
-      }
-    })
-  }),
+  shelve: call(CALLS.sessions.shelve).mutation(({ ctx, input }) =>
+    onEachMachine(ctx, { path: 'sessions.shelve', input }, async id => {
+      await storedSession(ctx, id)
+      await ctx.host.shelveSession(id, input.shelf)
+    }),
+  ),
 
   /** Stops the sessions' work and takes them out of every list. Their files are deleted after a minute. */
   discard: call(CALLS.sessions.discard).mutation(async ({ ctx, input }) => {
-    await onEachMachine(ctx.fleet, { path: 'sessions.discard', input }, async ids => {
-      for (const id of ids) await discardSession(ctx, id)
-    })
-    return { undoSeconds: UNDO_SECONDS }
+    const several = { path: 'sessions.discard', input } as const
+    const outcome = await onEachMachine(ctx, several, id => discardSession(ctx, id))
+    return { ...outcome, undoSeconds: UNDO_SECONDS }
   }),
 
   /** Brings discarded sessions back. */
-  restore: call(CALLS.sessions.restore).mutation(async ({ ctx, input }) => {
-    await onEachMachine(ctx.fleet, { path: 'sessions.restore', input }, async ids => {
-      for (const id of ids) await restoreSession(ctx, id)
-    })
-  }),
+  restore: call(CALLS.sessions.restore).mutation(({ ctx, input }) =>
+    onEachMachine(ctx, { path: 'sessions.restore', input }, id => restoreSession(ctx, id)),
+  ),
 
   /** Stops the session's work and deletes all its files. */
   delete: call(CALLS.sessions.delete).mutation(({ ctx, input }) => deleteSession(ctx, input.sessionId)),

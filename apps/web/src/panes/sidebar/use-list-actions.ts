@@ -1,6 +1,6 @@
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { useFleetStore } from '../../state/fleet/use-fleet.ts'
-import type { SessionStatus } from '../../state/server/server-api.ts'
+import type { SessionStatus, SeveralDone } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
@@ -20,32 +20,43 @@ export function useListActions() {
     const only = ids.length === 1 ? fleet.get(ids[0] ?? '') : undefined
     return only ? `"${sessionTitle(only)}"` : plural(ids.length, 'session')
   }
+  /** What could not be done, with the reason; the others are done and can be taken back. */
+  const doneOf = ({ done, failed: faults }: SeveralDone, verb: string) => {
+    for (const { sessionIds, message } of faults)
+      toasts.error(`${plural(sessionIds.length, 'session')} not ${verb}. ${message}`)
+    return done
+  }
   const setShelf = async (ids: readonly string[], shelf: SessionStatus['shelf']) => {
-    await api.shelveSessions(ids, shelf)
+    const done = doneOf(await api.shelveSessions(ids, shelf), SHELVED[shelf ?? 'listed'])
     // As they are by now: they went on meanwhile.
-    fleet.update(ids.flatMap(id => fleet.get(id) ?? []).map(status => ({ ...status, shelf })))
+    fleet.update(done.flatMap(id => fleet.get(id) ?? []).map(status => ({ ...status, shelf })))
+    return done
   }
   const restore = async (ids: readonly string[]) => {
-    await api.restoreSessions(ids)
+    doneOf(await api.restoreSessions(ids), 'restored')
     fleet.setStored(await api.sessions())
   }
   return {
     shelve: (ids: readonly string[], shelf: SessionStatus['shelf']) => {
-      const before = ids.map(id => fleet.get(id)?.shelf ?? null)
-      setShelf(ids, shelf).then(() => {
+      const before = new Map(ids.map(id => [id, fleet.get(id)?.shelf ?? null]))
+      setShelf(ids, shelf).then(done => {
         if (shelf !== 'archived') return
         const undo = () =>
-          void Promise.all(ids.map((id, i) => setShelf([id], before[i] ?? null))).catch(failed)
-        toasts.info(`Archived ${nameOf(ids)}.`, { label: 'Undo', run: undo })
+          void Promise.all(done.map(id => setShelf([id], before.get(id) ?? null))).catch(failed)
+        toasts.info(`Archived ${nameOf(done)}.`, { label: 'Undo', run: undo })
       }, failed)
     },
     discard: (ids: readonly string[]) => {
-      const name = nameOf(ids)
-      const kept = ids.some(id => fleet.get(id)?.worktree) ? ' The work in its worktree is kept.' : ''
-      api.discardSessions(ids).then(() => {
-        for (const id of ids) fleet.remove(id)
-        if (open !== undefined && ids.includes(open)) void navigate({ to: '/' })
-        toasts.info(`Deleted ${name}.${kept}`, { label: 'Undo', run: () => void restore(ids).catch(failed) })
+      // The server tells of their removal before it answers.
+      const names = new Map(ids.map(id => [id, nameOf([id])]))
+      const inWorktree = new Set(ids.filter(id => fleet.get(id)?.worktree))
+      api.discardSessions(ids).then(outcome => {
+        const done = doneOf(outcome, 'deleted')
+        for (const id of done) fleet.remove(id)
+        if (open !== undefined && done.includes(open)) void navigate({ to: '/' })
+        const name = done.length === 1 ? names.get(done[0] ?? '') : nameOf(done)
+        const kept = done.some(id => inWorktree.has(id)) ? ' The work in its worktree is kept.' : ''
+        toasts.info(`Deleted ${name}.${kept}`, { label: 'Undo', run: () => void restore(done).catch(failed) })
       }, failed)
     },
     rename: (id: string, title: string) => {
@@ -66,6 +77,9 @@ export function useListActions() {
     },
   }
 }
+
+/** In "3 sessions not …". */
+const SHELVED = { pinned: 'pinned', archived: 'archived', listed: 'put back' } as const
 
 const ENDINGS: Readonly<Record<ExportFormat, string>> = { markdown: 'md', html: 'html', json: 'ndjson' }
 

@@ -16,6 +16,9 @@ import type { SettingsApi } from './settings-api.ts'
 /** What the agent of a fork gets: its own conversation, all of it or up to there, or a written account. */
 export type ForkHistory = CallOutputs['sessions']['forkHistory']
 
+/** With which sessions it was done, and with which not and why. */
+export type SeveralDone = Pick<CallOutputs['sessions']['discard'], 'done' | 'failed'>
+
 export type SideOfChanges = NonNullable<CallInputs['files']['blame']['of']>
 export type Blame = NonNullable<CallOutputs['files']['blame']>
 
@@ -85,10 +88,10 @@ export interface ServerApi extends SettingsApi, LoopsApi, ReviewApi {
   /** What the next turns run with; what is left out stays. */
   configureSession(sessionId: string, changes: SessionChanges): Promise<void>
   /** Puts sessions on top of the lists, out of them, or back. */
-  shelveSessions(sessionIds: readonly string[], shelf: SessionStatus['shelf']): Promise<void>
+  shelveSessions(sessionIds: readonly string[], shelf: SessionStatus['shelf']): Promise<SeveralDone>
   /** Stops and deletes them; `restoreSessions` brings them back for a minute. */
-  discardSessions(sessionIds: readonly string[]): Promise<void>
-  restoreSessions(sessionIds: readonly string[]): Promise<void>
+  discardSessions(sessionIds: readonly string[]): Promise<SeveralDone>
+  restoreSessions(sessionIds: readonly string[]): Promise<SeveralDone>
   /** Without its secrets, as a file of its own. */
   exportSession(sessionId: string, format: 'markdown' | 'html' | 'json'): Promise<Blob>
   /** Conversations that an agent keeps itself, in the folder of a project. */

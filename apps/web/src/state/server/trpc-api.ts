@@ -233,12 +233,12 @@ function listCalls({ sessions, system }: Client) {
   return {
     configureSession: async (...[sessionId, changes]: Parameters<ServerApi['configureSession']>) =>
       void (await sessions.configure.mutate({ sessionId, ...changes })),
-    shelveSessions: async (...[sessionIds, shelf]: Parameters<ServerApi['shelveSessions']>) =>
-      void (await sessions.shelve.mutate({ sessionIds: [...sessionIds], shelf })),
-    discardSessions: async (sessionIds: readonly string[]) =>
-      void (await sessions.discard.mutate({ sessionIds: [...sessionIds] })),
-    restoreSessions: async (sessionIds: readonly string[]) =>
-      void (await sessions.restore.mutate({ sessionIds: [...sessionIds] })),
+    shelveSessions: (...[sessionIds, shelf]: Parameters<ServerApi['shelveSessions']>) =>
+      sessions.shelve.mutate({ sessionIds: [...sessionIds], shelf }),
+    discardSessions: (sessionIds: readonly string[]) =>
+      sessions.discard.mutate({ sessionIds: [...sessionIds] }),
+    restoreSessions: (sessionIds: readonly string[]) =>
+      sessions.restore.mutate({ sessionIds: [...sessionIds] }),
     nativeSessions: (project: string, harness: string) => sessions.native.query({ project, harness }),
     importSession: (...[session, project]: Parameters<ServerApi['importSession']>) =>
       sessions.import.mutate({ project, harness: session.harness, nativeSessionId: session.nativeSessionId }),

@@ -3,6 +3,16 @@ import { aStatus } from '../statuses.ts'
 import { nativePage, nativePiece } from './native-lines.ts'
 import type { Answers, CannedState } from './state.ts'
 
+/** A machine that is away keeps its sessions as they are; if none is left to do it with it is an error. */
+function several(api: CannedState, sessionIds: string[], act: (id: string) => void) {
+  const away = sessionIds.filter(id => (api.statuses.get(id)?.machine?.state ?? 'here') !== 'here')
+  const done = sessionIds.filter(id => !away.includes(id))
+  const message = 'The machine studio cannot be reached now. Nothing was done.'
+  if (done.length === 0) throw new Error(message)
+  for (const id of done) act(id)
+  return { done, failed: away.length === 0 ? [] : [{ sessionIds: away, code: 'machine-away', message }] }
+}
+
 /** Sessions, their turns and their processes. */
 export function sessionAnswers(api: CannedState): Answers {
   return {
@@ -52,21 +62,17 @@ export function sessionAnswers(api: CannedState): Answers {
       if (mode) api.setStatus(sessionId, { mode })
       return { id: sessionId }
     },
-    'sessions.shelve': ({ sessionIds, shelf }: { sessionIds: string[]; shelf: SessionStatus['shelf'] }) => {
-      for (const id of sessionIds) api.setStatus(id, { shelf })
-      return null
-    },
+    'sessions.shelve': ({ sessionIds, shelf }: { sessionIds: string[]; shelf: SessionStatus['shelf'] }) =>
+      several(api, sessionIds, id => api.setStatus(id, { shelf })),
     'sessions.discard': ({ sessionIds }: { sessionIds: string[] }) => {
-      for (const id of sessionIds) {
+      const outcome = several(api, sessionIds, id => {
         api.discarded.set(id, api.statuses.get(id) ?? aStatus())
         api.remove(id)
-      }
-      return { undoSeconds: 60 }
+      })
+      return { ...outcome, undoSeconds: 60 }
     },
-    'sessions.restore': ({ sessionIds }: { sessionIds: string[] }) => {
-      for (const id of sessionIds) api.setStatus(id, api.discarded.get(id) ?? {})
-      return null
-    },
+    'sessions.restore': ({ sessionIds }: { sessionIds: string[] }) =>
+      several(api, sessionIds, id => api.setStatus(id, api.discarded.get(id) ?? {})),
     'sessions.native': ({ harness }: { harness: string }) => {
       const fault = api.nativeFaults.get(harness)
       if (fault !== undefined) throw new Error(fault)
