@@ -100,7 +100,8 @@ ${choices(PERMISSION_WORDS)}
                            --allow "COMMAND" allows exactly a command that a parked task waits for (may be repeated)
   loop stop [ID]           Stop it in the process that runs it
   loop report [ID]         One page: proved, parked, failed, cost, and what to look at
-  loop verify RECEIPT      Run the checks of a task again, on its commit
+  loop verify RECEIPT      Run the checks of a task again, on its commit: those that you allowed for its loop;
+                           --allow "COMMAND" allows exactly another one that the receipt has (may be repeated)
   schedule add PROMPT      Let a server run a prompt, or with --loop LIST a task list, at times: see docs/loops.md
       --cron "0 3 * * *"     Minute, hour, day, month, weekday, in the time zone --zone (default: this machine's); or
       --every 6h             each 6 hours (m, h, d), or --at TIME once

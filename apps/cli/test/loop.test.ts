@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { initRepository, type Repository } from '@chirality/fixtures'
 import type { Script } from '@chirality/scripted-model'
+import { userDataFolder } from '@chirality/sessions'
 import { describe, expect, test } from 'vitest'
 import * as command from './support/running-command.ts'
 import { createWorld, type World } from './support/world.ts'
@@ -64,8 +65,31 @@ describe('chirality loop', () => {
     expect(JSON.parse(state)).toMatchObject({ coder_session_id: expect.any(String) })
     const budget = JSON.parse(readFileSync(world.loopFile(id, 'budget.json'), 'utf8'))
     expect(budget).toMatchObject({ iterations: 1, max_iterations: null, max_cost_usd: null })
-    writeFileSync(receipt, readFileSync(receipt, 'utf8').replace('grep -q hello', 'grep -q nothing'))
-    expect(await world.run(['loop', 'verify', receipt])).toMatchObject({ code: 1 })
+    // An agent can write a receipt: it allows no command, also if it names a loop by a path to a record of its own.
+    const real = readFileSync(receipt, 'utf8')
+    const trap = path.join(world.project, 'trap')
+    const check = `touch ${trap}; grep -q nothing hello.txt`
+    const written = real.replace('grep -q hello hello.txt', check)
+    const record = path.join(world.project, 'record')
+    writeFileSync(record, JSON.stringify({ project: world.project, allowed: [check] }))
+    const named = path.relative(path.join(userDataFolder(world.env), 'loops'), record)
+    for (const content of [written, written.replace(`"loop": "${id}"`, `"loop": "${named}"`)]) {
+      writeFileSync(receipt, content)
+      const refused = await world.run(['loop', 'verify', receipt])
+      expect(refused).toMatchObject({ code: 1, stdout: '' })
+      expect(refused.stderr).toContain('a command that nobody allowed for this loop: `touch ')
+      expect(refused.stderr).toContain('--allow')
+      expect(existsSync(trap)).toBe(false)
+    }
+    // Allowed by a person it runs, and says what it says.
+    const allowed = await world.run(['loop', 'verify', receipt, '--allow', check])
+    expect(allowed).toMatchObject({ code: 1 })
+    expect(allowed.stdout).toContain('does not hold')
+    expect(existsSync(trap)).toBe(true)
+    writeFileSync(receipt, real)
+    const other = await world.run(['loop', 'verify', receipt, '--allow', 'true'])
+    expect(other).toMatchObject({ code: 1, stdout: '' })
+    expect(other.stderr).toContain('has no command `true`')
   }, 600_000)
 
   test('what is not proved is not ticked: lies, broken checks, deleted tests, questions, budgets, conflicts', async () => {

@@ -22,7 +22,7 @@ import { loopError } from './loop-error.ts'
 import type { LoopSettings } from './loop-settings.ts'
 import { applyEntry, foldJournal, type LoopState, type TaskState } from './loop-state.ts'
 import { oldLoops, removeLoopFolder } from './old-loops.ts'
-import { readOwnLoop, removeOwnLoop, writeOwnLoop } from './own-loop.ts'
+import { LOOP_ID, readOwnLoop, removeOwnLoop, writeOwnLoop } from './own-loop.ts'
 import { reportText } from './report.ts'
 import { parseTaskList, slugOf, type Task, type TaskList } from './task-list.ts'
 import { TaskTree } from './task-tree.ts'
@@ -365,8 +365,6 @@ export function requireAgain(state: LoopState, id: string): void {
   if (status === 'parked' || status === 'failed' || status === 'reverted') return
   throw loopError('loop-refused', `${id} is no parked, failed or reverted task of the loop ${state.loopId}.`)
 }
-
-const LOOP_ID = /^[a-z0-9][a-z0-9-]{0,60}$/
 
 function requireMerged(state: LoopState, id: string): TaskState {
   const task = state.tasks.get(id)

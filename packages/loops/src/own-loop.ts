@@ -11,10 +11,14 @@ import { loopError } from './loop-error.ts'
  */
 export type OwnLoop = z.infer<typeof ownLoop>
 
+export const LOOP_ID = /^[a-z0-9][a-z0-9-]{0,60}$/
+
 const ownLoop = z.object({ project: z.string(), allowed: z.array(z.string()) })
 
 /** Undefined if this user started no such loop, or the record is damaged. */
 export function readOwnLoop(home: string, loopId: string): OwnLoop | undefined {
+  // A receipt names it, too, and could lead to a file that an agent wrote.
+  if (!LOOP_ID.test(loopId)) return undefined
   const text = inDataFolder(home, () => readIfThere(fileOf(home, loopId)))
   if (text === undefined) return undefined
   // An earlier version kept only the project here, and the commands in the journal: none of them is known to be allowed.

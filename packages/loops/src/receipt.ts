@@ -2,13 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { formatDuration, usdText } from '@chirality/core'
+import { formatDuration, usdText, visibleLine } from '@chirality/core'
 import { z } from 'zod'
 import { type CheckResult, hasPassed, runCheck } from './checks.ts'
 import { readIfThere, replaceFile } from './files.ts'
 import type { Flag } from './journal.ts'
 import { loopError } from './loop-error.ts'
 import type { LoopState, TaskState } from './loop-state.ts'
+import { notAllowedWords } from './not-allowed-words.ts'
+import { readOwnLoop } from './own-loop.ts'
 import { addSpent } from './spent.ts'
 import { TaskTree } from './task-tree.ts'
 
@@ -156,16 +158,27 @@ export interface Verification {
   results: CheckResult[]
 }
 
-/** Runs the checks of a receipt again, on its commit, in a worktree that is removed afterwards. */
+interface VerifyOptions {
+  projectRoot: string
+  /** The user's data folder: it has the commands that were allowed for the loop. */
+  home: string
+  /** Commands that may run besides those, word for word. */
+  allow?: readonly string[]
+  timeoutMs?: number
+  signal?: AbortSignal
+}
+
+/**
+ * Runs the checks of a receipt again, on its commit, in a worktree that is removed afterwards. A receipt lies in the
+ * project, where a clone brings files and an agent with a shell writes: it allows no command.
+ */
 export async function verifyReceipt(
   file: string,
-  {
-    projectRoot,
-    timeoutMs = 600_000,
-    signal,
-  }: { projectRoot: string; timeoutMs?: number; signal?: AbortSignal },
+  { projectRoot, home, allow = [], timeoutMs = 600_000, signal }: VerifyOptions,
 ): Promise<Verification> {
   const receipt = readReceipt(file)
+  const commands = [...receipt.setup, ...receipt.checks.map(({ command }) => command)]
+  requireAllowed({ ...receipt, commands }, { file, projectRoot, home, allow })
   const repository = await TaskTree.open(projectRoot)
   for (const commit of [receipt.base, receipt.commit])
     if (!(await repository.hasCommit(commit)))
@@ -183,7 +196,6 @@ export async function verifyReceipt(
   try {
     await repository.checkOut(folder, receipt.commit)
     const marker = randomUUID()
-    const commands = [...receipt.setup, ...receipt.checks.map(({ command }) => command)]
     for (const command of commands) {
       const result = await runCheck(command, {
         cwd: folder,
@@ -200,4 +212,26 @@ export async function verifyReceipt(
     await rm(parent, { recursive: true, force: true })
   }
   return { receipt, problems, results }
+}
+
+function requireAllowed(
+  { loop, commands }: Pick<Receipt, 'loop'> & { commands: string[] },
+  {
+    file,
+    projectRoot,
+    home,
+    allow,
+  }: { file: string; projectRoot: string; home: string; allow: readonly string[] },
+): void {
+  const other = allow.find(command => !commands.includes(command))
+  if (other !== undefined)
+    throw loopError('loop-refused', `The receipt ${file} has no command \`${visibleLine(other)}\`.`)
+  const own = readOwnLoop(home, loop)
+  const allowed = new Set([...(own?.project === projectRoot ? own.allowed : []), ...allow])
+  const refused = [...new Set(commands)].filter(command => !allowed.has(command))
+  if (refused.length === 0) return
+  throw loopError(
+    'loop-refused',
+    `Nothing was run. ${notAllowedWords(refused)}\nThe receipt lies in the project, where an agent or a clone can write it. Allow exactly a command that you know: chirality loop verify ${file} --allow '…' (may be repeated)`,
+  )
 }

@@ -13,7 +13,6 @@ import {
   requireAwaited,
   type Stamped,
   spentOf,
-  verifyReceipt,
 } from '@chirality/loops'
 import { hideEnvironment } from '@chirality/runner'
 import type { CallOutputs, ServerFile } from '@chirality/server'
@@ -28,6 +27,7 @@ import { callProcedure, callServer, eventsIn } from '../running-server.ts'
 import { STOP_SIGNALS } from '../stop-signals.ts'
 import { serverOf } from './budget/set-limits.ts'
 import { nextHarnesses } from './hand-over.ts'
+import { verify } from './loop/verify.ts'
 
 type LoopSummary = CallOutputs['loops']['start']
 
@@ -147,26 +147,6 @@ async function report([id]: string[], values: Values, output: Output): Promise<n
   const book = new LoopBook(await projectFolder(values.project))
   await output.write(plain(book.report(book.get(id))))
   return EXIT.done
-}
-
-async function verify(rest: string[], values: Values, output: Output): Promise<number> {
-  const file = path.resolve(oneArgument(rest, 'the receipt'))
-  const projectRoot = await projectFolder(values.project)
-  const { receipt, problems, results } = await verifyReceipt(file, { projectRoot })
-  if (values.json) {
-    await output.write(
-      `${JSON.stringify({ task: receipt.task, commit: receipt.commit, problems, results })}\n`,
-    )
-  } else {
-    for (const { command, exitCode, ms } of results)
-      await output.write(`${exitCode === 0 ? '✓' : '✗'} ${visibleLine(command)} · ${formatDuration(ms)}\n`)
-    for (const problem of problems) await output.write(`✗ ${plain(problem)}\n`)
-    const verdict = problems.length === 0 ? 'holds' : 'does not hold'
-    await output.write(
-      `The receipt of "${plain(receipt.task.title)}" ${verdict} at ${receipt.commit.slice(0, 10)}.\n`,
-    )
-  }
-  return problems.length === 0 ? EXIT.done : EXIT.failed
 }
 
 /** Shows what happens in a loop that a server runs, until it has ended. An interrupt stops the loop. */
