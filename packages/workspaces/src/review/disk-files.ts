@@ -63,15 +63,24 @@ export class DiskFiles {
       await this.#removeEmptyFolders(name)
       return
     }
-    const target = this.#bytes(name)
     await mkdir(this.#folder(name), { recursive: true })
     const temporary = this.#temporary(name)
     await rm(temporary, { force: true })
-    if (file.mode === '120000') await symlink(file.content, temporary)
+    try {
+      await this.#replace(this.#bytes(name), temporary, file)
+    } catch (error) {
+      await rm(temporary, { force: true })
+      throw error
+    }
+  }
+
+  async #replace(target: Buffer, temporary: Buffer, { mode, content }: DiskFile): Promise<void> {
+    if (mode === '120000') await symlink(content, temporary)
     else {
-      await writeFile(temporary, file.content, { flag: 'wx' })
-      const { mode } = await lstat(temporary)
-      await chmod(temporary, file.mode === '100755' ? mode | ((mode & 0o444) >> 2) : mode & ~0o111)
+      await writeFile(temporary, content, { flag: 'wx' })
+      const facts = await lstat(temporary)
+      const executable = facts.mode | ((facts.mode & 0o444) >> 2)
+      await chmod(temporary, mode === '100755' ? executable : facts.mode & ~0o111)
     }
     // An empty folder may be left where a file was before.
     await rmdir(target).catch(() => {})
@@ -83,15 +92,33 @@ export class DiskFiles {
     if ((await this.#place(name)) !== undefined) await rm(this.#temporary(name), { force: true })
   }
 
-  /** What keeps a file of this name from being written: a file in the place of one of its folders, or a folder that is not empty. */
-  async inTheWay(name: string): Promise<string | undefined> {
+  /**
+   * What keeps a file of this name from being written once the files of `leaving` are removed: a file in the place of one
+   * of its folders, or what else is in a folder in its own place.
+   */
+  async inTheWay(name: string, leaving: ReadonlySet<string>): Promise<string | undefined> {
     for (let at = name.indexOf('/'); at !== -1; at = name.indexOf('/', at + 1)) {
-      const facts = await lstat(this.#bytes(name.slice(0, at))).catch(missing)
+      const parent = name.slice(0, at)
+      const facts = await lstat(this.#bytes(parent)).catch(missing)
       if (facts === undefined) return undefined
-      if (!facts.isDirectory()) return name.slice(0, at)
+      if (!facts.isDirectory()) return leaving.has(parent) ? undefined : parent
     }
-    const inside = await readdir(this.#bytes(name)).catch(() => [])
-    return inside.length > 0 ? name : undefined
+    // A link to a folder is replaced like a file.
+    const facts = await lstat(this.#bytes(name)).catch(missing)
+    return facts?.isDirectory() ? this.#staying(name, leaving) : undefined
+  }
+
+  /** The first of what is in a folder and does not leave. Only folders that a leaving file was in are removed with it. */
+  async #staying(folder: string, leaving: ReadonlySet<string>): Promise<string | undefined> {
+    const options = { encoding: 'latin1', withFileTypes: true } as const
+    for (const entry of await readdir(this.#bytes(folder), options)) {
+      const name = `${folder}/${entry.name}`
+      if (leaving.has(name)) continue
+      if (!entry.isDirectory() || ![...leaving].some(one => one.startsWith(`${name}/`))) return name
+      const inside = await this.#staying(name, leaving)
+      if (inside !== undefined) return inside
+    }
+    return undefined
   }
 
   /** Undefined if a parent is missing or is a file. */

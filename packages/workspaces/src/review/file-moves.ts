@@ -233,14 +233,16 @@ export class FileMoves {
 
   /** A file became a folder, or a folder a file, and that is not taken back with it. */
   async #requireRoom(files: Differing[]): Promise<void> {
-    const leaving = files.flatMap(({ name, to }) => (to === null ? [name] : []))
+    const leaving = new Set(files.flatMap(({ name, to }) => (to === null ? [name] : [])))
     for (const { name, to } of files) {
-      const way = to === null ? undefined : await this.#disk.inTheWay(name)
-      if (way === undefined || leaving.some(one => one === way || one.startsWith(`${name}/`))) continue
-      const what = way === name ? 'is a folder now, with files in it' : 'is a file now'
+      const way = to === null ? undefined : await this.#disk.inTheWay(name, leaving)
+      if (way === undefined) continue
+      const what = name.startsWith(`${way}/`)
+        ? `${shownName(way)} is a file now`
+        : `it is a folder now, with ${shownName(way)} in it`
       throw workspaceError(
         'review-refused',
-        `${shownName(name)} cannot be written: ${shownName(way)} ${what}. Discard or move that first. Nothing was changed.`,
+        `${shownName(name)} cannot be written: ${what}. Discard or move that first. Nothing was changed.`,
       )
     }
   }

@@ -48,8 +48,29 @@ export async function rawTrees(
       await enter(repository, files, options)
       return (await git(repository, ['write-tree'], options)).toString('utf8').trim()
     }
-    return { from: await treeOf(now), to: await treeOf(later) }
+    const trees = { from: await treeOf(now), to: await treeOf(later) }
+    await requireOnly(repository, wanted, trees)
+    return trees
   })
+}
+
+/** A file cannot be in a tree together with a folder of its name: what was entered may have pushed out what shall stay. */
+async function requireOnly(
+  repository: GitRepository,
+  wanted: ReadonlyMap<string, TreeFile | null>,
+  { from, to }: { from: string; to: string },
+): Promise<void> {
+  const args = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', from, to]
+  const output = await git(repository, args, { maxBytes: MAX_BLOB_BYTES, timeoutMs: TIMEOUT_MS })
+  const names = output.toString('latin1').split('\0').filter(Boolean)
+  const pushedOut = names.find(name => !wanted.has(name))
+  if (pushedOut === undefined) return
+  const isNested = (a: string, b: string) => a.startsWith(`${b}/`) || b.startsWith(`${a}/`)
+  const entered = names.find(name => wanted.has(name) && isNested(name, pushedOut)) ?? pushedOut
+  throw workspaceError(
+    'review-refused',
+    `${shownName(entered)} cannot be written: ${shownName(pushedOut)} is in its place and would be lost. Take back ${shownName(pushedOut)} too, or move it first. Nothing was changed.`,
+  )
 }
 
 /** Replaces the entries of these files in an index. */
