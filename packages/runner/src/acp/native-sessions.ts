@@ -32,22 +32,51 @@ export class AcpNativeSessions implements NativeSessions {
   readonly #closing = new AbortController()
   readonly #running = new Set<Promise<unknown>>()
   /** Questions without an answer: who asks the same again gets the same answer, and no second process. */
-  readonly #asked = new Map<string, Promise<NativeSession[]>>()
+  readonly #asked = new Map<string, SharedList>()
 
   constructor(options: AcpNativeSessionsOptions) {
     this.#options = options
   }
 
-  async list({ cwd, limit = DEFAULT_LIMIT }: ListNativeSessionsOptions): Promise<NativeSession[]> {
-    const key = cwd ?? ''
-    let answer = this.#asked.get(key)
-    if (!answer) {
-      answer = this.#ask((agent, patience) => listed(agent, cwd, patience())).finally(() =>
-        this.#asked.delete(key),
-      )
-      this.#asked.set(key, answer)
+  async list(
+    { cwd, limit = DEFAULT_LIMIT }: ListNativeSessionsOptions,
+    signal: AbortSignal,
+  ): Promise<NativeSession[]> {
+    signal.throwIfAborted()
+    const shared = this.#asked.get(cwd ?? '') ?? this.#askList(cwd)
+    shared.waiting += 1
+    // The process ends with the last one who waits for its answer.
+    const leave = () => {
+      shared.waiting -= 1
+      if (shared.waiting === 0) shared.giveUp()
     }
-    return (await answer).slice(0, limit)
+    signal.addEventListener('abort', leave, { once: true })
+    try {
+      return (await shared.answer).slice(0, limit)
+    } finally {
+      signal.removeEventListener('abort', leave)
+    }
+  }
+
+  #askList(cwd: string | undefined): SharedList {
+    const key = cwd ?? ''
+    const ending = new AbortController()
+    // Who asks while the process of a list that was given up ends gets another one.
+    const forget = () => {
+      if (this.#asked.get(key) === shared) this.#asked.delete(key)
+    }
+    const shared: SharedList = {
+      answer: this.#ask((agent, patience) => listed(agent, cwd, patience()), ending.signal).finally(() =>
+        forget(),
+      ),
+      waiting: 0,
+      giveUp: () => {
+        forget()
+        ending.abort()
+      },
+    }
+    this.#asked.set(key, shared)
+    return shared
   }
 
   /**
@@ -55,7 +84,11 @@ export class AcpNativeSessions implements NativeSessions {
    * is allowed, and it gets to know the folder of the conversation only once it is known to have it: an agent may read or
    * run files of a folder.
    */
-  async import(nativeSessionId: string, cwd?: string): Promise<ImportedSession> {
+  async import(
+    nativeSessionId: string,
+    cwd: string | undefined,
+    signal: AbortSignal,
+  ): Promise<ImportedSession> {
     const { harnessId } = this.#options.agent
     return this.#ask(async (agent, patience) => {
       const all = await listed(agent, cwd, patience())
@@ -79,7 +112,7 @@ export class AcpNativeSessions implements NativeSessions {
         },
         envelopes,
       }
-    })
+    }, signal)
   }
 
   /** Ends the processes that are asked. */
@@ -88,9 +121,10 @@ export class AcpNativeSessions implements NativeSessions {
     await Promise.allSettled([...this.#running])
   }
 
-  async #ask<T>(read: Question<T>): Promise<T> {
-    this.#closing.signal.throwIfAborted()
-    const answer = this.#asking(read)
+  async #ask<T>(read: Question<T>, given: AbortSignal): Promise<T> {
+    const signal = AbortSignal.any([this.#closing.signal, given])
+    signal.throwIfAborted()
+    const answer = this.#asking(read, signal)
     this.#running.add(answer)
     try {
       return await answer
@@ -100,7 +134,7 @@ export class AcpNativeSessions implements NativeSessions {
   }
 
   /** In a folder of its own: neither a list nor a load needs the agent to run in a project. */
-  async #asking<T>(read: Question<T>): Promise<T> {
+  async #asking<T>(read: Question<T>, signal: AbortSignal): Promise<T> {
     const { agent, config } = this.#options
     const { command, env } = await programOf(this.#options)
     const folder = await makeTempFolder(env, agent.harnessId)
@@ -115,10 +149,10 @@ export class AcpNativeSessions implements NativeSessions {
           ...place,
           config: { ...config, rawLogs: 'off' },
         },
-        this.#closing.signal,
+        signal,
       )
       const patience = () =>
-        AbortSignal.any([this.#closing.signal, AbortSignal.timeout(config.conversationsMs ?? ANSWER_MS)])
+        AbortSignal.any([signal, AbortSignal.timeout(config.conversationsMs ?? ANSWER_MS)])
       try {
         return await read(started, patience)
       } finally {
@@ -129,6 +163,13 @@ export class AcpNativeSessions implements NativeSessions {
       await rm(folder, { recursive: true, force: true })
     }
   }
+}
+
+interface SharedList {
+  readonly answer: Promise<NativeSession[]>
+  /** How many callers want it. */
+  waiting: number
+  readonly giveUp: () => void
 }
 
 /** What an agent is asked. Each request has a time limit of its own. */

@@ -13,17 +13,15 @@ export class Lookups {
   }
 
   /**
-   * `look` ends its processes when the signal is aborted, and settles only then. A lookup that was ended rejects: what
-   * an agent said until then is not its answer.
+   * `look` ends its processes when the signal is aborted, and settles only then. A lookup that was ended rejects and
+   * says so: what an agent said until then is not its answer, and that it said nothing more is no fault of it.
    */
   async ask<T>(look: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const ending = new AbortController()
     const answer = look(ending.signal)
     this.#running.set(answer, ending)
     try {
-      const found = await answer
-      ending.signal.throwIfAborted()
-      return found
+      return await answer.finally(() => ending.signal.throwIfAborted())
     } finally {
       this.#running.delete(answer)
     }

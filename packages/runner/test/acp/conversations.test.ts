@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { acpDescriptor, KNOWN_AGENTS } from '../../src/acp/agent-spec.ts'
@@ -127,6 +127,26 @@ test('an agent that never answers is given up', async () => {
   await expect(keeper('hangs-loading', 300).take('one', arena.project)).rejects.toThrow(
     'not answered in time',
   )
+})
+
+test('lookups that are ended end the agent that is asked for a list or a conversation, and a later one asks again', async () => {
+  const started = path.join(arena.place.home, 'started-in')
+  const starts = () => (existsSync(started) ? readFileSync(started, 'utf8').trim().split('\n').length : 0)
+  const stopped = { code: 'aborted', message: expect.stringContaining('Chirality was stopped') }
+  const hangs = create('hangs', { command: KEEPER })
+  const lists = [1, 2].map(() => expect(hangs.listNativeSessions?.()).rejects.toMatchObject(stopped))
+  await expect.poll(starts).toBe(1)
+  await hangs.endLookups?.()
+  await Promise.all(lists)
+  const again = expect(hangs.listNativeSessions?.()).rejects.toMatchObject(stopped)
+  await expect.poll(starts).toBe(2)
+  await hangs.endLookups?.()
+  await again
+  const loading = create('hangs-loading', { command: KEEPER })
+  const taken = expect(loading.importSession?.('one', arena.project)).rejects.toMatchObject(stopped)
+  await expect.poll(starts).toBe(3)
+  await loading.endLookups?.()
+  await taken
 })
 
 test('closing the harness ends an agent that is asked', async () => {
