@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, readdirSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CodedError, isCodedError } from '@chirality/core'
 import fc from 'fast-check'
@@ -133,7 +133,7 @@ interface LoopFiles {
   tasks: { name: string; isOver: boolean }[]
 }
 
-/** A hub, whose disk outlives its processes and can be set back to an earlier day. */
+/** A hub, whose disk outlives its processes, can be set back to an earlier day, and can lose what is known of the groups. */
 class Hub {
   readonly #broker = new Broker()
   readonly #begun = new Map<string, number>()
@@ -238,6 +238,12 @@ class Hub {
     if (existsSync(`${this.#file}.kept`)) copyFileSync(`${this.#file}.kept`, this.#file)
   }
 
+  /** `damaged`: the machine lost its power before the file was whole. */
+  loseFile(isDamaged: boolean): void {
+    if (isDamaged) writeFileSync(this.#file, '[{"group":"li')
+    else rmSync(this.#file, { force: true })
+  }
+
   /** All loops end, and all machines come back. */
   async endAll(): Promise<void> {
     for (const worker of this.workers) worker.isHere = true
@@ -247,6 +253,8 @@ class Hub {
         await this.end(name)
       }
     })
+    // What that process took from the broker is ended by the next one.
+    await this.process({ kills: [], isDown: false }, async () => {})
     for (const worker of this.workers) await worker.restart().look()
   }
 
@@ -279,11 +287,13 @@ const step = fc.oneof(
   fc.record({
     kind: fc.constantFrom('leave' as const, 'return' as const, 'keep' as const, 'set-back' as const),
   }),
+  fc.record({ kind: fc.constant('lose' as const), isDamaged: fc.boolean() }),
 )
 
 const NEVER = { kills: [], isDown: false }
 /** A disk on which a task was begun is put back after its loop was over. */
-const SET_BACK: (typeof step extends fc.Arbitrary<infer T> ? T : never)[] = [
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
+const SET_BACK: Step[] = [
   { kind: 'work', loop: 'list-a1', kills: [12], isDown: true },
   { kind: 'keep' },
   { kind: 'work', loop: 'list-a1', ...NEVER },
@@ -293,8 +303,17 @@ const SET_BACK: (typeof step extends fc.Arbitrary<infer T> ? T : never)[] = [
   { kind: 'work', loop: 'list-a1', ...NEVER },
 ]
 
+/** The hub is killed while a machine is at work, and its next process finds no file. */
+const LOST: Step[] = [
+  { kind: 'work', loop: 'list-a1', kills: [14], isDown: true },
+  { kind: 'lose', isDamaged: false },
+  { kind: 'work', loop: 'other-c3', ...NEVER },
+  { kind: 'return' },
+  { kind: 'work', loop: 'list-a1', ...NEVER },
+]
+
 describe('the claims of a group that is over', () => {
-  test('are purged, and yet nothing is done twice, wherever the hub is killed or set back and whoever returns', async () => {
+  test('are purged, and yet nothing is done twice, wherever the hub is killed, set back or loses its file, and whoever returns', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 20 }), async steps => {
         const hub = new Hub()
@@ -303,6 +322,7 @@ describe('the claims of a group that is over', () => {
           else if (one.kind === 'end') await hub.process(one, () => hub.end(one.loop))
           else if (one.kind === 'keep') hub.keepDisk()
           else if (one.kind === 'set-back') hub.setBack()
+          else if (one.kind === 'lose') hub.loseFile(one.isDamaged)
           else await hub.lookAgain(one.kind === 'return')
           expect(hub.begun().every(times => times === 1)).toBe(true)
         }
@@ -311,7 +331,7 @@ describe('the claims of a group that is over', () => {
         expect(hub.broker.claims()).toEqual([])
         expect(hub.workers.map(worker => worker.notes())).toEqual([[], []])
       }),
-      { numRuns: 300, examples: [[SET_BACK]] },
+      { numRuns: 300, examples: [[SET_BACK], [LOST]] },
     )
   })
 })

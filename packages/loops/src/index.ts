@@ -35,6 +35,7 @@ export {
   type TaskStatus,
 } from './loop-state.ts'
 export { notAllowedWords } from './not-allowed-words.ts'
+export { readOwnLoop } from './own-loop.ts'
 export { type Receipt, readReceipt, type Verification, verifyReceipt } from './receipt.ts'
 export {
   dueWork,

@@ -97,8 +97,8 @@ export interface AwayTurns {
   run(turn: AwayTurn): Promise<AwayEnd>
   /** Tells the machines that the turn is over and its session here. `none`: no machine was given it. */
   close(id: string, isLeft: () => boolean): Promise<'closed' | 'none' | 'left'>
-  /** The groups whose turns the fleet remembers, with their projects. */
-  groups(): { group: string; project: string }[]
+  /** The groups whose turns the fleet remembers, with their projects where they are known. */
+  groups(): { group: string; project: string | null }[]
   /** No turn of the group is away: the fleet forgets what it knows of them. */
   end(group: string): Promise<void>
 }

@@ -7,7 +7,14 @@ import { LoopBooks } from '../src/loops/loop-books.ts'
 
 test('the fleet forgets loops that ended or were removed, and no other', async () => {
   const project = realpathSync(mkdtempSync(path.join(tmpdir(), 'chirality-groups-')))
-  onTestFinished(() => rmSync(project, { recursive: true, force: true }))
+  const home = realpathSync(mkdtempSync(path.join(tmpdir(), 'chirality-groups-home-')))
+  onTestFinished(() => {
+    for (const folder of [project, home]) rmSync(folder, { recursive: true, force: true })
+  })
+  const own = (loopId: string, root: string) => {
+    mkdirSync(path.join(home, 'loops'), { recursive: true })
+    writeFileSync(path.join(home, 'loops', loopId), JSON.stringify({ project: root, allowed: [] }))
+  }
   const task = (id: string, where: string[] | undefined) => ({
     ...{ type: 'task:start', sessionId: `session-${id}`, worktreeId: `tree-${id}`, base: 'abc' },
     task: { id, title: id, groups: [], dependsOn: [], checks: [], expect: 'change', ...(where && { where }) },
@@ -39,14 +46,23 @@ test('the fleet forgets loops that ended or were removed, and no other', async (
   journal('away-1', task('one', ['fleet']), END)
   journal('here-1', task('one', undefined), END)
   const ended: string[] = []
-  const groups = ['over-1', 'open-1', 'runs-1', 'away-1', 'here-1', 'removed-1'].map(group => ({
-    group,
-    project,
-  }))
-  // A project whose disk is not there now.
-  groups.push({ group: 'elsewhere-1', project: path.join(project, 'no-such-folder') })
+  const groups: { group: string; project: string | null }[] = [
+    ...['over-1', 'open-1', 'runs-1', 'away-1', 'here-1', 'removed-1'].map(group => ({ group, project })),
+    // A project whose disk is not there now, and one whose empty mount point is.
+    { group: 'elsewhere-1', project: path.join(project, 'no-such-folder') },
+    { group: 'unmounted-1', project: path.join(project, 'mount') },
+    { group: 'unmounted-removed-1', project: path.join(project, 'mount') },
+    // Taken from the broker after the file of this hub was lost.
+    ...['over-2', 'open-2', 'unknown-1'].map(group => ({ group, project: null })),
+  ]
+  mkdirSync(path.join(project, 'mount'))
+  own('unmounted-1', path.join(project, 'mount'))
+  journal('over-2', END)
+  journal('open-2')
+  for (const loopId of ['removed-1', 'over-2', 'open-2']) own(loopId, project)
   const away = { groups: () => groups, end: async (group: string) => void ended.push(group) }
-  await endGroups(away, new LoopBooks(), loopId => loopId === 'runs-1')
-  expect(ended).toEqual(['over-1', 'here-1', 'removed-1'])
-  await endGroups(undefined, new LoopBooks(), () => false)
+  const books = new LoopBooks()
+  await endGroups({ away, host: { home } }, books, loopId => loopId === 'runs-1')
+  expect(ended).toEqual(['over-1', 'here-1', 'removed-1', 'unmounted-removed-1', 'over-2', 'unknown-1'])
+  await endGroups({ host: { home } }, books, () => false)
 })

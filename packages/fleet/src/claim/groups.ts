@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isCodedError } from '@chirality/core'
 import { z } from 'zod'
-import { SavedText } from '../engine/saved-text.ts'
+import { writeSynced } from '../engine/fleet-files.ts'
 import { fleetError } from '../fleet-error.ts'
 import { inWindow } from '../in-window.ts'
 import { subjects } from '../subjects.ts'
@@ -27,7 +27,9 @@ export interface WorkGroupsOptions {
 }
 
 const entry = z.object({
-  ...{ group: z.string(), project: z.string(), list: z.string(), number: z.number().int() },
+  ...{ group: z.string(), list: z.string(), number: z.number().int() },
+  /** Null if the broker has it open and this hub's file was lost: claims do not name the project. */
+  project: z.string().nullable(),
   /** Nothing of it is away. It was written before the broker heard of it. */
   isEnded: z.boolean(),
 })
@@ -40,11 +42,15 @@ type Entry = z.infer<typeof entry>
  *
  * The end of a group: this hub notes it, takes the group out of the record, forgets it, and purges its claims. A hub that is
  * killed in between finds the note, or claims of no open group, when it runs again.
+ *
+ * A hub whose file was lost takes every open group with a claim from the record, ended or not: a machine may be at work for
+ * it. Whoever knows what the group was ends it.
  */
 export class WorkGroups {
   readonly #options: WorkGroupsOptions
-  readonly #saved: SavedText
-  #entries: Map<string, Entry> | undefined
+  #entries: ReadonlyMap<string, Entry> | undefined
+  /** Changes of the file, one after the other. */
+  #saving: Promise<unknown> = Promise.resolve()
   /** Changes of the broker's record, one after the other. */
   #turn: Promise<unknown> = Promise.resolve()
   #finishing: Promise<void> | undefined
@@ -55,11 +61,10 @@ export class WorkGroups {
 
   constructor(options: WorkGroupsOptions) {
     this.#options = options
-    this.#saved = new SavedText(options.file, () => JSON.stringify([...this.#known.values()]))
   }
 
-  /** Those that this hub opened and did not end. */
-  list(): { group: string; project: string }[] {
+  /** Those that this hub opened and did not end. Throws if its file cannot be read. */
+  list(): { group: string; project: string | null }[] {
     return [...this.#known.values()].filter(({ isEnded }) => !isEnded)
   }
 
@@ -74,8 +79,8 @@ export class WorkGroups {
       for (;;) {
         const { seq, stored } = await this.#read()
         if (known !== undefined && stored?.id === known.list && stored.last >= known.number) {
-          if (stored.open.get(group) === known.number) return this.#ref(known)
-          throw stale(group)
+          if (stored.open.get(group) !== known.number) throw stale(group)
+          return known.project === null ? this.#note({ ...known, project }) : this.#ref(known)
         }
         // A process that was killed had opened it, and had not noted that.
         const number = stored?.open.get(group)
@@ -91,17 +96,19 @@ export class WorkGroups {
 
   /** Nothing of it is away any more. Resolves when that is noted, without the broker, which is told soon. */
   async end(group: string): Promise<void> {
-    const known = this.#known.get(group)
-    if (known === undefined) return
-    known.isEnded = true
+    if (!this.#known.has(group)) return
+    await this.#change(entries => {
+      const known = entries.get(group)
+      if (known !== undefined) entries.set(group, { ...known, isEnded: true })
+    })
     this.#nextTry = 0
-    await this.#saved.save()
   }
 
   /** Now and then: what has ended is purged, and once after a start what a killed process left. */
   finishSoon(): void {
     if (performance.now() < this.#nextTry || this.#options.store() === undefined) return
-    if (this.#ended().length === 0 && this.#unswept?.size === 0) return
+    // The file was read before anything was swept.
+    if (this.#unswept?.size === 0 && this.#ended().length === 0) return
     this.#nextTry = performance.now() + AGAIN_MS
     void this.finish().then(
       () => {
@@ -121,7 +128,7 @@ export class WorkGroups {
   async #finish(): Promise<void> {
     await this.#inTurn(async () => {
       for (const group of this.#ended()) await this.#takeOut(group)
-      if (this.#unswept === undefined) await this.#takeOutUnknown()
+      if (this.#unswept === undefined) await this.#settleUnknown()
     })
     const groups = this.#unswept
     this.#unswept = new Set()
@@ -142,16 +149,32 @@ export class WorkGroups {
   async #takeOut(group: string): Promise<void> {
     const known = this.#known.get(group)
     await this.#remove(group, ({ id, open }) => id === known?.list && open.get(group) === known.number)
-    this.#known.delete(group)
     this.#unswept?.add(group)
-    await this.#saved.save()
+    await this.#change(entries => entries.delete(group))
   }
 
-  /** Opened by a process that was killed before it had noted it, so there is no claim, or by a hub whose files are lost. */
-  async #takeOutUnknown(): Promise<void> {
+  /**
+   * Opened by a process that was killed before it had noted it, so there is no claim, or this hub's file was lost. A claim
+   * that is done counts, too: its result may not be in the files of the loop yet.
+   */
+  async #settleUnknown(): Promise<void> {
     const { stored } = await this.#read()
-    for (const group of stored?.open.keys() ?? [])
-      if (!this.#known.has(group)) await this.#remove(group, ({ open }) => open.has(group))
+    const unknown = [...(stored?.open ?? [])].filter(([group]) => !this.#known.has(group))
+    if (stored === undefined || unknown.length === 0) return
+    const claimed = await this.#claimed(stored, new Set(unknown.map(([group]) => group)))
+    for (const [group, number] of unknown)
+      if (claimed.has(number))
+        await this.#note({ group, project: null, list: stored.id, number, isEnded: false })
+      else await this.#remove(group, ({ open }) => open.get(group) === number)
+  }
+
+  /** The numbers of those groups of this hub that have a claim. */
+  async #claimed({ id }: OpenGroups, groups: ReadonlySet<string>): Promise<Set<number>> {
+    const claimed = new Set<number>()
+    await this.#eachClaim(groups, ({ of }) => {
+      if (of.list === id) claimed.add(of.number)
+    })
+    return claimed
   }
 
   async #remove(group: string, isIn: (stored: OpenGroups) => boolean): Promise<void> {
@@ -169,6 +192,17 @@ export class WorkGroups {
     const store = this.#store()
     const { stored } = await this.#read()
     if (stored === undefined) return
+    await this.#eachClaim(groups, async ({ of, subject, seq }) => {
+      if (isOver(stored, of)) await store.purge('claims', subject, seq)
+    })
+  }
+
+  /** The last claims of this hub, of the groups or of all. */
+  async #eachClaim(
+    groups: ReadonlySet<string> | undefined,
+    work: (claim: { of: GroupRef; subject: string; seq: number }) => void | Promise<void>,
+  ): Promise<void> {
+    const store = this.#store()
     const names = groups && [...groups].map(group => `${subjects.claim(group)}-`)
     const found = (await store.subjectsOf('claims')).filter(
       subject => names?.some(name => subject.startsWith(name)) ?? true,
@@ -176,8 +210,7 @@ export class WorkGroups {
     await inWindow(found, WINDOW, async subject => {
       const last = await store.last('claims', subject)
       const of = parseClaim(last?.body)?.of
-      if (last === undefined || of?.hub !== this.#options.own) return
-      if (isOver(stored, of)) await store.purge('claims', subject, last.seq)
+      if (last !== undefined && of?.hub === this.#options.own) await work({ of, subject, seq: last.seq })
     })
   }
 
@@ -203,12 +236,28 @@ export class WorkGroups {
   }
 
   async #note(noted: Entry): Promise<GroupRef> {
-    this.#known.set(noted.group, noted)
-    await this.#saved.save()
+    await this.#change(entries => entries.set(noted.group, noted))
     return this.#ref(noted)
   }
 
-  get #known(): Map<string, Entry> {
+  /** On the disk first: with a full disk, what the broker is told would be what the next process does not know. */
+  #change(change: (entries: Map<string, Entry>) => void): Promise<void> {
+    const saved = this.#saving.then(async () => {
+      const entries = new Map(this.#known)
+      change(entries)
+      const { file } = this.#options
+      try {
+        await writeSynced(file, JSON.stringify([...entries.values()]))
+      } catch (error) {
+        throw fleetError('work-failed', `${file} cannot be written: ${messageOf(error)}.`, error)
+      }
+      this.#entries = entries
+    })
+    this.#saving = saved.catch(() => {})
+    return saved
+  }
+
+  get #known(): ReadonlyMap<string, Entry> {
     this.#entries ??= new Map(readEntries(this.#options.file).map(one => [one.group, one]))
     return this.#entries
   }
@@ -227,13 +276,25 @@ export class WorkGroups {
   }
 }
 
-/** A damaged file is as none: what it said is taken from the broker, or opened anew. */
+/** A damaged file is as none: the groups that have claims are taken from the broker, and the others opened anew. */
 function readEntries(file: string): Entry[] {
+  let text: string
   try {
-    return z.array(entry).parse(JSON.parse(readFileSync(file, 'utf8')))
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    const why = `${file} cannot be read: ${messageOf(error)}. Until it can, no task is given to a machine and nothing is removed from the brokers.`
+    throw fleetError('work-failed', why, error)
+  }
+  try {
+    return z.array(entry).parse(JSON.parse(text))
   } catch {
     return []
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 function stale(group: string): Error {

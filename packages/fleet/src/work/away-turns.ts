@@ -87,8 +87,11 @@ export class AwayTurns {
     })
   }
 
-  /** The groups that have turns, or had and were not ended. `project` is the one of their first turn. */
-  groups(): { group: string; project: string }[] {
+  /**
+   * The groups that have turns, or had and were not ended. `project` is the one of their first turn, and null if this hub
+   * lost its file. Throws if that cannot be read.
+   */
+  groups(): { group: string; project: string | null }[] {
     return this.#groups.list()
   }
 

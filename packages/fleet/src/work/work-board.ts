@@ -162,8 +162,10 @@ export class WorkBoard {
     while (!signal.aborted) {
       try {
         const stored = await this.#claims(this.#options.own).read(id)
-        if (stored !== undefined)
+        if (stored !== undefined) {
+          if (!stored.done) await noted(group)
           return { claim: stored, why: 'it was given to it before', takeBack: this.#give(stored.machine) }
+        }
         // Also if it has to wait: a hub whose files are set back to now knows then that it had begun.
         const of = await group()
         const { machine, why } = this.choose(needs)
@@ -184,7 +186,10 @@ export class WorkBoard {
         told = why
       } catch (error) {
         if (isCodedError(error) && error.code === 'work-stale') throw error
-        const why = 'waits: no broker of the fleet can be asked'
+        const why =
+          isCodedError(error) && error.code === 'work-failed'
+            ? `waits: ${error.message}`
+            : 'waits: no broker of the fleet can be asked'
         if (why !== told) onWaits?.(why)
         told = why
       }
@@ -336,6 +341,13 @@ export class WorkBoard {
     if (store === undefined) throw fleetError('machine-away', 'This machine is not connected to its fleet.')
     return new Claims(store, machine)
   }
+}
+
+/** This hub may have lost what it knew of the group. If it cannot be noted now, it is taken from the broker later. */
+async function noted(group: () => Promise<GroupRef>): Promise<void> {
+  await group().catch((error: unknown) => {
+    if (isCodedError(error) && error.code === 'work-stale') throw error
+  })
 }
 
 async function pause(signal: AbortSignal, ms: number): Promise<void> {

@@ -266,7 +266,7 @@ export class ServerLoops {
         await this.#inTurn(root, work).catch(this.#options.onFault)
       }
     }
-    await endGroups(this.#options.away, this.#books, id => this.#running.has(id)).catch(this.#options.onFault)
+    await endGroups(this.#options, this.#books, id => this.#running.has(id)).catch(this.#options.onFault)
   }
 
   /** A revert that the server before made, and was killed before it said so. */
