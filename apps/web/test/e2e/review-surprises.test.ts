@@ -31,9 +31,16 @@ async function startWorld(answers: NonNullable<Script['answers']> = []) {
   await writeFile(path.join(project, 'folder/inner.txt'), 'inner\n')
   git('add', '.')
   git('commit', '-qm', 'first')
-  const server = await startServerProcess(['--port', '0', '--project', project], {
-    ...{ ...env, CHIRALITY_HOME: path.join(home, 'chirality'), CHIRALITY_CLAUDE_BIN: claudeBinary() },
-  })
+  const start = () =>
+    startServerProcess(['--port', '0', '--project', project], {
+      ...{ ...env, CHIRALITY_HOME: path.join(home, 'chirality'), CHIRALITY_CLAUDE_BIN: claudeBinary() },
+    })
+  let server = await start()
+  /** Its sessions rest then: none of them is opened before somebody does something with it. */
+  const restart = async () => {
+    await server.stop()
+    server = await start()
+  }
   const browser = await launchBrowser()
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
   onTestFinished(async () => {
@@ -66,8 +73,15 @@ async function startWorld(answers: NonNullable<Script['answers']> = []) {
     await made.getByRole('textbox', { name: 'Message' }).waitFor()
     return made
   }
-  return { project, git, server, call, open, page, complaints }
+  return { project, git, server, restart, call, open, context, page, complaints }
 }
+
+/** The folder of the only worktree. */
+const worktreeOf = (git: (...args: string[]) => string) =>
+  git('worktree', 'list', '--porcelain')
+    .match(/^worktree (.*)$/gm)
+    ?.at(-1)
+    ?.slice(9) ?? ''
 
 const reviewOf = (page: Page) => page.getByRole('region', { name: 'Review' })
 const fileOf = (page: Page, name: string) => page.getByRole('region', { name, exact: true })
@@ -80,11 +94,7 @@ test('files that vanish or change their kind under a review: what is not there a
 }, async () => {
   const { git, open, page: openPage, complaints } = await startWorld()
   const sessionId = await open(true)
-  const folder =
-    git('worktree', 'list', '--porcelain')
-      .match(/^worktree (.*)$/gm)
-      ?.at(-1)
-      ?.slice(9) ?? ''
+  const folder = worktreeOf(git)
   const at = (name: string) => path.join(folder, name)
   await writeFile(at('gone.txt'), 'one\ntwo changed\n')
   await writeFile(at('new.txt'), 'new\n')
@@ -156,11 +166,7 @@ test('two tabs on one hunk: it is taken back once, the other tab says so; nothin
     'Done.',
   ])
   const sessionId = await open(true)
-  const folder =
-    git('worktree', 'list', '--porcelain')
-      .match(/^worktree (.*)$/gm)
-      ?.at(-1)
-      ?.slice(9) ?? ''
+  const folder = worktreeOf(git)
   const file = path.join(folder, 'lines.ts')
   const edited = LINES.with(1, 'export const line2 = 200').with(38, 'export const line39 = 3900')
   await writeFile(file, `${edited.join('\n')}\n`)
@@ -224,6 +230,48 @@ test('two tabs on one hunk: it is taken back once, the other tab says so; nothin
   await first.getByText('Done.', { exact: true }).waitFor({ timeout: 60_000 })
   await expect.poll(() => readFile(file, 'utf8')).toBe(`${once}agent\n`)
   await reviewOf(second).getByText('1 file to commit').waitFor()
+  expect(complaints.flat()).toEqual([])
+})
+
+test('after a restart a session in a worktree shows its own review and files, and a session in the project never shows them', {
+  timeout: 600_000,
+}, async () => {
+  const { project, git, restart, open, context, page: openPage, complaints } = await startWorld()
+  const inWorktree = await open(true)
+  const inProject = await open(false)
+  await writeFile(path.join(worktreeOf(git), 'of-worktree.txt'), 'w\n')
+  await writeFile(path.join(project, 'of-project.txt'), 'p\n')
+  await restart()
+
+  // Holds what is asked about the files of the project, so that only what the page remembers can be shown.
+  const held: (() => void)[] = []
+  let holds = false
+  await context.routeWebSocket(/.*/, socket => {
+    const toServer = socket.connectToServer()
+    socket.onMessage(message => {
+      const isHeld = holds && String(message).includes('"files.tree"')
+      if (isHeld) held.push(() => toServer.send(message))
+      else toServer.send(message)
+    })
+  })
+  const page = await openPage(inWorktree)
+  await reviewOf(page).getByText('1 file to commit').waitFor()
+  await fileOf(page, 'of-worktree.txt').waitFor()
+  await page.getByRole('tab', { name: 'Files' }).click()
+  const entry = (name: string) => page.getByRole('treeitem', { name })
+  await entry('of-worktree.txt').waitFor()
+  expect(await entry('of-project.txt').count()).toBe(0)
+
+  holds = true
+  await page.locator(`a[href="/s/${inProject}"]`).first().click()
+  await page.waitForURL(`**/s/${inProject}`)
+  await page.getByRole('tab', { name: 'Files' }).click()
+  await expect.poll(() => held.length).toBeGreaterThan(0)
+  expect(await entry('of-worktree.txt').count()).toBe(0)
+  holds = false
+  for (const release of held) release()
+  await entry('of-project.txt').waitFor()
+  expect(await entry('of-worktree.txt').count()).toBe(0)
   expect(complaints.flat()).toEqual([])
 })
 

@@ -4,7 +4,7 @@ import { DiffCount, FilePath } from '../../diff/DiffView.tsx'
 import type { ReviewLook } from '../../diff/review-rows.ts'
 import { editedPaths } from '../../diff/tool-edits.ts'
 import { BoundedMap } from '../../state/kept/bounded-map.ts'
-import { filePlace, type SessionStatus, type TreeDiff, workFolder } from '../../state/server/server-api.ts'
+import { filePlace, placeKey, type SessionStatus, type TreeDiff } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { usePulse } from '../../state/session/pulse.ts'
 import { useSession, useSessionStore, useWorkDone } from '../../state/session/use-session.ts'
@@ -53,8 +53,8 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
   const store = useSessionStore()
   const whole = useSession(snapshot => snapshot.whole)
   const { data, error, isPending, isPlaceholderData, refetch } = useQuery<TreeDiff | null>({
-    // The folder, too: that a session has a worktree may be heard after the first look, which was at the project then.
-    queryKey: ['diff', sessionId, scope, workFolder(status)],
+    // The place, too: that a session has a worktree may be heard after the first look, which was at the project then.
+    queryKey: ['diff', sessionId, scope, placeKey(status)],
     queryFn: () => {
       if (scope === BRANCH) return api.branchDiff(sessionId)
       return scope === WORKING_TREE ? api.workingTreeDiff(filePlace(status)) : api.turnDiff(sessionId, scope)
@@ -74,7 +74,7 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
   // What could not be read while the machine was away is read when it is back.
   usePulse(`${review.isAway} ${workDone}`, () => {
     if (review.isAway || (isOfTurn && error === null)) return Promise.resolve()
-    void queries.invalidateQueries({ queryKey: ['blame', workFolder(status)] })
+    void queries.invalidateQueries({ queryKey: ['blame', placeKey(status)] })
     return refetch()
   })
   const { own, others } = useMemo(() => {

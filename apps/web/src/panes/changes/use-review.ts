@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { awayWords } from '../../app/project.ts'
 import type { ReviewState } from '../../state/server/review-api.ts'
-import { type SessionStatus, workFolder } from '../../state/server/server-api.ts'
+import { placeKey, type SessionStatus } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { usePulse } from '../../state/session/pulse.ts'
 import { useWorkDone } from '../../state/session/use-session.ts'
@@ -54,7 +54,7 @@ export function useReview(status: SessionStatus, isWanted: boolean): Review {
     } finally {
       const read = ['review', 'diff', 'changed-file'].map(kind => [kind, sessionId])
       await Promise.all(
-        [...read, ['blame', workFolder(status)]].map(queryKey => queries.invalidateQueries({ queryKey })),
+        [...read, ['blame', placeKey(status)]].map(queryKey => queries.invalidateQueries({ queryKey })),
       )
       setBusy(false)
     }

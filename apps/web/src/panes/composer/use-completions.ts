@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { type KeyboardEvent, type RefObject, useId, useState } from 'react'
 import { flushSync } from 'react-dom'
-import { filePlace, type SessionStatus, workFolder } from '../../state/server/server-api.ts'
+import { filePlace, placeKey, type SessionStatus } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { useSession } from '../../state/session/use-session.ts'
 import {
@@ -46,14 +46,14 @@ export function useCompletions({ status, text, field, onChange }: Options) {
   }).data
   const { folder } = splitMention(completion?.kind === 'file' ? completion.typed : '')
   const entries = useQuery({
-    queryKey: ['folder', workFolder(status), folder],
+    queryKey: ['folder', placeKey(status), folder],
     queryFn: () => api.listFolder(filePlace(status), folder),
     enabled: completion?.kind === 'file',
     retry: false,
   }).data
   const wanted = completion?.kind === 'file' ? completion.typed : ''
   const found = useQuery({
-    queryKey: ['find', workFolder(status), wanted],
+    queryKey: ['find', placeKey(status), wanted],
     queryFn: () => api.findFiles(filePlace(status), wanted),
     enabled: wanted !== '' && !wanted.endsWith('/'),
     // What was found for fewer letters stands there until there is more to go by, as far as it still fits: Tab takes it.

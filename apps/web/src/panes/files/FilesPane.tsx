@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type KeyboardEvent, lazy, Suspense, useState } from 'react'
 import { HighlightedCode } from '../../markdown/CodeBlock.tsx'
 import { languageOf } from '../../markdown/highlight.ts'
-import { filePlace, type SessionStatus, workFolder } from '../../state/server/server-api.ts'
+import { filePlace, placeKey, type SessionStatus } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { usePulse } from '../../state/session/pulse.ts'
 import { useWorkDone } from '../../state/session/use-session.ts'
@@ -22,7 +22,7 @@ export default function FilesPane({ status }: { status: SessionStatus }) {
   usePulse(useWorkDone(), () =>
     Promise.all(
       ['folder', 'file', 'blame'].map(kind =>
-        queries.invalidateQueries({ queryKey: [kind, workFolder(status)] }),
+        queries.invalidateQueries({ queryKey: [kind, placeKey(status)] }),
       ),
     ),
   )
@@ -47,7 +47,7 @@ export default function FilesPane({ status }: { status: SessionStatus }) {
 function FileView({ status, path, onBack }: { status: SessionStatus; path: string; onBack(): void }) {
   const api = useApi()
   const { data, error } = useQuery({
-    queryKey: ['file', workFolder(status), path],
+    queryKey: ['file', placeKey(status), path],
     queryFn: () => api.readFile(filePlace(status), path),
     staleTime: 0,
     retry: false,

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { type FolderEntry, filePlace, type SessionStatus, workFolder } from '../../state/server/server-api.ts'
+import { type FolderEntry, filePlace, placeKey, type SessionStatus } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { Icon } from '../../ui/marks/Icon.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
@@ -18,7 +18,7 @@ const MAX_INDENT = 8
 export function Folder({ status, path, depth, onFile }: FolderProps) {
   const api = useApi()
   const { data, error } = useQuery({
-    queryKey: ['folder', workFolder(status), path],
+    queryKey: ['folder', placeKey(status), path],
     queryFn: () => api.listFolder(filePlace(status), path),
     staleTime: 0,
     retry: false,

@@ -4,9 +4,9 @@ import { useHarnessLabel } from '../../app/labels.ts'
 import {
   type Blame,
   filePlace,
+  placeKey,
   type SessionStatus,
   type SideOfChanges,
-  workFolder,
 } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
@@ -25,7 +25,7 @@ interface WhoWroteProps {
 export default function WhoWrote({ status, path, line, of }: WhoWroteProps) {
   const api = useApi()
   const { data, error, isPending } = useQuery({
-    queryKey: ['blame', workFolder(status), path, of ?? null],
+    queryKey: ['blame', placeKey(status), path, of ?? null],
     queryFn: () => api.blame(filePlace(status), path, of),
     retry: false,
   })

@@ -193,6 +193,15 @@ export function filePlace({ projectRoot, sessionId, worktree, machine }: Session
   return worktree || machine ? { project: projectRoot, sessionId } : { project: projectRoot }
 }
 
+/**
+ * The part of cache keys that says whose files they are. Not the folder: that of a worktree at rest is not known here, and
+ * the project's folder in its place would give its files to the sessions that work there.
+ */
+export function placeKey(status: SessionPlace): string {
+  const { project, sessionId } = filePlace(status)
+  return sessionId ?? project
+}
+
 /** Where the agent of a session works. */
 export function workFolder({ projectRoot, worktree }: SessionPlace): string {
   return worktree?.folder ?? projectRoot
