@@ -152,17 +152,15 @@ function unfinishedWords(name: NonNullable<CarriedWork['unfinished']>): string {
 
 /** In words, what did not come along. */
 function missingOf(
-  { move, work, session, cut }: Parcel,
-  { folder, hasConversation }: { folder: string; hasConversation: boolean },
+  { move, work, cut }: Parcel,
+  { folder, isNew }: { folder: string; isNew: boolean },
   { calls, open }: Lost,
 ): string {
   const missing = [
     'Files that git ignores, such as .env, and processes in the background did not come along',
-    ...(hasConversation || session.turnCount === 0
-      ? []
-      : [
-          'nor did the agent’s own conversation: it begins a new one with a written account of what is above',
-        ]),
+    ...(isNew
+      ? ['nor did the agent’s own conversation: it begins a new one with a written account of what is above']
+      : []),
   ]
   const unfinished = work.unfinished === undefined ? '' : ` ${unfinishedWords(work.unfinished)}.`
   const files = work.files === 1 ? '1 uncommitted file' : `${work.files} uncommitted files`
@@ -196,9 +194,10 @@ async function writeLog(
     const { cut } = parcel
     const lost = cut === undefined ? NOTHING_LOST : await lostAfter(log, cut.seq)
     const known = cut === undefined ? session : await foldOf(log, session, made)
-    const isNew = !made.hasConversation && session.turnCount > 0
+    // A copy that is older than the first turn counts none.
+    const isNew = !made.hasConversation && known.turnCount > 0
     const data = isNew ? { [NEW_CONVERSATION]: true } : {}
-    const words = notice(id, missingOf(parcel, made, lost), data)
+    const words = notice(id, missingOf(parcel, { folder: made.folder, isNew }, lost), data)
     log.append({ ...words, level: 'info' }, { turnId: null, durable: true })
     await log.flush()
     return { session: known, lost }

@@ -75,6 +75,10 @@ export class SessionMoves {
     try {
       const { projectRoot, worktree } = session.status
       return await this.#hold(worktree?.folder ?? projectRoot, async () => {
+        // It may have waited for the folder for long.
+        options.signal?.throwIfAborted()
+        if (leaving.get(id)?.id !== move.id)
+          throw startError('busy', 'This move was given up. Move the session again.')
         if (session.status.phase !== 'idle') throw busy()
         await this.#parts.stop(id)
         return packSession(this.#context, await store.resume(id), { ...options, move })

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SessionHarness } from '@chirality/core'
 import { claudeBinary, initRepository } from '@chirality/fixtures'
@@ -138,3 +138,74 @@ test.each(AGENTS)(
     expect(bodiesAfter(model, later)[0]).toContain('On with it.')
   },
 )
+
+function messagesApi(model: ScriptedModel, name: string): MessagesApiHarness {
+  return new MessagesApiHarness({ environment: environment(model, join(world.root, name)) })
+}
+
+test('a session that is taken over with a copy from before its first turn goes on with a written account', async () => {
+  const model = await world.model({ answers: ['I noted the heron.', 'It is a heron.'] })
+  const agent = messagesApi(model, 'home-one')
+  const one = world.host([agent])
+  const two = world.host([messagesApi(model, 'home-two')], { home: join(world.root, 'data-two') })
+  const { id } = await one.createSession(world.project, { harness: agent.id })
+  const details = { id: 'move-a', from: 'one', to: 'two' }
+  const parcel = await one.moves.copy(id, { move: details, haves: [], folder: world.root })
+  expect(parcel.session.turnCount).toBe(0)
+  await say(await one.session(id), 'The first bird is a heron.')
+
+  await two.moves.receive(there, parcel)
+  const session = await two.session(id)
+  const notices = eventsOf(session).flatMap(event => (event.type === 'status' ? [event.message] : []))
+  expect(notices.filter(text => text.includes('a new one with a written account'))).toHaveLength(1)
+  const asked = model.requests.length
+  await say(session, 'Which bird?')
+  expect(bodiesAfter(model, asked)[0]).toContain('I noted the heron.')
+})
+
+test('a move that is given up while it waits for the folder packs nothing, and the session goes on', async () => {
+  const model = await world.model({ answers: ['Hello.', 'On with it.'] })
+  const agent = messagesApi(model, 'home-one')
+  const one = world.host([agent])
+  const { id } = await one.createSession(world.project, { harness: agent.id })
+  const session = await one.session(id)
+  await say(session, 'Hi.')
+  const wait = () => {
+    let free: () => void = () => {}
+    let wait: () => void = () => {}
+    const waits = new Promise<void>(resolve => {
+      wait = resolve
+    })
+    const isFree = new Promise<void>(resolve => {
+      free = resolve
+    })
+    one.moves.holdWith(async (_, work) => {
+      wait()
+      await isFree
+      return work()
+    })
+    return { waits, free }
+  }
+  for (const how of ['kept', 'stopped'] as const) {
+    const { waits, free } = wait()
+    const stop = new AbortController()
+    const folder = join(world.root, `parcel-${how}`)
+    mkdirSync(folder)
+    const details = { id: `move-${how}`, from: 'one', to: 'two' }
+    const packed = one.moves.pack(id, { move: details, haves: [], folder, signal: stop.signal })
+    const refused = expect(packed).rejects.toMatchObject(
+      how === 'kept'
+        ? { code: 'busy', message: expect.stringContaining('given up') }
+        : { name: 'AbortError' },
+    )
+    await waits
+    if (how === 'kept') one.moves.keep(id, details.id)
+    else stop.abort()
+    free()
+    await refused
+    expect(readdirSync(folder)).toEqual([])
+    expect(one.moves.leaving(id)).toBeUndefined()
+  }
+  await say(session, 'Go on.')
+  expect(model.requests).toHaveLength(2)
+})
