@@ -1,4 +1,12 @@
-import { ASSUMED_USD_PER_MILLION, type BudgetEvent, type BudgetScope, roundUsd } from '@chirality/core'
+import {
+  ASSUMED_USD_PER_MILLION,
+  type BudgetEvent,
+  type BudgetScope,
+  formatDuration,
+  roundUsd,
+  tokensText,
+  usdText,
+} from '@chirality/core'
 import type { Spending } from './budget-book.ts'
 
 /** The unit of a budget. Time is the duration of turns, without waiting for the user. */
@@ -113,10 +121,19 @@ function spentOf(limit: BudgetLimit, turn: Spending): number {
 }
 
 /** Tokens without a price count towards dollars, because they are not free. */
-function amountOf({ unit }: BudgetLimit, { usd, tokens, unpricedTokens, ms }: Spending): number {
+export function amountOf(
+  { unit }: Pick<BudgetLimit, 'unit'>,
+  { usd, tokens, unpricedTokens, ms }: Spending,
+): number {
   if (unit === 'tokens') return tokens
   if (unit === 'ms') return ms
   return roundUsd((usd ?? 0) + (unpricedTokens * ASSUMED_USD_PER_MILLION) / 1e6)
+}
+
+export const AMOUNT_TEXTS: Record<BudgetUnit, (amount: number) => string> = {
+  usd: usdText,
+  tokens: tokensText,
+  ms: formatDuration,
 }
 
 function budgetEvent(sessionId: string, limit: BudgetLimit, spent: number): BudgetEvent {

@@ -1,10 +1,9 @@
-import { formatDuration, tokensText, usdText } from '@chirality/core'
 import { startError } from '../session-errors.ts'
 import type { Spending } from './budget-book.ts'
 import {
+  AMOUNT_TEXTS,
   type BudgetLimit,
   BudgetLimits,
-  type BudgetUnit,
   limits,
   NOTHING,
   type SpendingLimit,
@@ -58,15 +57,9 @@ export function requireBudget(limits: BudgetLimits): void {
 
 /** The message for a used-up budget: the amounts, and what the user can do. */
 export function usedUpText({ scope, unit, spent, most, note }: UsedUp): string {
-  const text = TEXTS[unit]
+  const text = AMOUNT_TEXTS[unit]
   const more = note === undefined ? '' : `${note} `
   return `The budget of the ${scope} is used up: ${text(spent)} of ${text(most)}. ${more}${REMEDY[scope]}`
-}
-
-const TEXTS: Record<BudgetUnit, (amount: number) => string> = {
-  usd: usdText,
-  tokens: tokensText,
-  ms: formatDuration,
 }
 
 const REMEDY = {

@@ -43,9 +43,35 @@ test('turns of other machines count towards the number of turns', async () => {
   await book.setLimits(project.root, { max_iterations: 3 })
   await budget.begin('t1')
   await expect(budget.begin('t2')).rejects.toThrow(
-    /had 3 of 3 turns\. This counts other machines: .*build-1.*Raise max_iterations/,
+    'had 3 of 3 turns. This counts other machines: 2 turns on build-1, as it says now. Raise max_iterations',
   )
 })
+
+test.each([
+  [
+    { max_tokens: 1000 },
+    '3,000 tokens of 1,000 tokens',
+    '1,000 tokens on build-1',
+    '2,000 tokens on build-2',
+  ],
+  [{ max_minutes: 1 }, '3 min of 1 min', '1 min on build-1', '2 min on build-2'],
+  [{ max_cost_usd: 0.5 }, '$3.00 of $0.5000', '$1.00 on build-1', '$2.00 on build-2'],
+])(
+  'a refusal says in the unit of its limit what each machine spent that counts: %o',
+  async (limit, sum, ...each) => {
+    const now = new Date().toISOString()
+    const one = { ...elsewhere('build-1', 1, now) }
+    const two = { ...elsewhere('build-2', 2, now), tokens: 2000, ms: 120_000, turns: 0 }
+    const none = { ...elsewhere('build-3', 0, now), tokens: 0, ms: 0, turns: 1 }
+    const { book, budget } = budgetWith([one, two, none])
+    await book.setLimits(project.root, limit)
+    const limits = new BudgetLimits(await budget.begin('t1'))
+    const said = each.map(text => `${text}, as it says now`).join('; ')
+    expect(() => requireBudget(limits)).toThrow(
+      `is used up: ${sum}. This counts other machines: ${said}. Raise it`,
+    )
+  },
+)
 
 test('without other machines nothing is said of them', async () => {
   const { book, budget } = budgetWith([])

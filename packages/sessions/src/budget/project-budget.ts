@@ -42,7 +42,7 @@ export class ProjectBudget {
     const begun = iterations + running.length + sumElsewhere(elsewhere).turns
     // No `await` after this point: another session could take the last turn in between.
     if (max_iterations !== null && begun >= max_iterations) {
-      const note = elsewhereText(elsewhere)
+      const note = elsewhereText(elsewhere, 'turns')
       const message = `The project has had ${begun} of ${max_iterations} turns. ${note === undefined ? '' : `${note} `}Raise max_iterations in the dashboard, or with "chirality budget set".`
       throw startError('budget', message)
     }
@@ -63,9 +63,11 @@ export class ProjectBudget {
       const ms = max_minutes === null ? undefined : max_minutes * MINUTE_MS
       return { usd: max_cost_usd ?? undefined, tokens: max_tokens ?? undefined, ms }
     }
-    const note = () => elsewhereText(this.#elsewhere())
     const before = () => added(this.#spentHere(turnId), sumElsewhere(this.#elsewhere()))
-    return limits('project', limit, before).map(each => ({ ...each, note }))
+    return limits('project', limit, before).map(each => ({
+      ...each,
+      note: () => elsewhereText(this.#elsewhere(), each.unit),
+    }))
   }
 
   /** What was spent on this machine, with the turns that run. */

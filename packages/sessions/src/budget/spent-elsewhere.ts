@@ -1,6 +1,6 @@
-import { formatDuration, usdText } from '@chirality/core'
+import { formatDuration } from '@chirality/core'
 import type { Spending } from './budget-book.ts'
-import { NOTHING } from './budget-limits.ts'
+import { AMOUNT_TEXTS, amountOf, type BudgetUnit, NOTHING } from './budget-limits.ts'
 
 /** The money, tokens, duration and number of turns of a project on one machine. */
 export interface ProjectSpending extends Spending {
@@ -27,11 +27,20 @@ export function sumElsewhere(spent: readonly SpentElsewhere[]): ProjectSpending 
   )
 }
 
-/** The machines that spent something, and how old that is. Undefined if none did. */
-export function elsewhereText(spent: readonly SpentElsewhere[], now = Date.now()): string | undefined {
-  const told = spent.filter(({ turns, tokens }) => turns > 0 || tokens > 0)
-  if (told.length === 0) return undefined
-  const each = told.map(({ machine, usd, at }) => `${usdText(usd ?? 0)} on ${machine}, ${ageText(at, now)}`)
+/** Each machine that counts towards a limit, with what counts, and how old that is. Undefined if none does. */
+export function elsewhereText(
+  spent: readonly SpentElsewhere[],
+  unit: BudgetUnit | 'turns',
+  now = Date.now(),
+): string | undefined {
+  const each = spent.flatMap(one => {
+    const amount = unit === 'turns' ? one.turns : amountOf({ unit }, one)
+    if (amount <= 0) return []
+    const text =
+      unit === 'turns' ? `${amount} ${amount === 1 ? 'turn' : 'turns'}` : AMOUNT_TEXTS[unit](amount)
+    return [`${text} on ${one.machine}, ${ageText(one.at, now)}`]
+  })
+  if (each.length === 0) return undefined
   return `This counts other machines: ${each.join('; ')}.`
 }
 
