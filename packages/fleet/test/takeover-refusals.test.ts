@@ -12,7 +12,7 @@ function parcels(root: string, name: 'one' | 'two'): Record<string, string[]> {
 }
 
 test('a takeover without a copy says why none came', async () => {
-  const { one, takeovers, copies, mirrored, goes } = await twoMachines()
+  const { one, takeovers, copies, mirrored, goes, cut } = await twoMachines()
   const plain = await work(one.host, folder())
   const nested = await work(one.host, one.project)
   mkdirSync(join(one.project, 'inner'))
@@ -21,10 +21,19 @@ test('a takeover without a copy says why none came', async () => {
   for (const id of [plain, nested]) await mirrored(id, 'one')
   // One at a time of each machine.
   for (let time = 0; time < 2; time += 1) await copies.soon()
+  const lost = await work(one.host, one.project)
+  await mirrored(lost, 'one')
+  cut(() => 'before')
+  await copies.soon()
+  cut(() => undefined)
   goes('one')
   await expect(takeovers().takeover(plain, 'two')).rejects.toThrow(
     /No copy of the session arrived .* The last try said: .* in no git repository with a commit/,
   )
+  // One full stop, whether the reason came with one or not.
+  for (const id of [plain, nested, lost])
+    await expect(takeovers().takeover(id, 'two')).rejects.toThrow(/[^.\s]\. What is mirrored can be read/)
+  await expect(takeovers().takeover(lost, 'two')).rejects.toThrow('said: the hub was killed. What is')
   await expect(takeovers().takeover(nested, 'two')).rejects.toThrow(/contains another repository: inner/)
 })
 

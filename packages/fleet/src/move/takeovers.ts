@@ -236,7 +236,7 @@ export class Takeovers {
         : `No copy of the session arrived here before ${from} was gone`
     return fleetError(
       'move-failed',
-      `${what}, so no other machine can go on with ${sends === false ? 'this one' : 'it'}. ${why === undefined ? '' : `The last try said: ${why} `}What is mirrored can be read and exported.`,
+      `${what}, so no other machine can go on with ${sends === false ? 'this one' : 'it'}. ${why === undefined ? '' : `The last try said: ${why.replace(/[.\s]*$/, '.')} `}What is mirrored can be read and exported.`,
     )
   }
 
