@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Envelope, PermissionRequestEvent } from '@chirality/core'
@@ -116,6 +117,15 @@ const CASES: { name: string; from: Releases; to: Releases; agents: Agent[] }[] =
   { ...{ name: 'from older to newer', from: OLD, to: NEW }, agents: [CLAUDE, CODEX_EXEC] },
   { ...{ name: 'from newer to older', from: NEW, to: OLD }, agents: [CLAUDE, CODEX] },
 ]
+
+test('the older and the newer Claude Code are two releases', async () => {
+  const { env } = await createWorld()
+  const versions = [OLDER, NEWER].map(program =>
+    execFileSync(program, ['--version'], { env, encoding: 'utf8' }).trim(),
+  )
+  expect(versions).toEqual(claudeBinaries().map(({ version }) => expect.stringContaining(version)))
+  expect(new Set(versions).size).toBe(2)
+}, 60_000)
 
 test.each(CASES)(
   'conversation, tool result, files, queue and question come along by a move and by a takeover: $name',
@@ -254,9 +264,8 @@ async function waits(world: World, server: Server, { agent, id }: { agent: Agent
 async function isTakenOver(world: World, hub: Machine, agent: Agent, id: string) {
   const name = word(agent, 'taken')
   const asked = world.model.requests.length
-  const taken = await change<{ steps: object[] }>(hub, 'fleet.takeover', { sessionId: id, to: 'hub' })
+  const taken = await change(hub, 'fleet.takeover', { sessionId: id, to: 'hub' })
   expect(taken).toMatchObject({ asked: true, problem: null })
-  console.log(agent.harness, JSON.stringify(taken.steps))
   const body = await knows(world, { asked, name, says: 'Go on with' })
   expect(body).toContain('Now the pelican.')
   await expect.poll(async () => (await texts(hub, id)).at(-1), { timeout: 240_000 }).toBe(`On with ${name}.`)
