@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { ensureChiralityFolder } from '@chirality/runner'
 import type { SessionHost } from '@chirality/sessions'
@@ -21,8 +21,8 @@ import type { AwayTurns } from './loop-context.ts'
 import { loopError } from './loop-error.ts'
 import type { LoopSettings } from './loop-settings.ts'
 import { applyEntry, foldJournal, type LoopState, type TaskState } from './loop-state.ts'
-import { oldLoops, removeLoopFolder } from './old-loops.ts'
-import { LOOP_ID, readOwnLoop, removeOwnLoop, writeOwnLoop } from './own-loop.ts'
+import { oldLoops, removeLoopFolder, takeStartBack } from './old-loops.ts'
+import { LOOP_ID, ownLoopIds, readOwnLoop, removeOwnLoop, writeOwnLoop } from './own-loop.ts'
 import { reportText } from './report.ts'
 import { parseTaskList, slugOf, type Task, type TaskList } from './task-list.ts'
 import { TaskTree } from './task-tree.ts'
@@ -82,34 +82,30 @@ export class LoopBook {
     const allowed = [...(options.allowed ?? allCommandsOf(parsed))]
     // Before its journal: one that is there and not this user's could be neither gone on with nor replaced.
     writeOwnLoop(host.home, loopId, { project: this.#projectRoot, allowed })
-    const folder = await ensureChiralityFolder(this.#projectRoot, 'loops', loopId).catch((error: unknown) => {
-      removeOwnLoop(host.home, loopId)
-      throw error
-    })
-    const journal = new Journal(folder)
-    journal.add({
-      ...{ type: 'loop:start', loopId, list, projectRoot: this.#projectRoot, base: base.commit },
-      ...{ baseBranch: base.branch, worktreeId: `loop-${loopId}`, settings, by: options.by ?? 'command' },
-      allowed,
-    })
-    journal.close()
+    let folder: string | undefined
     try {
-      this.forgetOld(host)
-    } catch (error) {
-      // It is in its journal: without its caller, the next server would run it with nobody there.
-      host.logFault(error)
-    }
-    try {
+      folder = await ensureChiralityFolder(this.#projectRoot, 'loops', loopId)
+      this.#addTo(folder, {
+        ...{ type: 'loop:start', loopId, list, projectRoot: this.#projectRoot, base: base.commit },
+        ...{ baseBranch: base.branch, worktreeId: `loop-${loopId}`, settings, by: options.by ?? 'command' },
+        allowed,
+      })
+      try {
+        this.forgetOld(host)
+      } catch (error) {
+        host.logFault(error)
+      }
       return this.#open(host, loopId, options)
     } catch (error) {
-      // For the same reason. Nothing of it has run.
-      removeLoopFolder(folder)
-      removeOwnLoop(host.home, loopId)
+      takeStartBack(host, loopId, folder)
       throw error
     }
   }
 
-  /** Removes the folders of old loops with which nothing can be done any more: see `oldLoops`. */
+  /**
+   * Removes the folders of old loops with which nothing can be done any more: see `oldLoops`. Also the records of loops
+   * whose process was killed before they had a journal.
+   */
   forgetOld(host: Pick<SessionHost, 'home'>, keep?: number): void {
     for (const { loopId } of oldLoops(this.list(), keep)) {
       if (!this.isOwn(host, loopId)) continue
@@ -117,6 +113,9 @@ export class LoopBook {
       removeOwnLoop(host.home, loopId)
       this.#kept.delete(loopId)
     }
+    for (const loopId of ownLoopIds(host.home))
+      if (this.isOwn(host, loopId) && !existsSync(path.join(this.folder(loopId), 'journal.ndjson')))
+        removeOwnLoop(host.home, loopId)
   }
 
   /** The loop on a list that can be gone on with: one that came with the project cannot. */
@@ -237,10 +236,17 @@ export class LoopBook {
 
   /** A fact about a loop that does not run. */
   #add(state: LoopState, entry: JournalEntry): void {
-    const journal = new Journal(this.folder(state.loopId))
-    for (const stamped of journal.add(entry)) applyEntry(state, stamped)
-    journal.close()
+    for (const stamped of this.#addTo(this.folder(state.loopId), entry)) applyEntry(state, stamped)
     replaceFile(path.join(this.folder(state.loopId), 'report.md'), this.report(state))
+  }
+
+  #addTo(folder: string, entry: JournalEntry): Stamped[] {
+    const journal = new Journal(folder)
+    try {
+      return journal.add(entry)
+    } finally {
+      journal.close()
+    }
   }
 
   list(): LoopState[] {

@@ -1,6 +1,8 @@
 import { readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
+import type { SessionHost } from '@chirality/sessions'
 import type { LoopState } from './loop-state.ts'
+import { removeOwnLoop } from './own-loop.ts'
 
 /** So many loops of a project are kept in any case. */
 export const KEEP_LOOPS = 100
@@ -23,4 +25,23 @@ export function removeLoopFolder(folder: string): void {
   for (const name of readdirSync(folder))
     if (name !== 'journal.ndjson') rmSync(path.join(folder, name), { recursive: true, force: true })
   rmSync(folder, { recursive: true, force: true })
+}
+
+/** Of a start that failed, and of which nothing has run: the next server would run it with nobody there. */
+export function takeStartBack(
+  host: Pick<SessionHost, 'home' | 'logFault'>,
+  loopId: string,
+  folder: string | undefined,
+): void {
+  try {
+    // First: a loop that is not the user's is run by nobody.
+    removeOwnLoop(host.home, loopId)
+  } catch (error) {
+    host.logFault(error)
+  }
+  try {
+    if (folder !== undefined) removeLoopFolder(folder)
+  } catch (error) {
+    host.logFault(error)
+  }
 }

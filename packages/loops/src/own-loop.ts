@@ -1,7 +1,7 @@
-import { mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
-import { readIfThere, replaceFile } from './files.ts'
+import { isNodeError, readIfThere, replaceFile } from './files.ts'
 import { loopError } from './loop-error.ts'
 
 /**
@@ -40,6 +40,18 @@ export function writeOwnLoop(home: string, loopId: string, own: OwnLoop): void {
 
 export function removeOwnLoop(home: string, loopId: string): void {
   inDataFolder(home, () => rmSync(fileOf(home, loopId), { force: true }))
+}
+
+/** The loops that have a record, of all projects. */
+export function ownLoopIds(home: string): string[] {
+  return inDataFolder(home, () => {
+    try {
+      return readdirSync(path.join(home, 'loops'))
+    } catch (error) {
+      if (isNodeError(error, 'ENOENT')) return []
+      throw error
+    }
+  })
 }
 
 function fileOf(home: string, loopId: string): string {

@@ -72,6 +72,35 @@ test('a start that fails after its journal was begun leaves no loop that the nex
   expect(new LoopBook(project).list()).toEqual([])
 })
 
+test('a start whose journal cannot be written leaves nothing, and a record without a journal is removed', async () => {
+  const { project, list, home } = projectWith('- [ ] One\n')
+  class Disturbed extends SessionHost {
+    override async openProject(root: string) {
+      const report = await super.openProject(root)
+      mkdirSync(path.join(book.folder('tasks-1'), 'journal.ndjson'), { recursive: true })
+      return report
+    }
+  }
+  const options = { harnesses: new HarnessRegistry<SessionHarness>(), address: 'test', home }
+  const host = new Disturbed(options)
+  onTestFinished(() => host.close())
+  commitAll(project)
+  const book = new LoopBook(project)
+  const record = (loopId: string) => path.join(home, 'loops', loopId)
+  await expect(book.start(host, list, { loopId: 'tasks-1', by: 'server' })).rejects.toThrow(/EISDIR/)
+  expect([existsSync(book.folder('tasks-1')), existsSync(record('tasks-1'))]).toEqual([false, false])
+
+  // Its process was killed between the record and the journal. Those of other projects are theirs.
+  writeFileSync(record('tasks-2'), JSON.stringify({ project, allowed: [] }))
+  writeFileSync(record('tasks-3'), JSON.stringify({ project: path.dirname(project), allowed: [] }))
+  await host.close()
+  const next = new SessionHost(options)
+  onTestFinished(() => next.close())
+  await book.start(next, list, { loopId: 'tasks-4', by: 'server' })
+  const left = ['tasks-2', 'tasks-3', 'tasks-4'].filter(loopId => existsSync(record(loopId)))
+  expect(left).toEqual(['tasks-3', 'tasks-4'])
+})
+
 test('tasks that meet the same limit at once wait for it once, and no other is started', {
   timeout: 120_000,
 }, async () => {
