@@ -39,7 +39,7 @@ import { StoppedTurns } from './system/stopped-turns.ts'
 import type { AppServices, Demo } from './trpc/context.ts'
 import { RawLogKeeper } from './trpc/data-router.ts'
 import { DiscardedSessions, RemovedSessions } from './trpc/discarded-sessions.ts'
-import { deleteForGood } from './trpc/live-session.ts'
+import { deleteForGood, requireKept } from './trpc/live-session.ts'
 import { appRouter } from './trpc/router.ts'
 import { createCallerFactory } from './trpc/trpc.ts'
 
@@ -186,6 +186,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       connections: () => connections.size,
     },
   }
+  host.moves.keptWith(id => requireKept(services, id))
   const rawLogs = new RawLogKeeper(services)
   const proxies = proxiesOf(options)
   const api = apiRoutes({

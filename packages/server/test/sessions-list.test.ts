@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
+import { initRepository } from '@chirality/fixtures'
 import { expect, onTestFinished, test } from 'vitest'
 import { DiscardedSessions } from '../src/trpc/discarded-sessions.ts'
 import { createWorld } from './support/agents.ts'
@@ -80,6 +81,50 @@ test('what was deleted is nowhere, comes back whole, and is gone for good with t
   await server.close()
   expect(await server.host.store.get(gone.id)).toBeUndefined()
   expect(await server.host.store.get(kept.id)).toBeDefined()
+})
+
+test('a session is deleted or moved to another machine, never both', async () => {
+  const server = await startTestServer()
+  const { client } = connect(server)
+  const repository = initRepository(server.project)
+  repository.write('a.txt', 'a')
+  repository.run('add', 'a.txt')
+  repository.run('commit', '-qm', 'First')
+  const folder = await mkdtemp(path.join(tmpdir(), 'chirality-parcel-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const pack = (id: string) => {
+    const move = { id: `move-${id.slice(0, 8)}`, from: 'one', to: 'two' }
+    return server.host.moves.pack(id, { move, haves: [], folder })
+  }
+  const { moves, store } = server.host
+
+  const discarded = await sessionWith(server, 2)
+  await client.sessions.discard.mutate({ sessionIds: [discarded.id] })
+  await expect(pack(discarded.id)).rejects.toMatchObject({ code: 'not-found' })
+  expect(moves.leaving(discarded.id)).toBeUndefined()
+
+  const moved = await sessionWith(server, 2)
+  await pack(moved.id)
+  const busy = { message: expect.stringContaining('is being moved') }
+  await expect(client.sessions.delete.mutate({ sessionId: moved.id })).rejects.toMatchObject(busy)
+  expect(await store.get(moved.id)).toBeDefined()
+
+  // The move begins while the work of the session is being stopped, or after that, or before.
+  for (let nth = 0; nth < 8; nth += 1) {
+    const { id } = await sessionWith(server, 2)
+    const { queue } = await server.host.session(id)
+    const discarding = client.sessions.discard.mutate({ sessionIds: [id] })
+    while (!queue.held) await setImmediate()
+    for (let turn = 0; turn < nth; turn += 1) await setImmediate()
+    const packed = await pack(id).then(
+      () => true,
+      () => false,
+    )
+    const { done, failed } = await discarding
+    expect(done).toEqual(packed ? [] : [id])
+    expect(failed).toHaveLength(packed ? 1 : 0)
+    expect(moves.leaving(id) !== undefined).toBe(packed)
+  }
 })
 
 test('what a killed server had discarded is deleted by the next one, and nothing else', async () => {

@@ -39,9 +39,15 @@ export class DiscardedSessions {
       this.#schedule(id, at + this.#undoMs - now)
   }
 
+  /** It counts as discarded at once, while it is being written. */
   async add(sessionId: string): Promise<void> {
-    await this.#stored.set(sessionId, Date.now())
     this.#schedule(sessionId, this.#undoMs)
+    try {
+      await this.#stored.set(sessionId, Date.now())
+    } catch (error) {
+      this.#forget(sessionId)
+      throw error
+    }
   }
 
   /** False if it is too late. */
@@ -75,7 +81,7 @@ export class DiscardedSessions {
       await this.#stored.remove(sessionId)
       this.#forget(sessionId)
     } catch {
-      // Another server owns the project, or its disk is away: it stays discarded, and hidden, until the next start.
+      // Another server owns the project, its disk is away, or another machine took the session over: it stays discarded, and hidden, until the next start.
     }
   }
 }

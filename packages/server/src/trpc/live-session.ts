@@ -39,7 +39,7 @@ export async function storedSession(services: AppServices, sessionId: string): P
   return session
 }
 
-function requireKept({ discarded }: AppServices, sessionId: string): void {
+export function requireKept({ discarded }: Pick<AppServices, 'discarded'>, sessionId: string): void {
   if (discarded.has(sessionId))
     throw callError('not-found', `The session ${sessionId} was deleted. It can be restored for a minute.`)
 }
@@ -178,7 +178,6 @@ const PHASES = {
 /** Stops the session's work, deletes all its files, and notifies the clients. */
 export async function deleteSession(services: AppServices, sessionId: string): Promise<void> {
   await storedSession(services, sessionId)
-  services.host.moves.requireStaying(sessionId)
   await deleteForGood(services, sessionId)
 }
 
@@ -187,6 +186,8 @@ export async function deleteForGood(services: AppServices, sessionId: string): P
   const session = await services.host.store.get(sessionId)
   if (session === undefined) return
   await services.projects.require(session.projectRoot)
+  // It would come back on the other machine.
+  services.host.moves.requireStaying(sessionId)
   await services.host.deleteSession(sessionId)
   await services.changes.forget(session.projectRoot, sessionId)
   services.removed.tell(sessionId)
@@ -195,11 +196,12 @@ export async function deleteForGood(services: AppServices, sessionId: string): P
 /** Stops the session's work and takes it out of every list; its files are deleted a minute later. */
 export async function discardSession(services: AppServices, sessionId: string): Promise<void> {
   const session = await liveSession(services, sessionId)
-  // It would come back on the other machine.
   services.host.moves.requireStaying(sessionId)
   // A queued message must not start the next turn.
   await session.queue.hold()
   await session.kill()
+  // A move may have begun meanwhile. From here on none does.
+  services.host.moves.requireStaying(sessionId)
   await services.discarded.add(sessionId)
   services.removed.tell(sessionId)
 }

@@ -33,6 +33,7 @@ export class SessionMoves {
   readonly #context: HostContext
   readonly #parts: SessionMovesParts
   #hold: HoldFolder = (_, work) => work()
+  #requireKept: (id: string) => void = () => {}
 
   constructor(context: HostContext, parts: SessionMovesParts) {
     this.#context = context
@@ -42,6 +43,11 @@ export class SessionMoves {
   /** How a folder is held while its files are packed. Without it a commit or merge could be half in the parcel. */
   holdWith(hold: HoldFolder): void {
     this.#hold = hold
+  }
+
+  /** Throws for a session that its user deleted and can still restore: on another machine it would stay for ever. */
+  keptWith(requireKept: (id: string) => void): void {
+    this.#requireKept = requireKept
   }
 
   /** The move that a session waits for. */
@@ -71,6 +77,7 @@ export class SessionMoves {
     if (before !== undefined && before.to !== options.move.to)
       throw startError('busy', `This session is being moved to the machine ${before.to} already.`)
     const move = before ?? options.move
+    this.#requireKept(id)
     leaving.set(id, move)
     try {
       const { projectRoot, worktree } = session.status
