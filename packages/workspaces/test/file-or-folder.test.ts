@@ -1,6 +1,5 @@
 import {
   existsSync,
-  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -13,8 +12,10 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { initRepository, type Repository } from '@chirality/fixtures'
+import fc from 'fast-check'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import {
+  diffTrees,
   discardChanges,
   FileMoves,
   findRepository,
@@ -24,6 +25,7 @@ import {
   takeSnapshot,
 } from '../src/index.ts'
 
+const RUNS = process.env.CHIRALITY_TEST_ALL ? 100 : 10
 const scope = 'session'
 const cause = { kind: 'fork' } as const
 let repository: Repository
@@ -70,14 +72,13 @@ async function turn(work: () => void): Promise<{ before: string; after: string }
   return { before, after: await snapshot() }
 }
 
-/** All files and links, also ignored ones. */
-function onDisk(): Record<string, string> {
-  const files: Record<string, string> = {}
-  for (const name of readdirSync(repository.root, { recursive: true, encoding: 'utf8' })) {
-    if (name === '.git' || name.startsWith('.git/')) continue
-    const facts = lstatSync(at(name))
-    if (facts.isSymbolicLink()) files[name] = `to ${readlinkSync(at(name))}`
-    else if (facts.isFile()) files[name] = readFileSync(at(name), 'utf8')
+/** All files and links, also ignored ones, and nothing behind a link. */
+function onDisk(folder = '', files: Record<string, string> = {}): Record<string, string> {
+  for (const entry of readdirSync(at(folder), { withFileTypes: true })) {
+    const name = path.join(folder, entry.name)
+    if (entry.isSymbolicLink()) files[name] = `to ${readlinkSync(at(name))}`
+    else if (entry.isFile()) files[name] = readFileSync(at(name), 'utf8')
+    else if (name !== '.git') onDisk(name, files)
   }
   return files
 }
@@ -145,6 +146,48 @@ describe('a file that became a folder', () => {
   )
 })
 
+test('a change of a file that became a folder, or of a folder that became a file, is discarded with the whole file only', async () => {
+  repository.write('x', 'a file\n')
+  repository.write('y/a', 'a\n')
+  repository.write('z', 'a file\n')
+  commit()
+  const { before, after } = await turn(() => {
+    for (const name of ['x', 'y']) remove(name)
+    repository.write('x/a', 'agent\n')
+    repository.write('y', 'agent\n')
+    link('z', 'full')
+  })
+  const choices = [
+    { path: 'x', hunks: [{ oldStart: 1, newStart: 0, lines: ['-a file'] }] },
+    { path: 'y', hunks: [{ oldStart: 0, newStart: 1, lines: ['+agent'] }] },
+    { path: 'z', hunks: [{ oldStart: 1, newStart: 0, lines: ['-a file'] }] },
+  ]
+  for (const file of choices)
+    await expect(
+      discardChanges(opened, { from: before, to: after, stateFolder, scope, files: [file] }),
+    ).rejects.toThrow(
+      `${file.path} became a folder, a link or a file that it was not before. Discard the whole file. Nothing was changed.`,
+    )
+  expect([await snapshot(), await moves().list()]).toEqual([after, []])
+})
+
+describe('a file that became a folder, once that is committed', () => {
+  test.each(['discard', 'back'])('is brought back by %s', async how => {
+    repository.write('x', 'a file\n')
+    commit()
+    const trees = await turn(() => {
+      remove('x')
+      repository.write('x/a', 'agent\n')
+    })
+    commit()
+    const now = onDisk()
+    const move = how === 'back' ? await back([trees]) : await discard(trees, 'x')
+    expect(readFileSync(at('x'), 'utf8')).toBe('a file\n')
+    await moves().undo(move?.id ?? '')
+    expect(onDisk()).toEqual(now)
+  })
+})
+
 describe('a link to a folder with files', () => {
   test('that leads elsewhere is discarded and brought back', async () => {
     link('x', 'full')
@@ -169,4 +212,99 @@ describe('a link to a folder with files', () => {
     await back([trees])
     expect([readFileSync(at('x'), 'utf8'), existsSync(at('full/inner'))]).toEqual(['a file\n', true])
   })
+
+  test('in the place of a folder is discarded and brought back, and nothing is written behind it', async () => {
+    repository.write('x/inner', 'of the folder\n')
+    commit()
+    const trees = await turn(() => link('x', 'full'))
+    await expect(discard(trees, 'x/inner')).rejects.toThrow('x/inner cannot be written: x is a file now.')
+    const { id } = await discard(trees, 'x')
+    expect(readFileSync(at('x/inner'), 'utf8')).toBe('of the folder\n')
+    await moves().undo(id)
+    expect([readlinkSync(at('x')), readFileSync(at('full/inner'), 'utf8')]).toEqual(['full', 'inner\n'])
+  })
 })
+
+/** What `x` is: nothing, a file, a link, or a folder with these names in it. */
+const LAYOUT = fc.oneof(
+  fc.constantFrom('nothing', 'file', 'link'),
+  fc.uniqueArray(fc.constantFrom('a', 'b', 'deep/c', 'deep/d.log'), { minLength: 1 }),
+)
+type Layout = 'nothing' | 'file' | 'link' | string[]
+
+/** Files that are in the layout before too stay as they are, so that not all differ. */
+function lay(layout: Layout, by: string): void {
+  const kept = Array.isArray(layout) ? layout.filter(name => existsSync(at(`x/${name}`))) : []
+  const contents = new Map(kept.map(name => [name, readFileSync(at(`x/${name}`), 'utf8')]))
+  remove('x')
+  if (layout === 'file') repository.write('x', `${by}\n`)
+  else if (layout === 'link') link('x', by === 'agent' ? 'full' : 'other')
+  else if (layout !== 'nothing')
+    for (const name of layout) repository.write(`x/${name}`, contents.get(name) ?? `${by}\n`)
+}
+
+const HISTORY = fc.record({
+  first: LAYOUT,
+  turns: fc.array(LAYOUT, { minLength: 1, maxLength: 2 }),
+  person: fc.option(LAYOUT),
+  isCommitted: fc.boolean(),
+  isDiscard: fc.boolean(),
+  pick: fc.nat(),
+})
+
+test('what is not taken back is as it was, whatever became a file, a link or a folder, and undo brings all of it back', {
+  timeout: RUNS * 60_000,
+}, async () => {
+  await fc.assert(
+    fc.asyncProperty(HISTORY, async history => {
+      const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'chirality-layouts-')))
+      try {
+        await begin(folder)
+        await takenBack(history)
+      } finally {
+        rmSync(folder, { recursive: true, force: true })
+      }
+    }),
+    { numRuns: RUNS, endOnFailure: true },
+  )
+})
+
+async function takenBack(history: typeof HISTORY extends fc.Arbitrary<infer T> ? T : never): Promise<void> {
+  lay(history.first, 'first')
+  commit()
+  const first = onDisk()
+  const turns: Trees[] = []
+  for (const layout of history.turns) turns.push(await turn(() => lay(layout, 'agent')))
+  if (history.person !== null) lay(history.person, 'person')
+  if (history.isCommitted) commit()
+  const now = onDisk()
+  const trees = { before: turns[0]?.before ?? '', after: turns.at(-1)?.after ?? '' }
+  const { files } = await diffTrees(opened, { from: trees.before, to: trees.after, stateFolder })
+  const file = files[history.pick % Math.max(files.length, 1)]
+  const plan = await planBack(opened, { turns, stateFolder })
+  let move: Awaited<ReturnType<typeof goBack>>
+  try {
+    if (!history.isDiscard) move = await back(turns)
+    else if (file === undefined) return
+    else
+      move = await discardChanges(opened, {
+        ...{ from: trees.before, to: trees.after, stateFolder, scope },
+        files: [{ path: file.path, renamedFrom: file.renamedFrom }],
+      })
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'review-refused' })
+    expect([onDisk(), await moves().list()]).toEqual([now, []])
+    return
+  }
+  const taken = history.isDiscard
+    ? (move?.files ?? [])
+    : plan.files.filter(name => !plan.changedSince.includes(name))
+  const expected = { ...now }
+  for (const name of taken) {
+    delete expected[name]
+    if (first[name] !== undefined) expected[name] = first[name]
+  }
+  expect(onDisk()).toEqual(expected)
+  if (move !== null) await moves().undo(move.id)
+  expect(onDisk()).toEqual(now)
+}

@@ -101,7 +101,10 @@ async function patchOf(
 }
 
 function chosenHunks(path: string, patch: string, hunks: readonly HunkChoice[]): Buffer {
-  const [head = '', ...all] = patch.split(/^(?=@@ )/m)
+  const [head = '', ...all] = patch.split(/(?<=\n)(?=@@ )/)
+  // A part of it would have no place beside the rest.
+  if (patch.includes('\ndiff --git '))
+    throw refused(`${path} became a folder, a link or a file that it was not before. Discard the whole file.`)
   const chosen = all.filter(hunk => hunks.some(choice => isChosen(hunk, choice)))
   if (chosen.length !== hunks.length)
     throw refused(`A change in ${path} is not as it was shown. Look at the changes again.`)

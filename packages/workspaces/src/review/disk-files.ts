@@ -39,7 +39,7 @@ export class DiskFiles {
     this.#top = Buffer.from(top).toString('latin1')
   }
 
-  /** Undefined if there is no file. Throws for what git cannot have: a folder, a device, a file behind a link. */
+  /** Undefined if there is no file: a folder in its place, or a link in the place of one of its folders. Throws for a device. */
   async read(name: string): Promise<DiskFile | undefined> {
     const place = await this.#place(name)
     if (place === undefined) return undefined
@@ -54,6 +54,15 @@ export class DiskFiles {
     return { mode: facts.mode & 0o100 ? '100755' : '100644', content: await readFile(place) }
   }
 
+  /** False where git would see no file of this name, but may refuse to look: in the place of a folder, and behind a link. */
+  async has(name: string): Promise<boolean> {
+    const place = await this.#place(name)
+    const facts = place && (await lstat(place).catch(missing))
+    if (!facts?.isDirectory()) return facts !== undefined
+    // A repository of its own.
+    return (await lstat(this.#bytes(`${name}/.git`)).catch(missing)) !== undefined
+  }
+
   /** Replaces a file in one step: a process that is killed leaves the old or the new one. Undefined removes it. */
   async write(name: string, file: DiskFile | undefined): Promise<void> {
     const place = await this.#place(name)
@@ -63,6 +72,8 @@ export class DiskFiles {
       await this.#removeEmptyFolders(name)
       return
     }
+    const way = await this.inTheWay(name, new Set())
+    if (way !== undefined) throw refusedFile(name, `cannot be written, because of ${shownName(way)}`)
     await mkdir(this.#folder(name), { recursive: true })
     const temporary = this.#temporary(name)
     await rm(temporary, { force: true })
@@ -121,14 +132,13 @@ export class DiskFiles {
     return undefined
   }
 
-  /** Undefined if a parent is missing or is a file. */
+  /** Undefined if a parent is missing, or is a file or a link. */
   async #place(name: string): Promise<Buffer | undefined> {
     const parts = name.split('/')
     if (parts.some(part => part === '' || part === '.' || part === '..' || part.toLowerCase() === '.git'))
       throw refusedFile(name, 'is not a name that a repository may have')
     for (let depth = 1; depth < parts.length; depth += 1) {
       const facts = await lstat(this.#bytes(parts.slice(0, depth).join('/'))).catch(missing)
-      if (facts?.isSymbolicLink()) throw refusedFile(name, 'is behind a symbolic link')
       if (!facts?.isDirectory()) return undefined
     }
     return this.#bytes(name)

@@ -206,8 +206,11 @@ export async function storedFiles(
   names: readonly string[],
   env: Record<string, string>,
 ): Promise<Map<string, TreeFile | null>> {
+  const disk = new DiskFiles(repository)
+  const present = new Set<string>()
+  for (const name of names) if (await disk.has(name)) present.add(name)
   return withIndex(repository, env, async options => {
-    const input = Buffer.from(names.map(name => `${name}\0`).join(''), 'latin1')
+    const input = Buffer.from([...present].map(name => `${name}\0`).join(''), 'latin1')
     await git(repository, ['update-index', '--add', '--remove', '--replace', '-z', '--stdin'], {
       ...options,
       input,
@@ -221,7 +224,7 @@ export async function storedFiles(
       const [, mode, id, name] = /^(\d+) ([0-9a-f]+) \d\t(.+)$/s.exec(entry) ?? []
       if (mode && id && name) entries.set(name, { mode, id })
     }
-    return new Map(names.map(name => [name, entries.get(name) ?? null]))
+    return new Map(names.map(name => [name, (present.has(name) && entries.get(name)) || null]))
   })
 }
 
