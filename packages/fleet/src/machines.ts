@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { type MachineState, stateOf } from './claim/presence.ts'
 import { keyFingerprint } from './engine/certificate.ts'
 import type { Link } from './engine/link.ts'
+import type { RemoteSession } from './remote-sessions.ts'
 import type { RemoteCall } from './rpc/calls.ts'
 import { spentList } from './spent-list.ts'
 import { isMachineName } from './subjects.ts'
@@ -55,6 +56,8 @@ export interface LocalMachine {
   onRemoved: (listener: (sessionId: string) => void) => () => void
   /** Whether its user deleted the session and can restore it still. */
   isDiscarded: (sessionId: string) => boolean
+  /** What a loop or schedule that has the session at work tells of it itself: hubs send no messages of that. */
+  toldByWork: (sessionId: string) => RemoteSession['work']
   /** A session went to another machine: the pages of this one hear it. */
   left: (sessionId: string) => void
 }

@@ -59,7 +59,7 @@ export class OwnSessions {
     await inWindow([...this.#dirty], WINDOW, sessionId => this.#tell(link, local, sessionId))
   }
 
-  async #tell(link: Link, { host, isDiscarded }: LocalMachine, sessionId: string): Promise<void> {
+  async #tell(link: Link, { host, isDiscarded, toldByWork }: LocalMachine, sessionId: string): Promise<void> {
     this.#dirty.delete(sessionId)
     try {
       const session = await host.store.get(sessionId)
@@ -69,7 +69,9 @@ export class OwnSessions {
       if (status !== null) await this.#told.add(sessionId)
       // One that nobody removed is in a project whose disk is away: its copies are needed still.
       const absent = this.#removed.has(sessionId) ? '' : MISSING
-      const said = discarded ? { session, status: null, discarded } : { session, status }
+      const said = discarded
+        ? { session, status: null, discarded }
+        : { session, status, work: toldByWork(sessionId) }
       const body = session === undefined ? absent : JSON.stringify(said)
       await link.publish(subjects.session(this.#machine, sessionId), Buffer.from(body))
       if (status === null) await this.#told.delete(sessionId)

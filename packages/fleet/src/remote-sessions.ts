@@ -11,6 +11,8 @@ export interface RemoteSession {
   session: StoredSession
   /** Null if it is not open there. */
   status: SessionStatus | null
+  /** What a loop or schedule of that machine tells of it itself: its ends, or also its requests. */
+  work?: 'ends' | 'all' | undefined
 }
 
 const told = z.object({
@@ -22,6 +24,8 @@ const told = z.object({
   status: z.looseObject({ sessionId: z.string(), projectRoot: z.string(), phase: z.string() }).nullable(),
   /** Its user deleted it and can restore it for a minute. */
   discarded: z.literal(true).optional(),
+  // One that is not understood is as none: the session itself counts.
+  work: z.enum(['ends', 'all']).optional().catch(undefined),
 })
 
 /** What other machines said of their sessions. It is in files, too, so that a hub knows it while the broker is away. */
@@ -136,8 +140,8 @@ export class RemoteSessions {
     }
     // The machine that had it is back, and does not know yet that it was given to another.
     if (owner !== undefined && owner !== machine && known === undefined) return false
-    const { session, status, discarded } = parsed
-    this.#sessions.set(sessionId, { machine, session, status })
+    const { session, status, work, discarded } = parsed
+    this.#sessions.set(sessionId, { machine, session, status, ...(work === undefined ? {} : { work }) })
     if (discarded) this.#discarded.add(sessionId)
     else this.#discarded.delete(sessionId)
     this.#doubted.delete(sessionId)
@@ -165,16 +169,16 @@ export const MISSING = '{"missing":true}'
 const STATES = 'states'
 const MAX_DOUBTED = 1_000
 
-type Told = Pick<RemoteSession, 'session' | 'status'> & { discarded: boolean }
+type Told = Pick<RemoteSession, 'session' | 'status' | 'work'> & { discarded: boolean }
 
 function parse(text: string): Told | undefined {
   try {
-    const { session, status, discarded = false } = told.parse(JSON.parse(text))
+    const { session, status, work, discarded = false } = told.parse(JSON.parse(text))
     if (status !== null && status.sessionId !== session.id) return undefined
     return {
       session: session as unknown as StoredSession,
       status: status as unknown as SessionStatus | null,
-      discarded,
+      ...{ work, discarded },
     }
   } catch {
     return undefined

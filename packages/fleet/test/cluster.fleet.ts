@@ -173,6 +173,7 @@ test('a hub that starts while two of three brokers are away says so and answers;
       onRemoved: () => () => {},
       left: () => {},
       isDiscarded: () => false,
+      toldByWork: () => undefined,
       spent: async () => [],
     },
   })

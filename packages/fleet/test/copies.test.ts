@@ -175,7 +175,7 @@ test('a session whose project is away is not told as deleted: only one that was 
   } as unknown as Link
   const discarded = new Set<string>()
   const local = {
-    ...{ host: one.host, isDiscarded: (id: string) => discarded.has(id) },
+    ...{ host: one.host, isDiscarded: (id: string) => discarded.has(id), toldByWork: () => 'ends' },
   } as unknown as LocalMachine
   const remote = new RemoteSessions(join(home, 'mirrors'))
   const tell = async (own: OwnSessions, id: string) => {
@@ -189,6 +189,13 @@ test('a session whose project is away is not told as deleted: only one that was 
   const own = new OwnSessions('one', home)
   own.mark(id)
   expect(await tell(own, id)).toEqual({ isEnd: false, isKnown: true })
+  // A hub leaves to its loop what that tells itself. What is not understood is left out.
+  expect([remote.get(id)?.work, new RemoteSessions(join(home, 'mirrors')).get(id)?.work]).toEqual([
+    'ends',
+    'ends',
+  ])
+  remote.take('one', id, (said[0] ?? '').replace('"work":"ends"', '"work":{"hostile":1}'))
+  expect([remote.get(id)?.session.id, remote.get(id)?.work]).toEqual([id, undefined])
 
   const status = { sessionId: id, projectRoot: one.project, phase: 'working' }
   remote.take('one', id, JSON.stringify({ session: await one.host.store.resume(id), status }))
@@ -232,7 +239,7 @@ test('the sessions of a project that is opened later are told, once', async () =
   const link = { publish: async (subject: string) => void said.push(subject) } as unknown as Link
   let projects: string[] = []
   const host = { projects: () => projects, store: one.host.store, statuses: () => [] }
-  const local = { host, isDiscarded: () => false } as unknown as LocalMachine
+  const local = { host, isDiscarded: () => false, toldByWork: () => undefined } as unknown as LocalMachine
   const own = new OwnSessions('one', folder())
   const tell = async () => {
     await own.markOpened(local)

@@ -26,6 +26,7 @@ import { ServerSchedules } from './loops/server-schedules.ts'
 import { Programs } from './mcp/programs.ts'
 import { ProjectRegistry } from './projects/project-registry.ts'
 import { PushService } from './push/push-service.ts'
+import { toldByWork } from './push/told-by-work.ts'
 import { apiRoutes } from './rest/api-routes.ts'
 import { recoverMoves, requireRest } from './review/at-rest.ts'
 import { settlePushes } from './review/begun-pushes.ts'
@@ -275,6 +276,7 @@ function fleetLocal(services: AppServices): FleetLocal {
     ...{ host: own.host, version: own.facts.version, answer: answerWith(caller) },
     onRemoved: listener => own.removed.onRemoved(listener),
     isDiscarded: sessionId => own.discarded.has(sessionId),
+    toldByWork: sessionId => toldByWork(own, sessionId),
     left: sessionId => own.removed.tell(sessionId),
     spent: async () => {
       const roots = own.host.projects()

@@ -3,7 +3,9 @@ import { existsSync } from 'node:fs'
 import type { IncomingHttpHeaders } from 'node:http'
 import path from 'node:path'
 import { initRepository, startPushService as startLocalService } from '@chirality/fixtures'
+import type { SessionStatus } from '@chirality/sessions'
 import { expect, onTestFinished, test } from 'vitest'
+import type { FleetService, RemoteSession } from '../src/fleet/fleet-service.ts'
 import { encryptPush } from '../src/push/push-message.ts'
 import { createWorld } from './support/agents.ts'
 import { BrowserWithKey } from './support/browser-with-key.ts'
@@ -224,6 +226,61 @@ test('a task that needs somebody, the end of a loop and a scheduled run that fai
   expect(service.received).toEqual([])
   expect(server.faults).toEqual([])
 }, 200_000)
+
+test('a hub leaves to the loops and schedules of other machines what they tell themselves', async () => {
+  const remote = new Map<string, RemoteSession>()
+  const listeners = new Set<(sessionId: string) => void>()
+  const fleet: Partial<FleetService> = {
+    ...{ start: () => {}, close: async () => {}, machines: () => [], spentElsewhere: () => [] },
+    ...{ sessions: () => [...remote.values()], session: id => remote.get(id) },
+    info: () => ({ role: 'worker' }) as ReturnType<FleetService['info']>,
+    onChange: listener => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+  const server = await startTestServer({ allowLocalPush: true, fleet: fleet as FleetService })
+  const service = await startPushService()
+  const { call } = await signedIn(server)
+  await call('subscribePush', { endpoint: service.endpoint, keys: service.keys, show: 'name' })
+  const { id } = await server.host.createSession(server.project)
+  const live = await server.host.session(id)
+  const say = (sessionId: string, change: Partial<SessionStatus>, work?: RemoteSession['work']) => {
+    const status: SessionStatus = { ...live.status, sessionId, title: sessionId, ...change }
+    remote.set(sessionId, { machine: 'studio', session: { ...live.stored, id: sessionId }, status, work })
+    for (const listener of listeners) listener(sessionId)
+  }
+  const done = { phase: 'idle', lastTurn: 'completed' } as const
+  const asks = (sessionId: string): Partial<SessionStatus> => ({
+    phase: 'waiting',
+    pending: [
+      {
+        ...{ type: 'permission:request', sessionId, requestId: `r-${sessionId}`, kind: 'tool' },
+        ...{ toolName: 'Bash', input: { command: 'ls' }, raw: {} },
+      },
+    ],
+  })
+  const heard = async () => {
+    const { kind, title, body } = (await service.next()).message
+    return [kind, title, body]
+  }
+  // The loop may be done with the task when its end is heard.
+  for (const [i, after] of (['ends', undefined] as const).entries()) {
+    say(`task-${i}`, { phase: 'running' }, 'ends')
+    say(`task-${i}`, done, after)
+  }
+  say('nobody-is-asked', asks('nobody-is-asked'), 'all')
+  say('own', { phase: 'running' })
+  say('own', done)
+  expect(await heard()).toEqual(['ended', 'own', 'is done'])
+  say('asks', asks('asks'), 'ends')
+  expect(await heard()).toEqual(['asks', 'asks', 'needs an answer'])
+  // Its user goes on with it when the loop is over.
+  say('task-0', { phase: 'running' })
+  say('task-0', done)
+  expect(await heard()).toEqual(['ended', 'task-0', 'is done'])
+  expect([service.received, server.faults]).toEqual([[], []])
+})
 
 test('no subscription makes the server call into its own network', async () => {
   const server = await startTestServer()

@@ -18,6 +18,7 @@ import type {
   takenOverSession,
 } from '../contract/agent-answers.ts'
 import { sessionStatus, storedSession } from '../contract/answers.ts'
+import type { ToldByWork } from '../push/told-by-work.ts'
 
 export type Machine = z.infer<typeof machine>
 
@@ -27,6 +28,8 @@ export interface RemoteSession {
   session: StoredSession
   /** Null if it is not open there. */
   status: SessionStatus | null
+  /** What a loop or schedule of that machine tells of it itself. */
+  work?: ToldByWork | undefined
 }
 
 /** A procedure, called on the machine that has the session. */
@@ -47,6 +50,8 @@ export interface FleetLocal {
   onRemoved: (listener: (sessionId: string) => void) => () => void
   /** Whether its user deleted the session and can restore it still. */
   isDiscarded: (sessionId: string) => boolean
+  /** What a loop or schedule that has the session at work tells of it itself: hubs send no messages of that. */
+  toldByWork: (sessionId: string) => ToldByWork | undefined
   /** A session went to another machine. */
   left: (sessionId: string) => void
 }

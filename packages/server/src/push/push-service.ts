@@ -22,6 +22,8 @@ import {
   type VapidKeys,
   vapidHeader,
 } from './push-message.ts'
+import { SendSlots } from './send-slots.ts'
+import { type ToldByWork, toldByWork, type Work } from './told-by-work.ts'
 
 /** What a message may show: only that somebody is needed, the name of the session, or also what is asked. */
 export const PUSH_DETAILS = ['nothing', 'name', 'text'] as const
@@ -36,8 +38,8 @@ export interface PushSubscriptionInput {
 export interface PushOptions {
   home: string
   host: Pick<SessionHost, 'onStatus' | 'statuses'>
-  loops: Pick<ServerLoops, 'onChange' | 'ownerOf' | 'summary'>
-  schedules: Pick<ServerSchedules, 'onChange' | 'owns'>
+  loops: Pick<ServerLoops, 'onChange' | 'summary'> & Work['loops']
+  schedules: Pick<ServerSchedules, 'onChange'> & Work['schedules']
   /** The other machines: a hub tells of their sessions, too. */
   fleet?: FleetService | undefined
   /** Only for tests: push services on this machine, over plain HTTP. */
@@ -53,23 +55,25 @@ export interface PushOptions {
  */
 export class PushService {
   readonly #options: PushOptions & Required<Pick<PushOptions, 'allowLocal' | 'retryMs'>>
-  readonly #before = new Map<string, SessionStatus>()
+  readonly #before = new Map<string, Heard>()
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #unlisten: (() => void)[]
   #keys: Promise<VapidKeys> | undefined
-  #sending = 0
+  readonly #slots = new SendSlots()
   #closed = false
 
   constructor(options: PushOptions) {
     this.#options = { allowLocal: false, retryMs: RETRY_MS, ...options }
     const { host, loops, schedules, fleet, onFault } = options
-    const others = remoteSessions(fleet).flatMap(({ status }) => status ?? [])
-    for (const status of [...host.statuses(), ...others]) this.#before.set(status.sessionId, status)
+    for (const status of host.statuses()) this.#before.set(status.sessionId, { status })
+    for (const { status, work } of remoteSessions(fleet))
+      if (status !== null) this.#before.set(status.sessionId, { status, work })
     this.#unlisten = [
-      host.onStatus(status => this.#hear(status)),
+      host.onStatus(status => this.#hear({ status })),
       fleet?.onChange(sessionId => {
         const remote = remoteSession(fleet, sessionId)
-        if (remote !== undefined) this.#hear(remote.status ?? remoteStatus(fleet, remote))
+        if (remote !== undefined)
+          this.#hear({ ...remote, status: remote.status ?? remoteStatus(fleet, remote) })
         else if (!host.statuses().some(own => own.sessionId === sessionId)) this.#before.delete(sessionId)
       }) ?? (() => {}),
       loops.onChange(change => {
@@ -108,17 +112,16 @@ export class PushService {
     for (const timer of this.#timers) clearTimeout(timer)
   }
 
-  #hear(status: SessionStatus): void {
-    const { loops, schedules, onFault } = this.#options
-    const notice = noticeOf(status, this.#before.get(status.sessionId))
-    this.#before.set(status.sessionId, status)
+  #hear({ status, machine, work: there }: Heard): void {
+    const before = this.#before.get(status.sessionId)
+    const notice = noticeOf(status, before?.status)
+    // A loop of this hub can have a session that is on another machine.
+    const work = toldByWork(this.#options, status.sessionId) ?? there
+    this.#before.set(status.sessionId, { status, work })
     if (notice === undefined) return
-    // A loop tells what became of a task; only a request that waits for an answer is told at once.
-    const owner = loops.ownerOf(status.sessionId)
-    if (owner !== undefined && (notice.kind === 'ended' || owner.answerMinutes === 0)) return
-    // A schedule tells of a run that is not done.
-    if (notice.kind === 'ended' && schedules.owns(status.sessionId)) return
-    void this.#tellAll(notice).catch(onFault)
+    // A machine may tell of the end when its loop is done with the task already.
+    const isTold = notice.kind === 'ended' ? (work ?? before?.work) !== undefined : work === 'all'
+    if (!isTold) void this.#tellAll({ ...notice, machine }).catch(this.#options.onFault)
   }
 
   async #tellOfLoop({ loopId, entry }: LoopChange): Promise<void> {
@@ -140,12 +143,13 @@ export class PushService {
 
   async #tell(browser: string, notice: Notice, attempt = 0): Promise<void> {
     const subscription = await this.#read(browser)
-    if (subscription === undefined || this.#closed || this.#sending >= MAX_SENDING) return
-    if (attempt > 0 && !this.#isOpen(notice)) return
+    if (subscription === undefined || this.#closed) return
     if (!(await isRemembered(this.#options.home, browser))) return this.unsubscribe(browser)
-    this.#sending += 1
-    const status = await this.#send(subscription, notice).catch(() => 0)
-    this.#sending -= 1
+    const end = await this.#slots.take('machine' in notice ? notice.machine : undefined)
+    if (end === undefined) return
+    const isWanted = !this.#closed && this.#isOpen(notice)
+    const status = isWanted ? await this.#send(subscription, notice).catch(() => 0) : SENT
+    end()
     if (status === 404 || status === 410) return this.unsubscribe(browser)
     const isRefused = status >= 400 && status < 500 && status !== 429
     const pause = this.#options.retryMs[attempt]
@@ -160,7 +164,7 @@ export class PushService {
   /** A message that is sent late asks for no answer that was given in the meantime. */
   #isOpen(notice: Notice): boolean {
     if (notice.kind === 'loop' || notice.kind === 'schedule') return true
-    const pending = this.#before.get(notice.sessionId)?.pending ?? []
+    const pending = this.#before.get(notice.sessionId)?.status.pending ?? []
     return notice.kind === 'ended' || pending.some(({ requestId }) => requestId === notice.asked.requestId)
   }
 
@@ -212,7 +216,7 @@ export class PushService {
 
 const FOLDER = 'push'
 const KEY_FILE = 'push-keys.json'
-const MAX_SENDING = 64
+const SENT = 201
 const RETRY_MS = [2_000, 15_000, 120_000]
 const ANSWER_MS = 10_000
 
@@ -286,7 +290,14 @@ function post(
   })
 }
 
-type SessionNotice = { sessionId: string; status: SessionStatus } & (
+/** The status of a session, of another machine if one is named, and what the work that has it tells itself. */
+interface Heard {
+  status: SessionStatus
+  machine?: string | undefined
+  work?: ToldByWork | undefined
+}
+
+type SessionNotice = { sessionId: string; status: SessionStatus; machine?: string | undefined } & (
   | { kind: 'asks'; asked: PermissionRequestEvent }
   | { kind: 'ended' }
 )

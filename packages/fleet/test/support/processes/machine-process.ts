@@ -46,6 +46,7 @@ function local(): LocalMachine {
       onRemoved: () => () => {},
       left: () => {},
       isDiscarded: () => false,
+      toldByWork: () => undefined,
       spent: async () => [],
     },
     agents: async () => [
