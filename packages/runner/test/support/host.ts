@@ -11,6 +11,7 @@ import type {
   TurnTrace,
   UIEvent,
 } from '@chirality/core'
+import { agentCache } from '@chirality/fixtures'
 import { type Bundle, bundleProgram } from '@chirality/fixtures/bundle-program'
 import { afterAll, beforeAll } from 'vitest'
 import type { ModelAddress, Place } from '../cross-harness/contestants.ts'
@@ -44,8 +45,8 @@ export function useHosts(): { start(request: HostStart): Host } {
 
 /** Which contestants there are. */
 function chosenAgents(): NodeJS.ProcessEnv {
-  const { CHIRALITY_TEST_ALL, CHIRALITY_CACHE } = process.env
-  return CHIRALITY_TEST_ALL ? { CHIRALITY_TEST_ALL, CHIRALITY_CACHE } : {}
+  const { CHIRALITY_TEST_ALL } = process.env
+  return CHIRALITY_TEST_ALL ? { CHIRALITY_TEST_ALL, CHIRALITY_CACHE: agentCache() } : {}
 }
 
 /** Another Chirality, that runs a turn in a process of its own until it is killed. */
