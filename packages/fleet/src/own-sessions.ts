@@ -50,9 +50,17 @@ export class OwnSessions {
   /** The sessions of projects that were opened since this was called last. */
   async markOpened({ host }: LocalMachine): Promise<void> {
     const open = host.projects()
-    const opened = open.filter(root => !this.#marked.includes(root))
-    this.#marked = open
-    for (const root of opened) for (const { id } of await host.store.list(root).catch(() => [])) this.mark(id)
+    const marked: string[] = []
+    for (const root of open) {
+      if (!this.#marked.includes(root)) {
+        // One that cannot be read now is read the next time.
+        const listed = await host.store.list(root).catch(() => undefined)
+        if (listed === undefined) continue
+        for (const { id } of listed) this.mark(id)
+      }
+      marked.push(root)
+    }
+    this.#marked = marked
   }
 
   async tell(link: Link, local: LocalMachine): Promise<void> {

@@ -28,8 +28,18 @@ test('the copies of a session go when it is deleted, and stay when it went to an
     carrier.goOn()
     return existsSync(copyOf(id))
   }
+  // Of a hub that was killed in a takeover, and while it fetched a copy.
+  const left = [
+    join('takeovers', 'takeover-1', 'parcel'),
+    join('copies', 'one', 's.parcel.copy-0123456789ab'),
+  ]
+  for (const file of left.map(name => join(home, 'fleet', name))) {
+    mkdirSync(join(file, '..'), { recursive: true })
+    writeFileSync(file, 'half')
+  }
   const [deleted, moved] = [await work(one.host, one.project), await work(one.host, one.project)]
-  for (const id of [deleted, moved]) {
+  const discarded = await work(one.host, one.project)
+  for (const id of [deleted, moved, discarded]) {
     const session = await one.host.store.resume(id)
     remote.take('one', id, JSON.stringify({ session, status: null }))
     await expect.poll(() => isCopied(id)).toBe(true)
@@ -38,11 +48,17 @@ test('the copies of a session go when it is deleted, and stay when it went to an
     expect(existsSync(copyOf(id))).toBe(true)
   }
   await owners.give(moved, 'two', { move: 'move-1', seen: undefined })
-  for (const id of [deleted, moved]) {
+  // It can be restored on the machine that it went to.
+  const session = await one.host.store.resume(discarded)
+  remote.own(discarded, 'two')
+  remote.take('two', discarded, JSON.stringify({ session, status: null, discarded: true }))
+  for (const id of [deleted, moved, discarded]) {
     remote.take('one', id, '')
     await carrier.ended('one', id)
   }
-  expect([existsSync(copyOf(deleted)), existsSync(copyOf(moved))]).toEqual([false, true])
+  expect([deleted, moved, discarded].map(id => existsSync(copyOf(id)))).toEqual([false, true, true])
+  await expect.poll(() => left.filter(name => existsSync(join(home, 'fleet', name)))).toEqual([])
+  expect(readdirSync(join(home, 'fleet', 'takeovers'))).toEqual([])
 })
 
 test('the first copy of a session that is deleted while it is fetched is not kept', async () => {
@@ -238,7 +254,13 @@ test('the sessions of a project that is opened later are told, once', async () =
   const said: string[] = []
   const link = { publish: async (subject: string) => void said.push(subject) } as unknown as Link
   let projects: string[] = []
-  const host = { projects: () => projects, store: one.host.store, statuses: () => [] }
+  let isAway = false
+  const list = async (root: string) => {
+    if (isAway) throw new Error('EIO')
+    return one.host.store.list(root)
+  }
+  const store = { list, get: (sessionId: string) => one.host.store.get(sessionId) }
+  const host = { projects: () => projects, store, statuses: () => [] }
   const local = { host, isDiscarded: () => false, toldByWork: () => undefined } as unknown as LocalMachine
   const own = new OwnSessions('one', folder())
   const tell = async () => {
@@ -254,6 +276,10 @@ test('the sessions of a project that is opened later are told, once', async () =
   projects = []
   expect(await tell()).toEqual([])
   projects = [one.project]
+  // Its disk could not be read at first.
+  isAway = true
+  expect(await tell()).toEqual([])
+  isAway = false
   expect(await tell()).toEqual([subjects.session('one', id)])
 })
 

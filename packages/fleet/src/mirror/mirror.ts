@@ -50,7 +50,7 @@ export class Mirror {
   readonly #filling = new Map<string, Promise<void>>()
   /** The parts of one log are added one after the other, whoever brings them. */
   readonly #turns = new Map<string, Promise<void>>()
-  /** Logs of sessions that were deleted: what is on its way of them is not kept. */
+  /** Logs of sessions that were deleted: what is on its way of them is not kept. The newest, up to a number. */
   readonly #deleted = new Set<string>()
   #closed = false
 
@@ -111,7 +111,7 @@ export class Mirror {
   async delete(machine: string, session: string): Promise<void> {
     if (!isSession(session)) return
     const key = keyOf(machine, session)
-    this.#deleted.add(key)
+    this.#noteDeleted(key)
     this.#holes.delete(key)
     await this.#inTurn(key, async () => {
       this.#lines.delete(key)
@@ -123,6 +123,15 @@ export class Mirror {
         if (name.startsWith(`${session}-`)) rmSync(join(root, REPLACED, name), { force: true })
       await removeSessionLog(root, session)
     })
+  }
+
+  #noteDeleted(key: string): void {
+    this.#deleted.delete(key)
+    this.#deleted.add(key)
+    for (const oldest of this.#deleted) {
+      if (this.#deleted.size <= MAX_DELETED) return
+      this.#deleted.delete(oldest)
+    }
   }
 
   /** The machines whose log of a session is here. */
@@ -305,6 +314,7 @@ export class Mirror {
 
 const NEWLINE = 0x0a
 const MAX_OPEN = 256
+const MAX_DELETED = 20_000
 const HOLES = 'holes'
 const REPLACED = 'replaced'
 /** No log is as large: a place behind it is none. */

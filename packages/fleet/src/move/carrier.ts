@@ -118,7 +118,9 @@ export class Carrier {
    */
   async ended(machine: string, session: string): Promise<void> {
     const { remote, own, link, logs } = this.#options
-    const isElsewhere = async () => remote.get(session) !== undefined || (await own(session)) !== undefined
+    // Also one that is discarded there: it can be restored.
+    const isElsewhere = async () =>
+      remote.machineOf(session) !== undefined || (await own(session)) !== undefined
     if (await isElsewhere()) return
     const mirrored = logs.machinesWith(session)
     // Every start of this hub tells it again: the broker is asked only if there is something to delete.

@@ -69,6 +69,7 @@ export class Copies {
   readonly #running = new Set<string>()
   /** Machines that did not answer or whose copies could not be removed, and until when they are left alone. */
   readonly #paused = new Map<string, number>()
+  #tidied: Promise<void> | undefined
 
   constructor(options: CopiesOptions) {
     this.#options = options
@@ -76,6 +77,8 @@ export class Copies {
 
   /** Begins the next copy of each machine that is due, if none of it runs. Resolves with their end. */
   async soon(): Promise<void> {
+    this.#tidied ??= this.#tidy()
+    await this.#tidied
     const begun = this.#options
       .machines()
       .flatMap(({ machine, state, copies }) => (copies || state !== 'here' ? [] : [this.#drop(machine)]))
@@ -113,7 +116,7 @@ export class Copies {
     for (const key of this.#fetching) if (key.endsWith(`/${session}`)) this.#forgotten.add(key)
     for (const machine of await readdir(this.#options.folder).catch(() => [])) {
       const key = keyOf(machine, session)
-      this.#forgotten.add(key)
+      if (this.#fetching.has(key)) this.#forgotten.add(key)
       this.#known.delete(key)
       this.#tried.delete(key)
       await this.#remove(machine, session)
@@ -220,7 +223,16 @@ export class Copies {
       if (isFault) this.#options.onFault?.(error)
     } finally {
       this.#fetching.delete(key)
+      this.#forgotten.delete(key)
     }
+  }
+
+  /** Once, before the first one is fetched: what a hub that was killed had of those that were on their way. */
+  async #tidy(): Promise<void> {
+    const { folder } = this.#options
+    for (const machine of await readdir(folder).catch(() => []))
+      for (const name of await readdir(join(folder, machine)).catch(() => []))
+        if (ARRIVING.test(name)) await rm(join(folder, machine, name), { force: true }).catch(() => {})
   }
 
   async #fetch(machine: string, session: string): Promise<number> {
@@ -341,6 +353,9 @@ export class Copies {
     return join(this.#options.folder, machine, `${session}.${kind}`)
   }
 }
+
+/** The name of a parcel whose parts are fetched. */
+const ARRIVING = /\.parcel\.copy-[0-9a-f]{12}$/
 
 function keyOf(machine: string, session: string): string {
   return `${machine}/${session}`

@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SessionLog } from '@chirality/sessions'
 import { z } from 'zod'
@@ -64,6 +64,9 @@ export class Takeovers {
   /** How many events this hub had when it refused a takeover because some were missing. */
   readonly #short = new Map<string, { seq: number; at: number }>()
   readonly #notes: Notes<Note>
+  /** The takeovers whose parcels are made or sent. */
+  readonly #packing = new Set<string>()
+  #isTidied = false
 
   constructor(options: TakeoversOptions) {
     const { folder, running } = options
@@ -118,12 +121,22 @@ export class Takeovers {
   }
 
   finishSoon(): void {
+    if (!this.#isTidied) void this.#tidy().catch(() => {})
+    this.#isTidied = true
     this.#notes.finishSoon(begun => this.#finish(begun))
   }
 
   /** What a hub that was killed began, and what machines that are back have of sessions that others took over. */
   async finish(): Promise<void> {
     await this.#notes.finishAll(begun => this.#finish(begun))
+  }
+
+  /** The parcels of a hub that was killed: its takeovers are finished without them. */
+  async #tidy(): Promise<void> {
+    const { folder } = this.#options
+    for (const entry of await readdir(folder, { withFileTypes: true }))
+      if (entry.isDirectory() && !this.#packing.has(entry.name))
+        await rm(join(folder, entry.name), { recursive: true, force: true })
   }
 
   async #finish(begun: Note): Promise<void> {
@@ -183,8 +196,9 @@ export class Takeovers {
     times.done('clone chosen')
     const move = newId('takeover')
     const folder = join(this.#options.folder, move)
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    this.#packing.add(move)
     try {
+      await mkdir(folder, { recursive: true, mode: 0o700 })
       const { taken, size, sha256 } = await this.#compose(remote, { move, to, copy, folder })
       times.done('log complete')
       const begun: Note = { move, session: session.id, from, to, taken, goOn, isDone: false }
@@ -224,6 +238,7 @@ export class Takeovers {
       return { session: session.id, from, to }
     } finally {
       await rm(folder, { recursive: true, force: true })
+      this.#packing.delete(move)
     }
   }
 
