@@ -26,6 +26,7 @@ export {
   takeSnapshot,
   trimSnapshots,
 } from './git/snapshot.ts'
+export { UNFINISHED } from './git/unfinished.ts'
 export {
   findOverlaps,
   type LineRange,

@@ -98,6 +98,7 @@ test.each([
   ['rebase', ['rebase', 'other']],
   ['merge', ['merge', 'other']],
   ['cherry-pick', ['cherry-pick', 'other']],
+  ['git am', ['-c', 'alias.mails=!git format-patch -1 --stdout other | git am --3way', 'mails']],
 ] as const)(
   'a %s with a conflict arrives as files, and it is known that it was one',
   async (name, command) => {

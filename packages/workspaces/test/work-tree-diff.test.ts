@@ -36,6 +36,12 @@ test('before the first commit', async () => {
   expect((await diff()).files).toEqual([])
   repository.write('a', 'a\n')
   expect(await diff()).toMatchObject({ files: [{ path: 'a', kind: 'added' }], truncated: false })
+  const { repository: other } = loggedRepository()
+  other.write('b', 'b\n')
+  commit(other)
+  const to = other.run('rev-parse', 'HEAD').trim()
+  repository.run('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', other.root, 'lib')
+  expect((await diff()).submodules).toEqual([{ path: 'lib', from: null, to }])
 })
 
 test('a submodule at another commit is named; nothing in it runs, and what .gitmodules names beside it counts for nothing', async () => {
@@ -43,6 +49,8 @@ test('a submodule at another commit is named; nothing in it runs, and what .gitm
   repository.write('a', 'a\n')
   commit(repository)
   repository.run('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', repository.root, 'lib')
+  const first = repository.run('rev-parse', 'HEAD').trim()
+  expect((await diff()).submodules).toEqual([{ path: 'lib', from: null, to: first }])
   commit(repository)
   expect((await diff()).submodules).toBeUndefined()
   const inLib = (...args: string[]) => repository.run('-C', 'lib', ...args).trim()

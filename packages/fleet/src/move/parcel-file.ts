@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { constants, type FileHandle, open, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Parcel } from '@chirality/sessions'
+import { UNFINISHED } from '@chirality/workspaces'
 import { z } from 'zod'
 import { fleetError } from '../fleet-error.ts'
 
@@ -23,7 +24,7 @@ const header = z.object({
     branch: z.string(),
     base: z.string().regex(/^[0-9a-f]{40,64}$/),
     baseBranch: z.string().nullable(),
-    unfinished: z.enum(['merge', 'rebase', 'cherry-pick', 'revert']).optional(),
+    unfinished: z.enum(UNFINISHED).optional(),
     hasBundle: z.boolean(),
   }),
   queue: z.looseObject({ messages: z.array(z.unknown()) }),

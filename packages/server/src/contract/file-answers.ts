@@ -58,10 +58,10 @@ const changed = {
   patch: z.string().describe('A unified diff, as `git apply` takes it.'),
   truncated: z.boolean().describe('The patch was too large; `files` is complete.'),
   submodules: z
-    .array(z.strictObject({ path: z.string(), from: z.string(), to: z.string().nullable() }))
+    .array(z.strictObject({ path: z.string(), from: z.string().nullable(), to: z.string().nullable() }))
     .optional()
     .describe(
-      'Submodules that are at another commit than the last commit names; `to` is null for one that is gone. Neither in `files` nor in `patch`, and only for a work tree.',
+      'Submodules that are at another commit than the last commit names; `from` is null for a new one, `to` for one that is gone. Neither in `files` nor in `patch`, and only for a work tree.',
     ),
 }
 

@@ -31,7 +31,8 @@ export interface Changes {
 /** A submodule that is at another commit than the last commit of its work tree names. */
 export interface MovedSubmodule {
   path: string
-  from: string
+  /** Null if it is new. */
+  from: string | null
   /** Null if it is gone. */
   to: string | null
 }

@@ -41,7 +41,8 @@ export async function diffWorkTree(
     const { tree } = await snapshotIn(repository, opened, limits)
     const known = tree === guess ? await guessed : undefined
     const changes = known ?? (await diffIn(repository, [head, tree], { env }))
-    const submodules = await movedSubmodules(repository)
+    // The files are shown without them.
+    const submodules = await movedSubmodules(repository, head).catch(() => [])
     return submodules.length === 0 ? changes : { ...changes, submodules }
   } finally {
     stop.abort()

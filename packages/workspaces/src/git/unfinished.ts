@@ -9,10 +9,14 @@ export type Unfinished = (typeof STATES)[number]['name']
 const STATES = [
   { file: 'MERGE_HEAD', name: 'merge' },
   { file: 'rebase-merge', name: 'rebase' },
+  // Both are there while patches of mails are applied.
+  { file: 'rebase-apply/applying', name: 'git am' },
   { file: 'rebase-apply', name: 'rebase' },
   { file: 'CHERRY_PICK_HEAD', name: 'cherry-pick' },
   { file: 'REVERT_HEAD', name: 'revert' },
 ] as const
+
+export const UNFINISHED = STATES.map(({ name }) => name)
 
 export async function unfinishedIn(
   repository: Pick<GitRepository, 'top' | 'overrides'>,

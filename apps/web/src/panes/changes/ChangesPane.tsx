@@ -158,7 +158,9 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
         <p key={path} className="changes__other">
           {to === null
             ? `The submodule ${path} is gone.`
-            : `The submodule ${path} is at another commit: ${from.slice(0, 9)} → ${to.slice(0, 9)}.`}
+            : from === null
+              ? `The submodule ${path} is new, at ${to.slice(0, 9)}.`
+              : `The submodule ${path} is at another commit: ${from.slice(0, 9)} → ${to.slice(0, 9)}.`}
           {' It is not reviewed, discarded or committed here: use git.'}
         </p>
       ))}
