@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openSessionLog } from '@chirality/sessions'
 import { expect, test } from 'vitest'
@@ -180,6 +181,43 @@ test('the copies of a machine go on when another one answers nonsense about its 
     await copies.soon()
     expect([asked, (await copies.get('one', id))?.projectRoot]).toEqual([1, one.project])
   }
+})
+
+test('a session whose copy is too large is not packed again after each turn, but later', async () => {
+  const { one, link, machines } = await twoMachines()
+  const id = await work(one.host, one.project)
+  const session = await one.host.store.resume(id)
+  writeFileSync(join(one.project, 'large'), randomBytes(2 * 1024 * 1024))
+  let packs = 0
+  const counting = (): Link => {
+    const real = link()
+    const request: Link['request'] = async (...args) => {
+      if (Buffer.from(args[1]).includes('"step":"copy"')) packs += 1
+      return real.request(...args)
+    }
+    return Object.assign(Object.create(real), { request })
+  }
+  let { lastSeq } = session
+  const sessions = () => [{ machine: 'one', session: { ...session, lastSeq }, status: null }]
+  const limits = { copyBytes: 1024 * 1024 }
+  const options = { folder: folder(), link: counting, machines, sessions }
+  const copies = new Copies({ ...options, limits })
+  for (let turn = 0; turn < 3; turn += 1) {
+    await copies.soon()
+    lastSeq += 1
+  }
+  expect(packs).toBe(1)
+  expect(copies.problem('one', id)).toContain('only copies of up to 1 MB are kept')
+  expect(await copies.has('one', id)).toBe(false)
+
+  // Its time is over, and the file is gone.
+  const again = new Copies({ ...options, limits: { ...limits, tooLargeMs: -1 } })
+  await again.soon()
+  expect(again.problem('one', id)).toContain('only copies of up to')
+  rmSync(join(one.project, 'large'))
+  await again.soon()
+  expect(again.problem('one', id)).toBeUndefined()
+  expect(await again.has('one', id)).toBe(true)
 })
 
 test('a session whose project is away is not told as deleted: only one that was removed is, also by the next server', async () => {

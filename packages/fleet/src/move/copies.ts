@@ -18,9 +18,18 @@ export interface CopiesOptions {
   link: () => Link | undefined
   machines: () => Machine[]
   sessions: () => RemoteSession[]
-  /** Of one machine. */
-  limits?: { copies: number; bytes: number } | undefined
+  limits?: Partial<CopyLimits> | undefined
   onFault?: ((error: unknown) => void) | undefined
+}
+
+interface CopyLimits {
+  /** Of one machine. */
+  copies: number
+  bytes: number
+  /** Of one session. */
+  copyBytes: number
+  /** How long one that is larger is left alone. */
+  tooLargeMs: number
 }
 
 /** What a hub knows of a copy, beside the parcel itself. */
@@ -45,6 +54,8 @@ interface Tried {
   seq: number
   at: number
   failed: boolean
+  /** Only when somebody removes or ignores large files, or commits come to other clones, it has another size. */
+  isTooLarge?: boolean
   /** Why it failed. */
   problem?: string
 }
@@ -186,6 +197,7 @@ export class Copies {
       if (seq === 0 || (this.#known.get(key) ?? -1) >= seq) return false
       const tried = this.#tried.get(key)
       if (tried === undefined) return true
+      if (tried.isTooLarge) return now - tried.at > this.#limits.tooLargeMs
       const isAtWork = status !== null && status.phase !== 'idle'
       if (tried.failed && tried.seq === seq) return now - tried.at > AGAIN_MS
       return !isAtWork || now - tried.at > AT_WORK_MS
@@ -211,7 +223,7 @@ export class Copies {
       if (stored !== undefined) this.#known.set(key, stored.seq)
       if ((stored?.seq ?? -1) >= seq) return
       const hasRoom = await this.#hasRoom(remote)
-      this.#known.set(key, hasRoom ? await this.#fetch(machine, session.id) : seq)
+      this.#known.set(key, hasRoom ? await this.#fetch(machine, session.id, tried) : seq)
       if (this.#forgotten.has(key)) await this.forget(session.id)
     } catch (error) {
       if (isCodedError(error) && error.code === 'machine-silent')
@@ -235,7 +247,7 @@ export class Copies {
         if (ARRIVING.test(name)) await rm(join(folder, machine, name), { force: true }).catch(() => {})
   }
 
-  async #fetch(machine: string, session: string): Promise<number> {
+  async #fetch(machine: string, session: string, tried: Tried): Promise<number> {
     const link = this.#options.link()
     const ask = (step: Parameters<typeof askMove>[2]) => askMove(link, machine, step)
     const about = (await ask({ step: 'about', session })) as AboutSession
@@ -247,11 +259,14 @@ export class Copies {
     try {
       const clones = await this.#commitsOfClones(machine, { roots, prefix })
       const { size, sha256, seq } = packed.parse(await ask({ step: 'copy', session, move, clones }))
-      if (size > MAX_COPY)
+      const { copyBytes } = this.#limits
+      if (size > copyBytes) {
+        tried.isTooLarge = true
         throw fleetError(
           'move-failed',
-          `The copy has ${Math.ceil(size / MB)} MB, and only copies of up to ${MAX_COPY / MB} MB are kept. Large new files that git does not ignore are a part of it.`,
+          `The copy has ${Math.ceil(size / MB)} MB, and only copies of up to ${copyBytes / MB} MB are kept. Large new files that git does not ignore are a part of it.`,
         )
+      }
       const end = performance.now() + MAX_FETCH_MS
       for (let at = 0; at < size; ) {
         if (performance.now() > end)
@@ -345,8 +360,8 @@ export class Copies {
     return kept.sort((a, b) => b.updatedAt - a.updatedAt)
   }
 
-  get #limits(): { copies: number; bytes: number } {
-    return this.#options.limits ?? { copies: MAX_COPIES, bytes: MAX_ALL }
+  get #limits(): CopyLimits {
+    return { ...LIMITS, ...this.#options.limits }
   }
 
   #file(machine: string, session: string, kind: 'json' | 'parcel'): string {
@@ -368,10 +383,10 @@ function lastSeqOf({ session, status }: Pick<RemoteSession, 'session' | 'status'
 const AT_WORK_MS = 60_000
 const AGAIN_MS = 300_000
 const MB = 1024 * 1024
-const MAX_COPY = 512 * MB
-/** Of one machine. */
-const MAX_ALL = 8 * 1024 * 1024 * 1024
-const MAX_COPIES = 1_000
+const LIMITS: CopyLimits = {
+  ...{ copies: 1_000, bytes: 8 * 1024 * MB },
+  ...{ copyBytes: 512 * MB, tooLargeMs: 3_600_000 },
+}
 const MAX_CLONES = 1_000
 /** Machines at once. */
 const MAX_RUNNING = 8
