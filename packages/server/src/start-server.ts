@@ -225,6 +225,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       await options.fleet?.close()
       // Only now: clients of a stream receive the end of its turn.
       await api.close()
+      // What was asked of an agent after those of the host were ended, by a fleet that had just connected or by a request.
+      await Promise.all(options.harnesses.getAll().map(harness => harness.endLookups?.()))
       sockets.terminate()
       connections.destroy()
       await closed
