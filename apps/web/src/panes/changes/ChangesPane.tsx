@@ -171,7 +171,9 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
           }
         >
           {error
-            ? messageOf(error)
+            ? review.isAway
+              ? review.waits
+              : messageOf(error)
             : data === null
               ? 'Run git init in the project to see what agents change.'
               : 'Edits of the agent show up here.'}
@@ -182,7 +184,7 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
           ) : null}
         </Empty>
       )}
-      {review.isAway && !review.state ? <p className="changes__other">{review.waits}</p> : null}
+      {review.isAway && !review.state && count > 0 ? <p className="changes__other">{review.waits}</p> : null}
       {review.unread ? (
         <p className="changes__unread" role="alert">
           {`What can be done with these changes cannot be read: ${review.unread}`}

@@ -67,7 +67,7 @@ export function useReview(status: SessionStatus, isWanted: boolean): Review {
         : isBusy
           ? 'One moment.'
           : null
-  const unread = error !== null && data === undefined ? messageOf(error) : null
+  const unread = away === null && error !== null && data === undefined ? messageOf(error) : null
   return {
     ...{ state: data ?? undefined, unread, waits, isAway: away !== null, isBusy, failure, run },
     forgetFailure: () => setFailure(null),

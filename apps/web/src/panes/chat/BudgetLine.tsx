@@ -1,5 +1,6 @@
 import type { BudgetItem } from '@chirality/core'
 import { useId, useState } from 'react'
+import { awayWords } from '../../app/project.ts'
 import { useStatus } from '../../state/fleet/use-fleet.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { useSessionActions, useSessionStore } from '../../state/session/use-session.ts'
@@ -40,7 +41,8 @@ function RaiseBudget({ item }: { item: BudgetItem }) {
   const api = useApi()
   const actions = useSessionActions()
   const { sessionId } = useSessionStore().get().state
-  const projectRoot = useStatus(sessionId)?.projectRoot
+  const { projectRoot, machine } = useStatus(sessionId) ?? {}
+  const away = awayWords(machine)
   const { words, limit, ...field } = unitOf(item)
   const id = useId()
   const [amount, setAmount] = useState(String(limit * 2))
@@ -81,9 +83,10 @@ function RaiseBudget({ item }: { item: BudgetItem }) {
           onChange={event => setAmount(event.target.value)}
         />
       </div>
-      <button type="submit" className="button" disabled={!(wanted > limit)}>
+      <button type="submit" className="button" disabled={!(wanted > limit) || away !== null}>
         Raise and go on
       </button>
+      {away ? <span>{`${away}: it can be raised when it is back.`}</span> : null}
       {said ? <span role="status">{said}</span> : null}
     </form>
   )

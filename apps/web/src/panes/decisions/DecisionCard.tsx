@@ -1,5 +1,7 @@
 import type { PermissionRequestEvent } from '@chirality/core'
 import { memo, use, useState } from 'react'
+import { awayWords } from '../../app/project.ts'
+import { useStatus } from '../../state/fleet/use-fleet.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { SessionContext } from '../../state/session/use-session.ts'
 import { toasts } from '../../ui/overlay/toast-store.ts'
@@ -16,12 +18,14 @@ import './decision.css'
 /** What the agent waits for, where the work is. It goes when the log says that it was settled, whoever settled it. */
 export const DecisionCard = memo(function DecisionCard({ request }: { request: PermissionRequestEvent }) {
   const api = useApi()
-  const [busy, setBusy] = useState(false)
+  const [isSent, setSent] = useState(false)
+  // The frame says why.
+  const busy = awayWords(useStatus(request.sessionId)?.machine) !== null || isSent
   // Answered from elsewhere, what goes wrong is said there.
   const sessionId = use(SessionContext)?.sessionId
   const answer: DecisionProps['answer'] = (decision, after) => {
     if (busy) return
-    setBusy(true)
+    setSent(true)
     const tell = (error: unknown) => toasts.error(messageOf(error), sessionId)
     api.decide(request.sessionId, request.requestId, decision).then(
       () => {
@@ -29,7 +33,7 @@ export const DecisionCard = memo(function DecisionCard({ request }: { request: P
         after?.().catch(tell)
       },
       (error: unknown) => {
-        setBusy(false)
+        setSent(false)
         tell(error)
       },
     )

@@ -1,5 +1,6 @@
 import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
 import { type MouseEvent, type ReactNode, type Ref, use, useId, useSyncExternalStore } from 'react'
+import { awayWords } from '../../app/project.ts'
 import { useStatus } from '../../state/fleet/use-fleet.ts'
 import type { SessionStore } from '../../state/session/session-store.ts'
 import { SessionContext, useStorePart } from '../../state/session/use-session.ts'
@@ -42,6 +43,7 @@ export function DecisionFrame({ danger = false, ...props }: DecisionFrameProps) 
       <div className="decision__body">
         {props.reason ? <p className="decision__reason">{props.reason}</p> : null}
         <PolicyProblem sessionId={props.request.sessionId} />
+        <Away sessionId={props.request.sessionId} />
         {props.children}
       </div>
     </section>
@@ -73,6 +75,12 @@ function PolicyProblem({ sessionId }: { sessionId: string }) {
       <pre>{problem}</pre>
     </div>
   )
+}
+
+/** Why it cannot be answered now. */
+function Away({ sessionId }: { sessionId: string }) {
+  const away = awayWords(useStatus(sessionId)?.machine)
+  return away === null ? null : <p>{`${away}: it can be answered when it is back.`}</p>
 }
 
 /** Of a double click the second half would hit what came into the place of the button: another card, another button. */
@@ -115,7 +123,7 @@ export function KeysSpacer({ shown }: { shown: ReturnType<typeof useKeysShown> }
 
 export interface DecisionProps {
   request: PermissionRequestEvent
-  /** Sent, and no answer yet. */
+  /** Sent, and no answer yet; or the machine that asks cannot be reached. */
   busy: boolean
   /** `after` runs when the answer is taken. */
   answer(decision: PermissionDecision, after?: () => Promise<void>): void

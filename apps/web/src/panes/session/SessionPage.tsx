@@ -220,6 +220,8 @@ function useActions(status: SessionStatus, onFork: (atSeq: number | undefined) =
     const goOn = (turnId: string | null) =>
       once(`go on ${turnId}`, () => api.send(sessionId, { text: GO_ON }))
     const fork = (turnId: string) => onFork(hub.store(sessionId).get().extras.turnEnds[turnId])
-    return { retry, goOn, ...(can?.supportsFork && !isAway ? { fork } : {}) }
+    // In place of the composer stands why there is none of these.
+    if (isAway) return {}
+    return { retry, goOn, ...(can?.supportsFork ? { fork } : {}) }
   }, [api, hub, sessionId, can, onFork, isAway])
 }

@@ -33,26 +33,17 @@ export function SessionMenu({
   const rests = status.phase === 'idle'
   const away = awayWords(status.machine)
   /** What the machine of the session does. */
-  const there = away === null ? {} : { disabled: true }
+  const there = away === null ? {} : { disabled: true, detail: away }
   // `here`: only for a session of this machine.
   const items: (MenuItem & { here?: true })[] = [
-    {
-      label: 'Rename',
-      icon: 'edit',
-      onSelect: onRename,
-      ...there,
-      ...(away === null ? {} : { detail: away }),
-    },
+    { label: 'Rename', icon: 'edit', onSelect: onRename, ...there },
     shelf === 'pinned'
       ? { label: 'Unpin', icon: 'pin', onSelect: shelve(null), ...there }
       : { label: 'Pin to the top', icon: 'pin', onSelect: shelve('pinned'), ...there },
     shelf === 'archived'
       ? { label: 'Back to the list', icon: 'archive', onSelect: shelve(null), ...there }
       : { label: 'Archive', icon: 'archive', onSelect: shelve('archived'), ...there },
-    {
-      ...{ label: 'Fork…', icon: 'fork', onSelect: () => setAsking('fork'), ...there },
-      ...(away === null ? {} : { detail: `${away}: it is forked there` }),
-    },
+    { label: 'Fork…', icon: 'fork', onSelect: () => setAsking('fork'), ...there },
     {
       label: 'Export as Markdown',
       icon: 'end',
