@@ -29,6 +29,7 @@ import { idIn, mirrorsFolder, type RemoteSession, RemoteSessions } from './remot
 import { answerCalls, callMachine, fetchBytes, type RemoteCall, tellSpending } from './rpc/calls.ts'
 import { bytesOf, Shipper } from './ship/shipper.ts'
 import { FleetSpending } from './spending.ts'
+import { summedSpending } from './spent-list.ts'
 import { parseSubject, type Role, subjects } from './subjects.ts'
 import { AwayTurns } from './work/away-turns.ts'
 
@@ -188,12 +189,9 @@ export class FleetMember {
     throw fleetError('machine-silent', `The machine ${machine} answered nonsense. Look there.`)
   }
 
-  /** What other machines spent on a project of this one. */
-  spentElsewhere(projectRoot: string): SpentElsewhere[] {
-    const key = this.#repositories.find(({ root }) => root === projectRoot)?.key
-    if (key !== undefined) return this.#spending.elsewhere(key)
-    if (this.#local !== undefined) this.#readProjects(this.#local).catch(this.#options.onFault)
-    return []
+  /** What other machines spent on a project, by the name that its budget has on every machine. Also before `start`. */
+  spentElsewhere(key: string): SpentElsewhere[] {
+    return this.#spending.elsewhere(key)
   }
 
   /** The sessions of the other machines. */
@@ -375,7 +373,7 @@ export class FleetMember {
 
   async #readProjects(local: LocalMachine): Promise<void> {
     this.#repositories = await local.repositories()
-    this.#spent = await local.spent()
+    this.#spent = summedSpending(await local.spent())
     await this.#own.markOpened(local)
   }
 

@@ -5,9 +5,10 @@ import { z } from 'zod'
 import { type MachineState, stateOf } from './claim/presence.ts'
 import { keyFingerprint } from './engine/certificate.ts'
 import type { Link } from './engine/link.ts'
+import { lenientList } from './lenient-list.ts'
 import type { RemoteSession } from './remote-sessions.ts'
 import type { RemoteCall } from './rpc/calls.ts'
-import { spentList } from './spent-list.ts'
+import { MAX_PROJECTS, spentList } from './spent-list.ts'
 import { isMachineName } from './subjects.ts'
 
 /** What a machine says of itself with each beat. */
@@ -18,25 +19,25 @@ const beat = z.object({
   slots: z.number().int().min(0).max(10_000),
   busy: z.number().int().min(0),
   load: z.number().min(0),
-  agents: z
-    .array(
-      z.object({
-        id: z.string().max(100),
-        name: z.string().max(200),
-        installed: z.boolean(),
-        loggedIn: z.boolean(),
-        version: z.string().max(100).nullable(),
-      }),
-    )
-    .max(100),
-  projects: z.array(z.string().max(4096)).max(10_000),
+  agents: lenientList(
+    z.object({
+      id: z.string().max(100),
+      name: z.string().max(200),
+      installed: z.boolean(),
+      loggedIn: z.boolean(),
+      // What a program prints for `--version` can be of any length.
+      version: z.string().max(100).nullable().catch(null),
+    }),
+    100,
+  ),
+  projects: z.array(z.string().max(4096)).max(MAX_PROJECTS),
   /** Whether it sends copies of its sessions to the hubs. */
   copies: z.boolean().default(true),
   /** Its projects again, each with the name that it has on every machine: its git remote, else the folder's name. */
-  repositories: z
-    .array(z.object({ root: z.string().max(4096), key: z.string().max(1000) }))
-    .max(10_000)
-    .default([]),
+  repositories: lenientList(
+    z.object({ root: z.string().max(4096), key: z.string().max(1000) }),
+    MAX_PROJECTS,
+  ).default([]),
   /** What it spent on each project. */
   spent: spentList.default([]),
 })
@@ -49,7 +50,7 @@ export interface LocalMachine {
   version: string
   agents: () => Promise<Beat['agents']>
   repositories: () => Promise<Beat['repositories']>
-  /** What was spent on each open project on this machine. */
+  /** What was spent on each project of this machine, open or not, also nothing. */
   spent: () => Promise<Beat['spent']>
   /** Answers a call of a hub as this machine's own server would. */
   answer: (call: RemoteCall) => Promise<unknown>
