@@ -22,6 +22,12 @@ const common = {
   logLevel: 'warning',
 }
 
+// Some of what is bundled is CommonJS, and asks for Node's own modules with `require`. Made when it does: that takes longer
+// than loading most commands.
+const banner = {
+  js: "import { createRequire as makeRequire } from 'node:module'\nlet madeRequire\nconst require = id => (madeRequire ??= makeRequire(import.meta.url))(id)",
+}
+
 for (const folder of ['chunks', 'run', 'others'])
   rmSync(path.join(dist, folder), { recursive: true, force: true })
 // Read before every command, so it holds none of them: not even what they share.
@@ -37,6 +43,8 @@ await build({
   ...common,
   entryPoints: ['src/commands/run.ts'],
   outdir: path.join(dist, 'run'),
+  // What it loads for a machine of a fleet.
+  banner,
   plugins: [onlyWhatIsUsed(), yamlAsModules()],
 })
 await build({
@@ -44,11 +52,7 @@ await build({
   entryPoints: othersThanRun(),
   outdir: dist,
   entryNames: 'others/[name]',
-  // Some of what is bundled is CommonJS, and asks for Node's own modules with `require`. Made when it does: that takes longer
-  // than loading most commands.
-  banner: {
-    js: "import { createRequire as makeRequire } from 'node:module'\nlet madeRequire\nconst require = id => (madeRequire ??= makeRequire(import.meta.url))(id)",
-  },
+  banner,
 })
 leaveOutUnused(path.join(dist, 'run'))
 // A Worker is started from a file, which lies beside the code that starts it: that is in each of the two bundles.

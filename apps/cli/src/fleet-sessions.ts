@@ -1,12 +1,7 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import type { RemoteSession, ServerFile } from '@chirality/server'
-import {
-  type SearchOptions,
-  type SearchResult,
-  type SpentElsewhere,
-  userDataFolder,
-} from '@chirality/sessions'
+import { type SearchOptions, type SearchResult, userDataFolder } from '@chirality/sessions'
 import { UsageError } from './exit-code.ts'
 import { callProcedure, runningServers } from './running-server.ts'
 
@@ -33,17 +28,6 @@ export async function withFleet(
   if (stored === undefined) return own
   const { searchMirrors, withMirrored } = await import('@chirality/server')
   return withMirrored(own, await searchMirrors(stored, options), options.limit)
-}
-
-/** What other machines spent on a project, as this machine last heard. */
-export async function spentElsewhere(project: string): Promise<SpentElsewhere[]> {
-  const home = userDataFolder()
-  if (!existsSync(path.join(home, 'fleet'))) return []
-  const { readMember, storedSpending } = await import('@chirality/fleet')
-  const member = await readMember(home)
-  if (member === undefined) return []
-  const { repositoryKey } = await import('@chirality/server')
-  return storedSpending(home, await repositoryKey(project), member.machine)
 }
 
 /** The server of this user that reaches the machines of the fleet. */

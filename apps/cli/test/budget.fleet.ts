@@ -1,5 +1,16 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { expect, test } from 'vitest'
-import { call, change, cloneProject, type Server, started, startHub, startWorker } from './support/fleet.ts'
+import {
+  call,
+  change,
+  cloneProject,
+  git,
+  type Server,
+  started,
+  startHub,
+  startWorker,
+} from './support/fleet.ts'
 import { createWorld } from './support/world.ts'
 
 interface Budget {
@@ -9,9 +20,19 @@ interface Budget {
 
 test('the budget of a project counts what all machines spent on it, also while the broker is away, and says how old that is', async () => {
   const world = await createWorld({ otherwise: 'Done.' })
-  const [clone = ''] = cloneProject(world)
+  const [clone = '', hostile = '', long = ''] = cloneProject(world, { clones: ['shop', 'hostile', 'long'] })
+  const remotes = { [clone]: 'team/shop', [hostile]: 'team/hostile', [long]: 'x'.repeat(2000) }
+  for (const [at, name] of Object.entries(remotes))
+    git(at, 'remote', 'set-url', 'origin', `https://example.com/${name}.git`)
+  // The folder has another name than the clone: only the remote is the same.
+  git(world.project, 'remote', 'add', 'origin', 'git@example.com:team/shop.git')
+  // Neither costs the worker its beats.
+  const state = path.join(hostile, '.chirality', 'state')
+  mkdirSync(state, { recursive: true })
+  const sums = { total_cost_usd: 1e308, total_tokens: 1e300, total_minutes: 1e306, iterations: 1 }
+  writeFileSync(path.join(state, 'budget.json'), JSON.stringify(sums))
   const hub = await startHub(world, [clone])
-  const worker = await startWorker(world, hub, { name: 'worker', projects: [world.project] })
+  const worker = await startWorker(world, hub, { name: 'worker', projects: [world.project, hostile, long] })
   const begin = async (server: Server, project: string) => {
     const { id } = await change<{ id: string }>(server, 'sessions.create', {
       project,
@@ -55,12 +76,30 @@ test('the budget of a project counts what all machines spent on it, also while t
   expect((await worker.command.result()).code).toBe(0)
   hub.command.signal('SIGINT')
   expect((await hub.command.result()).code).toBe(0)
+  const file = path.join(worker.home, 'fleet', 'spent.json')
+  const earlier = new Date(Date.now() - 2 * 3_600_000).toISOString()
+  writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/"at":"[^"]*"/g, `"at":"${earlier}"`))
+  const known = /budget.* of the project is used up: .*on hub, as it said 2 h.* ago\./
   const alone = await started(worker.start())
-  await expect
-    .poll(() => begin(alone, world.project).then(String, String), { timeout: 60_000 })
-    .toMatch(/budget: .*on hub, as it said \d.* ago\./)
-  await limit(alone, world.project, null)
-  await begin(alone, world.project)
+  await expect(begin(alone, world.project)).rejects.toThrow(known)
   alone.command.signal('SIGINT')
   expect((await alone.command.result()).code).toBe(0)
+
+  // So do commands that need no server, and a server that is not started for the fleet.
+  const here = ['--project', world.project]
+  const run = await world.start(['run', ...here, 'Hi'], worker.options).result()
+  expect(run).toMatchObject({ code: 5, stderr: expect.stringMatching(known) })
+  writeFileSync(path.join(world.project, 'TASKS.md'), '- [ ] Say hello\n  checks: true\n')
+  const loop = await world.start(['loop', 'run', 'TASKS.md', ...here], worker.options).result()
+  expect(loop.code).not.toBe(0)
+  expect(`${loop.stdout}${loop.stderr}`).toMatch(known)
+  const plain = await started(
+    world.start(['serve', '--json', '--port', '0', '--no-open', ...here], worker.options),
+  )
+  await expect(begin(plain, world.project)).rejects.toThrow(known)
+  expect((await budget(plain, world.project)).elsewhere).toMatchObject([{ machine: 'hub', tokens: ofHub }])
+  await limit(plain, world.project, null)
+  await begin(plain, world.project)
+  plain.command.signal('SIGINT')
+  expect((await plain.command.result()).code).toBe(0)
 }, 600_000)

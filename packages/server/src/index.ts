@@ -24,7 +24,8 @@ export {
   type RemoteSession,
   remoteSessions,
 } from './fleet/fleet-service.ts'
-export { repositoryKey, searchMirrors, withMirrored } from './fleet/mirrored.ts'
+export { searchMirrors, withMirrored } from './fleet/mirrored.ts'
+export { budgetKey } from './fleet/repository-key.ts'
 export type { GuardReason, GuardVerdict, RequestFacts, RouteKind, TokenVerdict } from './guard/guard.ts'
 export { LINK_MINUTES } from './guard/keys.ts'
 export type { Exposed, ListenErrorCode } from './http/check-binding.ts'

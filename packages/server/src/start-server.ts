@@ -2,7 +2,13 @@ import type { Socket } from 'node:net'
 import type { SessionHarness } from '@chirality/core'
 import { PersonaManager } from '@chirality/personas'
 import { type HarnessRegistry, OwnAgents, type RunnerLogEntry } from '@chirality/runner'
-import { SessionHost, StorageError, sweepTemporaries, userDataFolder } from '@chirality/sessions'
+import {
+  type FindElsewhere,
+  SessionHost,
+  StorageError,
+  sweepTemporaries,
+  userDataFolder,
+} from '@chirality/sessions'
 import { endPrograms } from '@chirality/workspaces'
 import { SignedInBrowsers } from './browsers/signed-in-browsers.ts'
 import { TurnChanges } from './changes/turn-changes.ts'
@@ -10,7 +16,7 @@ import { HttpError } from './errors/call-error.ts'
 import { toHttpError } from './errors/to-call-error.ts'
 import { awayTurns, type FleetLocal, type FleetService } from './fleet/fleet-service.ts'
 import { answerWith } from './fleet/forward.ts'
-import { repositoryKey } from './fleet/mirrored.ts'
+import { budgetKey, repositoryKey } from './fleet/repository-key.ts'
 import { clientAddress } from './guard/facts.ts'
 import { Keys } from './guard/keys.ts'
 import type { Place } from './guard/places.ts'
@@ -71,6 +77,8 @@ export interface ServerOptions {
   pace?: SendPaceOptions
   /** The other machines. Closed with the server. */
   fleet?: FleetService
+  /** Without `fleet`, on a machine that is in one: what is known of the other machines' spending on a project. */
+  spentElsewhere?: FindElsewhere
   /** Tries an agent in scripted conversations. Default: no agent can be tried. */
   tryAgent?: TryAgent
   /** Only for tests: push services on this machine. */
@@ -147,7 +155,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const host = new SessionHost({
     ...{ harnesses: options.harnesses, address: url, home, personas },
     decisionTimeoutMs: options.decisionTimeoutMs,
-    spentElsewhere: root => options.fleet?.spentElsewhere(root) ?? [],
+    spentElsewhere: options.fleet === undefined ? options.spentElsewhere : toldTo(options.fleet),
   })
   log = host
   const changes = new TurnChanges()
@@ -269,6 +277,14 @@ async function closeIfThere(host: SessionHost, root: string): Promise<void> {
   })
 }
 
+/** What other machines spent on a project. Nothing without a remote by which they know the project. */
+function toldTo(fleet: Pick<FleetService, 'spentElsewhere'>): FindElsewhere {
+  return async root => {
+    const key = await budgetKey(root)
+    return () => (key === undefined ? [] : fleet.spentElsewhere(key))
+  }
+}
+
 /** Hubs call the procedures of this server that `FORWARDED` names, without a fleet: no call goes on to a third machine. */
 function fleetLocal(services: AppServices): FleetLocal {
   const { fleet: _, ...own } = services
@@ -281,14 +297,15 @@ function fleetLocal(services: AppServices): FleetLocal {
     toldByWork: sessionId => toldByWork(own, sessionId),
     left: sessionId => own.removed.tell(sessionId),
     spent: async () => {
-      const roots = own.host.projects()
+      // Also those that are not open: what they cost is spent.
+      const registered = (await own.projects.list()).map(({ root }) => root)
+      const roots = [...new Set([...own.host.projects(), ...registered])]
       const each = await Promise.all(
         roots.map(async root => {
+          const key = await budgetKey(root)
           // No turn of a project begins whose limits cannot be read.
-          const spent = await own.host.spent(root).catch(() => undefined)
-          return spent === undefined || spent.turns === 0
-            ? []
-            : [{ key: await repositoryKey(root), ...spent }]
+          const spent = key && (await own.host.spent(root).catch(() => undefined))
+          return spent ? [{ key, ...spent }] : []
         }),
       )
       return each.flat()

@@ -5,7 +5,12 @@ export {
   type Spending,
 } from './budget/budget-book.ts'
 export type { BudgetState } from './budget/budget-state.ts'
-export { ageText, type ProjectSpending, type SpentElsewhere } from './budget/spent-elsewhere.ts'
+export {
+  ageText,
+  type FindElsewhere,
+  type ProjectSpending,
+  type SpentElsewhere,
+} from './budget/spent-elsewhere.ts'
 export { readPrices } from './budget/user-prices.ts'
 export type {
   AskContext,

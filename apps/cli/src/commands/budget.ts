@@ -9,10 +9,10 @@ import {
   type StoredSession,
 } from '@chirality/sessions'
 import { EXIT, UsageError } from '../exit-code.ts'
-import { spentElsewhere } from '../fleet-sessions.ts'
 import { chooseAction, noArgument, projectFolder, readOptions } from '../options.ts'
 import { type Output, tell } from '../output.ts'
 import { plain } from '../render/style.ts'
+import { spentElsewhere } from '../spent-elsewhere.ts'
 import { AMOUNT_OPTIONS, type Amounts, readAmounts } from './budget/amounts.ts'
 import type { BudgetOwner } from './budget/set-limits.ts'
 import { findPersona } from './personas/find-persona.ts'
@@ -69,7 +69,7 @@ async function sheetOf(owner: BudgetOwner): Promise<BudgetSheet> {
     case 'project':
       return {
         ...sheetOfProject(owner.project, await new BudgetBook().read(owner.project)),
-        elsewhere: await spentElsewhere(owner.project),
+        elsewhere: (await spentElsewhere(owner.project))(),
       }
     case 'session':
       return sheetOfSession(await findSession(owner.sessionId))

@@ -24,6 +24,7 @@ import { type Output, tell } from '../output.ts'
 import { commandsWords } from '../render/commands-words.ts'
 import { plain } from '../render/style.ts'
 import { callProcedure, callServer, eventsIn } from '../running-server.ts'
+import { spentElsewhere } from '../spent-elsewhere.ts'
 import { STOP_SIGNALS } from '../stop-signals.ts'
 import { serverOf } from './budget/set-limits.ts'
 import { nextHarnesses } from './hand-over.ts'
@@ -187,7 +188,7 @@ async function withHost(open: (host: SessionHost) => Promise<Loop>, output: Outp
   let host: SessionHost | undefined
   const harnesses = await RunHarnesses.open(entry => host?.log(entry), true)
   await harnesses.loadAll()
-  host = new SessionHost({ harnesses, address: 'chirality loop' })
+  host = new SessionHost({ harnesses, address: 'chirality loop', spentElsewhere })
   let loop: Loop | undefined
   const onSignal = () => loop?.stop()
   for (const signal of STOP_SIGNALS) process.on(signal, onSignal)

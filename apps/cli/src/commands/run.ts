@@ -13,6 +13,7 @@ import {
 import { UsageError } from '../exit-code.ts'
 import { RunHarnesses } from '../harnesses.ts'
 import type { Output } from '../output.ts'
+import { spentElsewhere } from '../spent-elsewhere.ts'
 import { type RunRequest, readRequest } from './run/request.ts'
 import { showTurn } from './run/show-turn.ts'
 import { startHere } from './run/start-here.ts'
@@ -24,7 +25,7 @@ export async function run(args: string[], output: Output): Promise<number> {
   const harnesses = await RunHarnesses.open(entry => host?.log(entry))
   const request = await readRequest(args, harnesses)
   const decisions = new DecisionBroker({ policies: new HeadlessJudge() })
-  host = new SessionHost({ harnesses, address: 'chirality run', decisions })
+  host = new SessionHost({ harnesses, address: 'chirality run', decisions, spentElsewhere })
   // Turns that another host left running are adopted here, and go on when this process exits.
   let agents: 'stop' | 'leave' = 'stop'
   try {

@@ -22,6 +22,7 @@ import { EXIT, UsageError } from '../exit-code.ts'
 import { projectFolder } from '../options.ts'
 import { type Output, tell } from '../output.ts'
 import { callProcedure, newLink, ServerRefusedError } from '../running-server.ts'
+import { spentElsewhere } from '../spent-elsewhere.ts'
 import { STOP_SIGNALS } from '../stop-signals.ts'
 import { linkText } from './link.ts'
 import { readServeOptions, type ServeOptions } from './serve/serve-options.ts'
@@ -133,7 +134,7 @@ export async function start(options: ServeOptions, projects: string[], demo?: Ru
     server = await startServer({
       tryAgent: async (id, signal) =>
         (await import('./conformance.ts')).tryInstalled(id, environment, signal),
-      ...(fleet === undefined ? {} : { fleet }),
+      ...(fleet === undefined ? { spentElsewhere } : { fleet }),
       ...(await serverHarnesses(entry => server?.log(entry), demo, {
         environment,
         keepMemory: options.keepMemory,

@@ -316,7 +316,7 @@ export const budgetState = z
         z.strictObject({
           ...{ machine: z.string(), usd: z.number().nullable(), tokens: z.number(), minutes: z.number() },
           turns: count,
-          at: z.string().nullable().describe('When it was told. Null: before this server started.'),
+          at: z.string().nullable().describe('When it was told. Null: at an unknown time.'),
         }),
       )
       .describe('What other machines of the fleet spent on the same project: the limits count it, too.'),

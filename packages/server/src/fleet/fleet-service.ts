@@ -44,7 +44,7 @@ export interface FleetLocal {
   version: string
   agents: () => Promise<Machine['agents']>
   repositories: () => Promise<Machine['repositories']>
-  /** What was spent on each open project on this machine, by the name that the project has on every machine. */
+  /** What was spent on each project of this machine, open or not, also nothing, by the name that its budget has on every machine. */
   spent: () => Promise<({ key: string } & ProjectSpending)[]>
   answer: (call: RemoteCall) => Promise<unknown>
   onRemoved: (listener: (sessionId: string) => void) => () => void
@@ -79,8 +79,8 @@ export interface FleetService {
   /** The project folder that has the mirrored logs of a machine. */
   mirrorRoot(machine: string): string
   machines(): Machine[]
-  /** What other machines spent on a project of this one. */
-  spentElsewhere(projectRoot: string): SpentElsewhere[]
+  /** What other machines spent on a project, by the name that its budget has on every machine. Also before `start`. */
+  spentElsewhere(key: string): SpentElsewhere[]
   sessions(): RemoteSession[]
   session(sessionId: string): RemoteSession | undefined
   /** The machine that has a session, also one that was discarded there. Undefined for those of this machine. */

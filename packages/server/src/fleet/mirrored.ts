@@ -1,5 +1,3 @@
-import { lstat, readFile } from 'node:fs/promises'
-import { basename, join } from 'node:path'
 import { type SearchOptions, type SearchResult, searchSessions } from '@chirality/sessions'
 import { type FleetService, remoteSessions } from './fleet-service.ts'
 
@@ -37,30 +35,3 @@ export function withMirrored(own: SearchResult, mirrored: SearchResult, limit = 
   const hits = [...own.hits, ...mirrored.hits].sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0))
   return { hits: hits.slice(0, limit), unreadable: [...own.unreadable, ...mirrored.unreadable] }
 }
-
-/** The name that a project has on every machine: its git remote without login, else the name of its folder. */
-export async function repositoryKey(root: string): Promise<string> {
-  const file = join(root, '.git', 'config')
-  // A clone can hold anything there; reading a pipe would never end.
-  const isFile = await lstat(file).then(
-    found => found.isFile() && found.size < MAX_CONFIG,
-    () => false,
-  )
-  const config = isFile ? await readFile(file, 'utf8').catch(() => '') : ''
-  const [, origin = ''] = config.split(/^\[remote "origin"\]\s*$/m)
-  const url = /^\s*url\s*=\s*(\S+)\s*$/m.exec(origin.split(/^\[/m)[0] ?? '')?.[1]
-  return (url === undefined ? undefined : normalRemote(url)) ?? basename(root)
-}
-
-/** `host/path`, however it is dialled. Undefined for a folder of one machine. */
-export function normalRemote(url: string): string | undefined {
-  const [, host, path] =
-    /^[a-z+]+:\/\/(?:[^@/]*@)?([^/:]+)(?::\d+)?\/(.+)$/i.exec(url) ??
-    /^(?:[^@/]+@)?([^/:]+):(?!\/\/)(.+)$/.exec(url) ??
-    []
-  if (host === undefined || path === undefined) return undefined
-  const trimmed = path.replace(/^\/+|\/+$/g, '').replace(/\.git$/, '')
-  return `${host.toLowerCase()}/${trimmed}`
-}
-
-const MAX_CONFIG = 1024 * 1024

@@ -50,8 +50,8 @@ const budgetsRouter = router({
 })
 
 /** Limits and sums of this machine, and what the other machines said that they spent on the same project. */
-function withElsewhere({ fleet }: CallContext, root: string, state: BudgetState) {
-  const elsewhere = fleet?.spentElsewhere(root) ?? []
+async function withElsewhere({ host }: CallContext, root: string, state: BudgetState) {
+  const elsewhere = await host.spentElsewhere(root)
   return {
     ...state,
     elsewhere: elsewhere.map(({ machine, usd, tokens, ms, turns, at }) => ({

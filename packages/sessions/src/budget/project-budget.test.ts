@@ -15,7 +15,7 @@ const elsewhere = (machine: string, usd: number, at: string | null): SpentElsewh
 
 function budgetWith(others: SpentElsewhere[]) {
   const book = new BudgetBook({ home: `${project.root}/data` })
-  return { book, budget: new ProjectBudget(project.root, book, () => others) }
+  return { book, budget: new ProjectBudget(project.root, book, async () => () => others) }
 }
 
 test('what other machines spent counts towards the budget of the project, and a refusal names them and how old it is', async () => {
@@ -31,7 +31,7 @@ test('what other machines spent counts towards the budget of the project, and a 
   expect(await budget.spent()).toEqual({ usd: 1, tokens: 10, unpricedTokens: 0, ms: 1000, turns: 1 })
   const next = new BudgetLimits(await budget.begin('t2'))
   expect(() => requireBudget(next)).toThrow(
-    'The budget of the project is used up: $6.00 of $6.00. This counts other machines: $3.00 on build-1, as it says now; $1.50 on build-2, as it said 2 h ago; $0.5000 on build-3, as it said before this server started. Raise it',
+    'The budget of the project is used up: $6.00 of $6.00. This counts other machines: $3.00 on build-1, as it says now; $1.50 on build-2, as it said 2 h ago; $0.5000 on build-3, as it said at an unknown time. Raise it',
   )
   // A turn that runs is told, too, and not twice when it is counted.
   budget.note('t2', { usd: 0.25, tokens: 5, unpricedTokens: 0, ms: 500 })

@@ -2,14 +2,21 @@ import { startError } from '../session-errors.ts'
 import type { BudgetBook, BudgetReading, Spending } from './budget-book.ts'
 import { type BudgetLimit, limits, NOTHING } from './budget-limits.ts'
 import { type BudgetState, MINUTE_MS } from './budget-state.ts'
-import { elsewhereText, type ProjectSpending, type SpentElsewhere, sumElsewhere } from './spent-elsewhere.ts'
+import {
+  elsewhereText,
+  type FindElsewhere,
+  nothingElsewhere,
+  type ProjectSpending,
+  type SpentElsewhere,
+  sumElsewhere,
+} from './spent-elsewhere.ts'
 
 /** The budget of a project: its entry in the budget book and its running turns. */
 export class ProjectBudget {
   readonly #projectRoot: string
   readonly #book: BudgetBook
   /** What other machines spent on the same project counts, too. */
-  readonly #elsewhere: () => SpentElsewhere[]
+  readonly #elsewhere: FindElsewhere
   readonly #running = new Map<string, Spending>()
   /** Finished turns that could not be written to the file yet. */
   readonly #owed = new Map<string, Spending>()
@@ -20,7 +27,7 @@ export class ProjectBudget {
   #countedTurns: ReadonlySet<string> = new Set()
   #problem: string | undefined
 
-  constructor(projectRoot: string, book: BudgetBook, elsewhere: () => SpentElsewhere[] = () => []) {
+  constructor(projectRoot: string, book: BudgetBook, elsewhere: FindElsewhere = nothingElsewhere) {
     this.#projectRoot = projectRoot
     this.#book = book
     this.#elsewhere = elsewhere
@@ -34,28 +41,33 @@ export class ProjectBudget {
     // Unwritten turns are counted before this turn's record replaces theirs, from which a later host would count
     // them.
     await this.#countOwed()
+    const elsewhere = await this.#elsewhere(this.#projectRoot)
     const reading = await this.#read()
     this.#remember(reading.state)
     const { iterations, max_iterations } = reading.state
     const running = this.#uncounted().filter(id => id !== turnId)
-    const elsewhere = this.#elsewhere()
-    const begun = iterations + running.length + sumElsewhere(elsewhere).turns
+    const begun = iterations + running.length + sumElsewhere(elsewhere()).turns
     // No `await` after this point: another session could take the last turn in between.
     if (max_iterations !== null && begun >= max_iterations) {
-      const note = elsewhereText(elsewhere, 'turns')
+      const note = elsewhereText(elsewhere(), 'turns')
       const message = `The project has had ${begun} of ${max_iterations} turns. ${note === undefined ? '' : `${note} `}Raise max_iterations in the dashboard, or with "chirality budget set".`
       throw startError('budget', message)
     }
     this.note(turnId, NOTHING)
-    return this.#limits(turnId, reading)
+    return this.#limits(turnId, reading, elsewhere)
   }
 
   /** The limits of a turn that an earlier host started. */
   async limitsFor(turnId: string): Promise<BudgetLimit[]> {
-    return this.#limits(turnId, await this.#read())
+    const elsewhere = await this.#elsewhere(this.#projectRoot)
+    return this.#limits(turnId, await this.#read(), elsewhere)
   }
 
-  #limits(turnId: string, { state, problem }: BudgetReading): BudgetLimit[] {
+  #limits(
+    turnId: string,
+    { state, problem }: BudgetReading,
+    elsewhere: () => SpentElsewhere[],
+  ): BudgetLimit[] {
     this.#problem = problem
     this.#remember(state)
     const limit = () => {
@@ -63,10 +75,10 @@ export class ProjectBudget {
       const ms = max_minutes === null ? undefined : max_minutes * MINUTE_MS
       return { usd: max_cost_usd ?? undefined, tokens: max_tokens ?? undefined, ms }
     }
-    const before = () => added(this.#spentHere(turnId), sumElsewhere(this.#elsewhere()))
+    const before = () => added(this.#spentHere(turnId), sumElsewhere(elsewhere()))
     return limits('project', limit, before).map(each => ({
       ...each,
-      note: () => elsewhereText(this.#elsewhere(), each.unit),
+      note: () => elsewhereText(elsewhere(), each.unit),
     }))
   }
 

@@ -10,9 +10,17 @@ export interface ProjectSpending extends Spending {
 /** What another machine spent on the same project, as it was last told. */
 export interface SpentElsewhere extends ProjectSpending {
   machine: string
-  /** By the clock of this machine. Null: before this machine listened. */
+  /** By the clock of this machine. Null: at an unknown time, before it listened. */
   at: string | null
 }
+
+/**
+ * Finds what other machines spent on a project, before each turn: its name in the fleet is read from its files. What it
+ * returns is asked again while the turn runs.
+ */
+export type FindElsewhere = (projectRoot: string) => Promise<() => SpentElsewhere[]>
+
+export const nothingElsewhere: FindElsewhere = async () => () => []
 
 export function sumElsewhere(spent: readonly SpentElsewhere[]): ProjectSpending {
   return spent.reduce<ProjectSpending>(
@@ -45,7 +53,7 @@ export function elsewhereText(
 }
 
 export function ageText(at: string | null, now = Date.now()): string {
-  if (at === null) return 'as it said before this server started'
+  if (at === null) return 'as it said at an unknown time'
   const ms = Math.max(0, now - Date.parse(at))
   return ms < FRESH_MS ? 'as it says now' : `as it said ${formatDuration(ms)} ago`
 }

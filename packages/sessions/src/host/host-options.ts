@@ -1,7 +1,7 @@
 import type { HarnessId, PermissionMode, PriceTable, SessionHarness, SessionMode } from '@chirality/core'
 import type { PersonaManager } from '@chirality/personas'
 import type { HarnessRegistry } from '@chirality/runner'
-import type { SpentElsewhere } from '../budget/spent-elsewhere.ts'
+import type { FindElsewhere } from '../budget/spent-elsewhere.ts'
 import type { DecisionBroker } from '../decisions/decision-broker.ts'
 import { startError } from '../session-errors.ts'
 import type { SessionSettings } from '../store/session-settings.ts'
@@ -22,7 +22,7 @@ export interface SessionHostOptions {
   /** How long a request waits for a person before it is denied. Null, the default: no limit. */
   decisionTimeoutMs?: number | null
   /** What other machines spent on a project: its budget counts that, too. */
-  spentElsewhere?: ((projectRoot: string) => SpentElsewhere[]) | undefined
+  spentElsewhere?: FindElsewhere | undefined
 }
 
 export interface NewSession {

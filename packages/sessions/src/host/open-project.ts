@@ -63,7 +63,7 @@ export class OpenProject {
     try {
       const { projectRoot: root } = lock
       const harnessLog = await HarnessLog.open(root, { secrets: host.secrets })
-      const budget = new ProjectBudget(root, host.budgets, () => host.spentElsewhere(root))
+      const budget = new ProjectBudget(root, host.budgets, host.spentElsewhere)
       return new OpenProject(lock, { ...host, projectRoot: root, harnessLog, budget }, onStatus)
     } catch (error) {
       await lock.release()

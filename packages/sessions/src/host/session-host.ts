@@ -10,7 +10,8 @@ import {
 } from '@chirality/runner'
 import { type KeptWork, projectOf, Worktrees } from '@chirality/workspaces'
 import { BudgetBook } from '../budget/budget-book.ts'
-import type { ProjectSpending } from '../budget/spent-elsewhere.ts'
+import { ProjectBudget } from '../budget/project-budget.ts'
+import { nothingElsewhere, type ProjectSpending, type SpentElsewhere } from '../budget/spent-elsewhere.ts'
 import { readPrices } from '../budget/user-prices.ts'
 import { DecisionBroker } from '../decisions/decision-broker.ts'
 import { PolicyBook } from '../decisions/policy/policy-book.ts'
@@ -89,7 +90,7 @@ export class SessionHost {
     this.store = new SessionStore({ home, beforeDelete: id => this.#stop(id) })
     this.#context = {
       ...{ store: this.store, harnesses, personas, consent: this.consent, trust: this.trust },
-      spentElsewhere: options.spentElsewhere ?? (() => []),
+      spentElsewhere: options.spentElsewhere ?? nothingElsewhere,
       ...{ budgets: this.budgets, toolServers: this.toolServers, worktrees: this.worktrees },
       prices: () => (options.prices === undefined ? readPrices(home) : prices),
       secrets: options.secrets ?? secretValues(processEnv()),
@@ -134,9 +135,15 @@ export class SessionHost {
     return this.#projects.roots()
   }
 
-  /** What was spent on a project on this machine, with the turns that run. Undefined if it is not open. */
-  async spent(projectRoot: string): Promise<ProjectSpending | undefined> {
-    return this.#projects.open.find(project => project.projectRoot === projectRoot)?.spent()
+  /** What was spent on a project on this machine, open or not, with the turns that run here. */
+  async spent(projectRoot: string): Promise<ProjectSpending> {
+    const open = this.#projects.open.find(project => project.projectRoot === projectRoot)
+    return open === undefined ? new ProjectBudget(projectRoot, this.budgets).spent() : open.spent()
+  }
+
+  /** What other machines spent on a project, which its budget counts, too. */
+  async spentElsewhere(projectRoot: string): Promise<SpentElsewhere[]> {
+    return (await this.#context.spentElsewhere(projectRoot))()
   }
 
   /** The agents that sessions can have, the default first. */

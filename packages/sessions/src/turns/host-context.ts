@@ -4,7 +4,7 @@ import type { HarnessRegistry } from '@chirality/runner'
 import type { Worktrees } from '@chirality/workspaces'
 import type { BudgetBook } from '../budget/budget-book.ts'
 import type { ProjectBudget } from '../budget/project-budget.ts'
-import type { SpentElsewhere } from '../budget/spent-elsewhere.ts'
+import type { FindElsewhere } from '../budget/spent-elsewhere.ts'
 import type { AskContext, PolicyGuard } from '../decisions/ask-context.ts'
 import type { HarnessLog } from '../harness-log/harness-log.ts'
 import type { SessionStatus } from '../status/session-status.ts'
@@ -37,7 +37,7 @@ export interface HostContext {
   /** The current prices: the user's file is read for each turn. Throws if the file has an error. */
   prices: () => PriceTable
   budgets: BudgetBook
-  spentElsewhere: (projectRoot: string) => SpentElsewhere[]
+  spentElsewhere: FindElsewhere
   trust: ProjectTrust
   /** The user's own tool servers. */
   toolServers: ToolServerBook
