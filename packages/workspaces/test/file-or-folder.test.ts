@@ -249,7 +249,8 @@ const HISTORY = fc.record({
   person: fc.option(LAYOUT),
   isCommitted: fc.boolean(),
   isDiscard: fc.boolean(),
-  pick: fc.nat(),
+  /** The file to discard, or how many of the files that a person changed are overwritten. */
+  pick: fc.nat({ max: 5 }),
 })
 
 test('what is not taken back is as it was, whatever became a file, a link or a folder, and undo brings all of it back', {
@@ -282,9 +283,10 @@ async function takenBack(history: typeof HISTORY extends fc.Arbitrary<infer T> ?
   const { files } = await diffTrees(opened, { from: trees.before, to: trees.after, stateFolder })
   const file = files[history.pick % Math.max(files.length, 1)]
   const plan = await planBack(opened, { turns, stateFolder })
+  const overwrite = plan.changedSince.slice(0, history.pick)
   let move: Awaited<ReturnType<typeof goBack>>
   try {
-    if (!history.isDiscard) move = await back(turns)
+    if (!history.isDiscard) move = await back(turns, overwrite)
     else if (file === undefined) return
     else
       move = await discardChanges(opened, {
@@ -298,7 +300,7 @@ async function takenBack(history: typeof HISTORY extends fc.Arbitrary<infer T> ?
   }
   const taken = history.isDiscard
     ? (move?.files ?? [])
-    : plan.files.filter(name => !plan.changedSince.includes(name))
+    : plan.files.filter(name => overwrite.includes(name) || !plan.changedSince.includes(name))
   const expected = { ...now }
   for (const name of taken) {
     delete expected[name]
