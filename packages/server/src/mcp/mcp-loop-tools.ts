@@ -77,11 +77,14 @@ async function projectLoop(id: string, { services, scope }: ProgramCall): Promis
 }
 
 async function untilEnded(id: string, withinMs: number, call: ProgramCall): Promise<void> {
+  const { loops } = call.services
   const over = new AbortController()
+  // This one alone: to read all loops of the project for each entry of the journal takes the longer the more there are.
   const look = async () => {
-    if ((await projectLoop(id, call)).runs === 'no') over.abort()
+    if ((await loops.summary(id)).runs === 'no') over.abort()
   }
-  const stop = call.services.loops.onChange(change => {
+  await projectLoop(id, call)
+  const stop = loops.onChange(change => {
     // A loop that was removed meanwhile has ended, too.
     if (change.loopId === id) void look().catch(() => over.abort())
   })
