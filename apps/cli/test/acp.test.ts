@@ -310,6 +310,11 @@ test('a server that is killed and started again: the prompt fails with a reason,
   await killed.result()
   expect(await cut).toContain('does not answer')
   const server = await serve()
+  // Whatever is asked first finds the new one.
+  const modes = ['acceptEdits', 'default'].map(modeId =>
+    agent.request('session/set_mode', { sessionId, modeId }),
+  )
+  expect(await Promise.all(modes)).toEqual([{}, {}])
   expect(await prompt(sessionId, 'Third.')).toMatchObject({ stopReason: 'end_turn' })
   expect(said(updates)).toMatch(/One\..*Two\.$/s)
   expect(JSON.stringify(world.model.requests.at(-1)?.body)).toMatch(/First\..*Third\./s)

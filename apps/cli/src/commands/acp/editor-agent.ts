@@ -95,22 +95,19 @@ export class EditorAgent {
       return {}
     },
     'session/prompt': async params => {
-      const session = this.#session(params)
-      const { live, stored } = session
-      const content = promptContent(params.prompt, stored.projectRoot)
-      // A server that was started again has another address.
-      if (live.isLost) live.reconnect((await this.#place({ cwd: stored.projectRoot })).server)
-      const answer = await live.prompt(content, signal => this.#lend(session, signal))
+      const content = promptContent(params.prompt, this.#session(params).stored.projectRoot)
+      const session = await this.#connected(params)
+      const answer = await session.live.prompt(content, signal => this.#lend(session, signal))
       void this.#tellState(session)
       return answer
     },
     'session/set_mode': async params => {
-      const session = this.#session(params)
+      const session = await this.#connected(params)
       await this.#setMode(session, params.modeId)
       return {}
     },
     'session/set_config_option': async params => {
-      const session = this.#session(params)
+      const session = await this.#connected(params)
       await this.#setOption(session, params)
       return { configOptions: configOptions(session) }
     },
@@ -212,6 +209,17 @@ export class EditorAgent {
       })),
       ...('nextCursor' in page && page.nextCursor !== undefined ? { nextCursor: page.nextCursor } : {}),
     }
+  }
+
+  /** The session, at the server that has it now: one that was started again has another address. */
+  async #connected(params: JsonObject): Promise<OpenSession> {
+    const session = this.#session(params)
+    const { live, stored } = session
+    if (!live.isLost) return session
+    const { server } = await this.#place({ cwd: stored.projectRoot })
+    // Another request may have found it meanwhile: it is followed once.
+    if (live.isLost) live.reconnect(server)
+    return session
   }
 
   async #setMode({ live, stored, harness }: OpenSession, mode: unknown): Promise<void> {
