@@ -12,7 +12,7 @@ import { back, changes, discard, push } from '../src/commands/review.ts'
 import { explain } from '../src/explain.ts'
 import { Output } from '../src/output.ts'
 
-test('some changes of a file taken back by number, a push that shows first what it does, and back to before a turn', {
+test('some changes of a file taken back by number, a push that shows first what it does, back to before a turn, and submodules', {
   timeout: 400_000,
 }, async () => {
   const model = await startScriptedModel({
@@ -106,6 +106,22 @@ test('some changes of a file taken back by number, a push that shows first what 
   })
   expect(readFileSync(file('a.txt'), 'utf8')).toBe('mine\nby the agent\n')
   expect(await run(back, id, '--undo')).toMatchObject({ code: 2 })
+
+  git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', project, 'lib')
+  git('commit', '-qam', 'with a submodule')
+  expect((await run(changes, id)).stdout).toContain('Everything is committed.\n')
+  const inLib = (...args: string[]) => git('-C', 'lib', ...args).trim()
+  const from = inLib('rev-parse', 'HEAD')
+  inLib('-c', 'user.name=me', '-c', 'user.email=me@example', 'commit', '-q', '--allow-empty', '-m', 'further')
+  const to = inLib('rev-parse', 'HEAD')
+  const { stdout } = await run(changes, id)
+  expect(stdout).toContain(
+    `Submodules at another commit, which only git commits:\n  lib ${from.slice(0, 9)} → ${to.slice(0, 9)}\n`,
+  )
+  expect(stdout).not.toContain('Everything is committed.')
+  expect(JSON.parse((await run(changes, id, '--json')).stdout)).toMatchObject({
+    submodules: [{ path: 'lib', from, to }],
+  })
 })
 
 /** A command as `main()` runs it, in this process: each would load the whole program again. */

@@ -17,6 +17,7 @@ export { diffTrees, diffWorkTree, fileOfTree, type TreePair } from './git/diff-t
 export { findRepository } from './git/find-repository.ts'
 export { type GitOptions, type GitRepository, git } from './git/git.ts'
 export { gitStatus, parseStatus } from './git/git-status.ts'
+export { movedSubmodules, submodulesOfTurn } from './git/moved-submodules.ts'
 export { endPrograms } from './git/run-program.ts'
 export {
   headTree,

@@ -1,6 +1,8 @@
 import { existsSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
+import { diffTrees } from '../src/git/diff-trees.ts'
+import { findRepository } from '../src/git/find-repository.ts'
 import { commit, loggedRepository } from './support/logged-repository.ts'
 
 test('files as they were are compared once, beside the look at them; changed files as they are now', async () => {
@@ -45,7 +47,7 @@ test('before the first commit', async () => {
 })
 
 test('a submodule at another commit is named; nothing in it runs, and what .gitmodules names beside it counts for nothing', async () => {
-  const { repository, at, diff } = loggedRepository()
+  const { repository, at, state, diff } = loggedRepository()
   repository.write('a', 'a\n')
   commit(repository)
   repository.run('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', repository.root, 'lib')
@@ -66,6 +68,27 @@ test('a submodule at another commit is named; nothing in it runs, and what .gitm
   rmSync(at('lib'), { recursive: true })
   expect((await diff()).submodules).toEqual([{ path: 'lib', from, to: null }])
   expect(existsSync(ran)).toBe(false)
+
+  // As commits name it.
+  const treeOf = (name: string) => repository.run('rev-parse', `${name}^{tree}`).trim()
+  const between = async (before: string, after: string) => {
+    const found = await findRepository(repository.root)
+    if (found === undefined) throw new Error('There is no repository.')
+    return diffTrees(found, { from: treeOf(before), to: treeOf(after), stateFolder: state })
+  }
+  repository.run('update-index', '--cacheinfo', `160000,${to},lib`)
+  repository.run('commit', '-qm', 'further')
+  expect(await between('HEAD~1', 'HEAD')).toMatchObject({
+    files: [],
+    submodules: [{ path: 'lib', from, to }],
+  })
+  expect((await between('HEAD', 'HEAD')).submodules).toBeUndefined()
+  expect((await between('HEAD~2', 'HEAD~1')).submodules).toEqual([{ path: 'lib', from: null, to: from }])
+  repository.run('update-index', '--force-remove', 'lib')
+  repository.run('commit', '-qm', 'without')
+  expect((await between('HEAD~1', 'HEAD')).submodules).toEqual([{ path: 'lib', from: to, to: null }])
+  repository.run('reset', '-q', '--soft', 'HEAD~2')
+  repository.run('reset', '-q')
 
   // A file of the project that says what git says of a submodule.
   repository.write('a', `-Subproject commit ${from}\n`)

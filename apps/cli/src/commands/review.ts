@@ -348,18 +348,24 @@ async function openSession(given: string): Promise<OpenSession> {
   }
 }
 
-function stateText({ branches, uncommitted, moves }: NonNullable<Review['state']>): string {
+function stateText({ branches, uncommitted, submodules = [], moves }: NonNullable<Review['state']>): string {
   const branch =
     branches === null
       ? 'In the folder of the project.\n'
       : `${plain(branches.branch)}: ${branches.ahead} ahead of ${plain(branches.base)}, ${branches.behind} behind\n`
   const conflicts = branches?.conflicts.length ? `Would not merge:\n${list(branches.conflicts)}` : ''
-  const files =
-    uncommitted.length === 0 ? 'Everything is committed.\n' : `Not committed:\n${list(uncommitted)}`
+  const committed = submodules.length === 0 ? 'Everything is committed.\n' : ''
+  const files = uncommitted.length === 0 ? committed : `Not committed:\n${list(uncommitted)}`
+  const moved = submodules.map(({ path, from, to }) => {
+    const where = to === null ? 'is gone' : `${from?.slice(0, 9) ?? 'new'} → ${to.slice(0, 9)}`
+    return `  ${plain(path)} ${where}\n`
+  })
+  const others =
+    moved.length === 0 ? '' : `Submodules at another commit, which only git commits:\n${moved.join('')}`
   const taken = moves.map(
     ({ id, what, state }) => `${id}  ${state.padEnd('undone'.length)}  ${plain(what)}\n`,
   )
-  return `${branch}${conflicts}${files}${taken.length === 0 ? '' : `Taken back:\n${taken.join('')}`}`
+  return `${branch}${conflicts}${files}${others}${taken.length === 0 ? '' : `Taken back:\n${taken.join('')}`}`
 }
 
 function mergeText(result: Review['merge'], how: string): string {

@@ -7,6 +7,7 @@ import { type Script, startScriptedModel } from '@chirality/scripted-model'
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { launchBrowser } from '../../../../.scripts/browser.ts'
+import { choose } from '../support/choose.ts'
 import { collectComplaints } from '../support/complaints.ts'
 import { startServerProcess } from '../support/server-process.ts'
 
@@ -276,7 +277,19 @@ test('after a restart a session in a worktree shows its own review and files, an
 })
 
 test('a submodule at another commit is said, and never "Nothing changed"', { timeout: 600_000 }, async () => {
-  const { project, git, open, page: openPage, complaints } = await startWorld()
+  const further = 'git -C lib -c user.name=me -c user.email=me@example commit -q --allow-empty -m further'
+  const {
+    project,
+    git,
+    open,
+    page: openPage,
+    complaints,
+  } = await startWorld([
+    { tool: 'Bash', input: { command: further } },
+    'It is moved.',
+    { tool: 'Bash', input: { command: `${further} && git commit -qam bump` } },
+    'It is committed.',
+  ])
   git('submodule', '--quiet', 'add', project, 'lib')
   git('commit', '-qm', 'with a submodule')
   const inLib = (...args: string[]) => git('-C', 'lib', ...args)
@@ -294,6 +307,33 @@ test('a submodule at another commit is said, and never "Nothing changed"', { tim
     })
     .waitFor()
   expect(await page.getByText('Nothing changed').count()).toBe(0)
+
+  // By a turn, without a commit and with one.
+  const commits = [after]
+  for (const [message, answer] of [
+    ['Move it.', 'It is moved.'],
+    ['Commit it.', 'It is committed.'],
+  ] as const) {
+    await page.getByRole('textbox', { name: 'Message' }).fill(message)
+    await page.keyboard.press('Enter')
+    await page.getByText('Run this command?').waitFor({ timeout: 60_000 })
+    await page
+      .getByRole('button', { name: /^Allow/ })
+      .first()
+      .click()
+    await page.getByText(answer, { exact: true }).first().waitFor({ timeout: 60_000 })
+    await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
+    commits.push(inLib('rev-parse', 'HEAD').trim())
+    await choose(page, 'Changes of', `Turn ${commits.length - 1} · ${message}`)
+    const [from = '', to = ''] = commits.slice(-2).map(commit => commit.slice(0, 9))
+    await page
+      .getByText(`The submodule lib was set to another commit: ${from} → ${to}.`, { exact: false })
+      .waitFor()
+    expect(await page.getByText('Nothing changed').count()).toBe(0)
+  }
+  await choose(page, 'Changes of', 'Since the last commit')
+  await page.getByText('Nothing changed').waitFor()
+
   await rm(path.join(project, 'lib'), { recursive: true })
   await page.reload()
   await page.getByText('The submodule lib is gone.', { exact: false }).waitFor()

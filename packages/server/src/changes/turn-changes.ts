@@ -8,8 +8,12 @@ import {
   diffWorkTree,
   findRepository,
   type GitRepository,
+  headTree,
+  type MovedSubmodule,
+  movedSubmodules,
   SNAPSHOT_LIMITS,
   type SnapshotLimits,
+  submodulesOfTurn,
   takeSnapshot,
   trimSnapshots,
 } from '@chirality/workspaces'
@@ -24,7 +28,7 @@ export class TurnChanges {
   readonly #running = new Map<string, string>()
   readonly #pending = new Set<Promise<void>>()
   /** Snapshots of the ends of turns that are being made, by session. */
-  readonly #ending = new Map<string, Promise<string | undefined>>()
+  readonly #ending = new Map<string, Promise<Recorded | undefined>>()
   readonly #limits: SnapshotLimits
   readonly #holdMs: number
   /** The number of readers and writers of a project's snapshots: they are trimmed only when there are none. */
@@ -166,7 +170,7 @@ export class TurnChanges {
     if (waited === 'failed') return `Reading the files failed, ${NOT_KEPT}`
     if (waited !== undefined && waited !== 'stopped')
       await this.#trees.write(projectRoot, {
-        ...{ sessionId, turnId, when: 'before', tree: waited, at: Date.now() },
+        ...{ sessionId, turnId, when: 'before', ...waited, at: Date.now() },
       })
     return undefined
   }
@@ -190,9 +194,9 @@ export class TurnChanges {
     const taken = this.#snapshot({ root, folder: workFolderOf(status) }, { trims })
     this.#ending.set(sessionId, taken)
     const work = taken
-      .then(async tree => {
-        if (tree !== undefined)
-          await this.#trees.write(root, { sessionId, turnId, when: 'after', tree, at, endSeq })
+      .then(async recorded => {
+        if (recorded !== undefined)
+          await this.#trees.write(root, { sessionId, turnId, when: 'after', ...recorded, at, endSeq })
       })
       // If a snapshot fails, the tools' reports are used.
       .catch(() => {})
@@ -203,11 +207,15 @@ export class TurnChanges {
     this.#pending.add(work)
   }
 
-  async #snapshot({ root, folder }: Place, { trims }: { trims: boolean }): Promise<string | undefined> {
+  async #snapshot({ root, folder }: Place, { trims }: { trims: boolean }): Promise<Recorded | undefined> {
     const repository: GitRepository | undefined = await findRepository(folder)
     if (repository === undefined) return undefined
-    const take = async (stateFolder: string) =>
-      (await takeSnapshot(repository, stateFolder, this.#limits)).tree
+    const take = async (stateFolder: string): Promise<Recorded> => {
+      const { tree } = await takeSnapshot(repository, stateFolder, this.#limits)
+      // The files are worth more than what is said of submodules.
+      const submodules = await movedSubmodules(repository, await headTree(repository)).catch(() => [])
+      return { tree, submodules }
+    }
     return this.#using(root, repository, take, { trims })
   }
 
@@ -220,9 +228,17 @@ export class TurnChanges {
       const trees = await this.#trees.read(root, id, turnId)
       if (trees === undefined) return undefined
       const place = { root, folder: workFolderOf(status) }
-      const to = trees.after ?? (await this.#snapshot(place, { trims: false }))
-      if (to === undefined) return undefined
-      return diffTrees(repository, { from: trees.before, to, stateFolder })
+      const end =
+        trees.after === undefined
+          ? await this.#snapshot(place, { trims: false })
+          : { tree: trees.after, submodules: trees.afterSubmodules ?? [] }
+      if (end === undefined) return undefined
+      const { submodules: named = [], ...changes } = await diffTrees(repository, {
+        ...{ from: trees.before, to: end.tree, stateFolder },
+      })
+      const before = trees.beforeSubmodules ?? []
+      const submodules = submodulesOfTurn({ named, before, after: end.submodules })
+      return submodules.length === 0 ? changes : { ...changes, submodules }
     })
   }
 
@@ -262,6 +278,12 @@ export class TurnChanges {
 const COUNTED_AT_ONCE = 200
 /** The first turn in a project looks at their size, and then few: it is one git more for each. */
 const TURNS_BETWEEN_TRIMS = 10
+
+/** The files at the beginning or the end of a turn, and the submodules that are at another commit than the tree names. */
+interface Recorded {
+  tree: string
+  submodules: MovedSubmodule[]
+}
 
 export interface Place {
   root: string

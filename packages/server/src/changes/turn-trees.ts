@@ -1,6 +1,8 @@
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
+import type { MovedSubmodule } from '@chirality/workspaces'
 import { z } from 'zod'
+import { movedSubmodules } from '../contract/file-answers.ts'
 import { readRegularFile } from '../files/read-file.ts'
 import { writePrivateFile } from '../system/user-files.ts'
 
@@ -14,6 +16,9 @@ export interface TreesOfTurn {
   afterAt?: number
   /** The last event of the log when the turn ended. */
   endSeq?: number
+  /** At another commit than the tree names; absent if there were none. */
+  beforeSubmodules?: MovedSubmodule[]
+  afterSubmodules?: MovedSubmodule[]
 }
 
 export interface TreeOfTurn {
@@ -21,6 +26,7 @@ export interface TreeOfTurn {
   turnId: string
   when: 'before' | 'after'
   tree: string
+  submodules?: MovedSubmodule[]
   at: number
   endSeq?: number
 }
@@ -50,16 +56,22 @@ export class TurnTrees {
     await rm(fileOf(root, sessionId), { force: true })
   }
 
-  write(root: string, { sessionId, turnId, when, tree, at, endSeq }: TreeOfTurn): Promise<void> {
+  write(
+    root: string,
+    { sessionId, turnId, when, tree, submodules = [], at, endSeq }: TreeOfTurn,
+  ): Promise<void> {
     const file = fileOf(root, sessionId)
     const work = async () => {
       const trees = await readTrees(file)
       const known = trees.get(turnId)
       if (when === 'after' && known === undefined) return
+      const moved = submodules.length === 0 ? {} : { [`${when}Submodules`]: submodules }
       const ended = { after: tree, afterAt: at, ...(endSeq === undefined ? {} : { endSeq }) }
       trees.set(
         turnId,
-        when === 'before' ? { before: tree, beforeAt: at } : { before: tree, ...known, ...ended },
+        when === 'before'
+          ? { before: tree, beforeAt: at, ...moved }
+          : { before: tree, ...known, ...ended, ...moved },
       )
       const kept = [...trees].slice(-MAX_TURNS)
       await writePrivateFile(file, `${JSON.stringify(Object.fromEntries(kept))}\n`)
@@ -75,7 +87,10 @@ const tree = z.string().regex(/^[0-9a-f]{40,64}$/)
 const number = z.int().nonnegative().optional()
 const FILE = z.record(
   z.string(),
-  z.object({ before: tree, after: tree.optional(), beforeAt: number, afterAt: number, endSeq: number }),
+  z.object({
+    ...{ before: tree, after: tree.optional(), beforeAt: number, afterAt: number, endSeq: number },
+    ...{ beforeSubmodules: movedSubmodules.optional(), afterSubmodules: movedSubmodules.optional() },
+  }),
 )
 
 function fileOf(root: string, sessionId: string): string {

@@ -53,15 +53,18 @@ const fileChange = z.strictObject({
   removed: z.int().nullable(),
 })
 
+export const movedSubmodules = z.array(
+  z.strictObject({ path: z.string(), from: z.string().nullable(), to: z.string().nullable() }),
+)
+
 const changed = {
   files: z.array(fileChange),
   patch: z.string().describe('A unified diff, as `git apply` takes it.'),
   truncated: z.boolean().describe('The patch was too large; `files` is complete.'),
-  submodules: z
-    .array(z.strictObject({ path: z.string(), from: z.string().nullable(), to: z.string().nullable() }))
+  submodules: movedSubmodules
     .optional()
     .describe(
-      'Submodules that are at another commit than the last commit names; `from` is null for a new one, `to` for one that is gone. Neither in `files` nor in `patch`, and only for a work tree.',
+      'Submodules at another commit than the last commit names, than before the turn, or, as committed, than at the base. `from` is null for a new one, `to` for one that is gone. Neither in `files` nor in `patch`.',
     ),
 }
 

@@ -11,7 +11,7 @@ import type {
 } from '@chirality/workspaces'
 import { z } from 'zod'
 import { storedSession } from './answers.ts'
-import { changes, fileOfTree } from './file-answers.ts'
+import { changes, fileOfTree, movedSubmodules } from './file-answers.ts'
 import { bySession, relativePath, sessionId } from './values.ts'
 
 // Calls about what a session changed: taking it back, committing, merging, and going back before a turn.
@@ -123,6 +123,9 @@ const reviewState = z.strictObject({
   proposedMessage: z.string().describe('For a commit, made of the conversation without a model.'),
   hooks: files.describe('The hooks that a commit would run, if they are allowed.'),
   uncommitted: files.describe('Files that a commit of this session would have.'),
+  submodules: movedSubmodules
+    .optional()
+    .describe('At another commit than the last commit names. They are not committed or taken back here.'),
   remotes: z.array(z.string()).describe('That a branch can be pushed to.'),
   moves: z.array(fileMove).describe('What was taken back, newest first.'),
   untold: z.array(z.string()).describe('What the agent is told with the next message.'),

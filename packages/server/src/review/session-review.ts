@@ -18,6 +18,7 @@ import {
   headTree,
   type MergeResult,
   mergeIntoBase,
+  movedSubmodules,
   rebaseOnBase,
   remotesOf,
   takeConflicts,
@@ -38,12 +39,16 @@ export async function reviewState(services: AppServices, sessionId: string): Pro
   const state = await services.changes.inWorkFolder(session, async place => {
     const branches = await branchesOf(services, session)
     const uncommitted = await filesOfSession(session, place)
+    const submodules = await movedSubmodules(place.repository, await headTree(place.repository)).catch(
+      () => [],
+    )
     return {
       branches: branches && (await stateOfBranches(place, branches)),
       proposedMessage: proposedMessage(session, uncommitted),
       hooks: await commitHooks(place.repository),
       remotes: await remotesOf(place.repository),
       uncommitted,
+      ...(submodules.length === 0 ? {} : { submodules }),
       moves: await movesOf(services, session, place),
       untold: await session.untold(),
     }

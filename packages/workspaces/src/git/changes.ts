@@ -24,11 +24,11 @@ export interface Changes {
   patch: string
   /** The patch was too large; `files` is complete. */
   truncated: boolean
-  /** Of a work tree; undefined if there are none. They are neither in `files` nor in `patch`. */
+  /** Undefined if there are none. They are neither in `files` nor in `patch`. */
   submodules?: MovedSubmodule[] | undefined
 }
 
-/** A submodule that is at another commit than the last commit of its work tree names. */
+/** A submodule that is at another commit: than the last commit names, or than the earlier tree. */
 export interface MovedSubmodule {
   path: string
   /** Null if it is new. */

@@ -1,8 +1,8 @@
 import { hasCode } from '@chirality/core'
 import { workspaceError } from '../workspace-error.ts'
-import type { Changes, FileChange } from './changes.ts'
+import type { Changes, FileChange, MovedSubmodule } from './changes.ts'
 import { type GitOptions, type GitRepository, git } from './git.ts'
-import { movedSubmodules } from './moved-submodules.ts'
+import { movedSubmodules, submodulesBetween } from './moved-submodules.ts'
 import { lastTree, openSnapshots, type SnapshotLimits, snapshotEnvironment, snapshotIn } from './snapshot.ts'
 
 export interface TreePair {
@@ -16,7 +16,12 @@ export async function diffTrees(
   repository: GitRepository,
   { from, to, stateFolder }: TreePair,
 ): Promise<Changes> {
-  return diffIn(repository, [from, to], { env: await snapshotEnvironment(repository, stateFolder) })
+  const env = await snapshotEnvironment(repository, stateFolder)
+  const [changes, submodules] = await Promise.all([
+    diffIn(repository, [from, to], { env }),
+    submodulesBetween(repository, [from, to], env).catch(() => []),
+  ])
+  return withSubmodules(changes, submodules)
 }
 
 /**
@@ -42,11 +47,14 @@ export async function diffWorkTree(
     const known = tree === guess ? await guessed : undefined
     const changes = known ?? (await diffIn(repository, [head, tree], { env }))
     // The files are shown without them.
-    const submodules = await movedSubmodules(repository, head).catch(() => [])
-    return submodules.length === 0 ? changes : { ...changes, submodules }
+    return withSubmodules(changes, await movedSubmodules(repository, head).catch(() => []))
   } finally {
     stop.abort()
   }
+}
+
+function withSubmodules(changes: Changes, submodules: MovedSubmodule[]): Changes {
+  return submodules.length === 0 ? changes : { ...changes, submodules }
 }
 
 async function diffIn(

@@ -28,7 +28,7 @@ export async function movedSubmodules(repository: GitRepository, head: string): 
   // The file may name anything: only what is a submodule for git counts.
   const raw = await differences(['--raw', '-z'], places.slice(0, MAX_SUBMODULES))
   const moved: MovedSubmodule[] = []
-  for (const [, was, is, place = ''] of raw.matchAll(ENTRY)) {
+  for (const [, was, is, , , place = ''] of raw.matchAll(ENTRY)) {
     if (was !== SUBMODULE && is !== SUBMODULE) continue
     const patch = await differences(['-p'], [place])
     const pattern = was === SUBMODULE ? MOVED : NEW
@@ -38,6 +38,48 @@ export async function movedSubmodules(repository: GitRepository, head: string): 
   }
   return moved
 }
+
+/** The submodules that two trees name with different commits. */
+export async function submodulesBetween(
+  repository: GitRepository,
+  [from, to]: [from: string, to: string],
+  env: Record<string, string>,
+): Promise<MovedSubmodule[]> {
+  if (from === to) return []
+  const scope = repository.prefix === '' ? [] : [`--relative=${repository.prefix}/`]
+  const format = ['-r', '--raw', '-z', '--no-abbrev', '--no-renames', '--ignore-submodules=dirty']
+  const raw = await git(repository, ['diff-tree', ...format, ...scope, from, to], {
+    ...{ env, maxBytes: MAX_LIST_BYTES, cuts: true },
+  })
+  return [...raw.toString('utf8').matchAll(ENTRY)].flatMap(
+    ([, was, is, before = '', after = '', place = '']) => {
+      if (was !== SUBMODULE && is !== SUBMODULE) return []
+      return [{ path: place, from: was === SUBMODULE ? before : null, to: is === SUBMODULE ? after : null }]
+    },
+  )
+}
+
+/**
+ * The submodules that a turn set to another commit: those that the trees name otherwise (`named`), and those that were at
+ * another commit than its tree names when the turn began or ended.
+ */
+export function submodulesOfTurn({ named, before, after }: MovedInTurn): MovedSubmodule[] {
+  const paths = new Set([...named, ...before, ...after].map(moved => moved.path))
+  return [...paths].flatMap(place => {
+    const [tree, began, ended] = [named, before, after].map(list => list.find(({ path }) => path === place))
+    const from = began === undefined ? (tree ?? ended)?.from : began.to
+    const to = ended === undefined ? (tree === undefined ? began?.from : tree.to) : ended.to
+    return from === undefined || to === undefined || from === to ? [] : [{ path: place, from, to }]
+  })
+}
+
+export interface MovedInTurn {
+  named: readonly MovedSubmodule[]
+  before: readonly MovedSubmodule[]
+  after: readonly MovedSubmodule[]
+}
+
+const MAX_LIST_BYTES = 8 * 1024 * 1024
 
 /** Plumbing: `git diff` would write the user's index. */
 async function differencesFrom(
@@ -54,7 +96,7 @@ async function differencesFrom(
 
 /** The mode of a submodule in a tree. */
 const SUBMODULE = '160000'
-const ENTRY = /:(\d+) (\d+) [0-9a-f]+ [0-9a-f]+ [A-Z]\0([^\0]+)\0/g
+const ENTRY = /:(\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+) [A-Z]\0([^\0]+)\0/g
 const MOVED = /^-Subproject commit (?<from>[0-9a-f]+)$(?:\n\+Subproject commit (?<to>[0-9a-f]+)$)?/m
 const NEW = /^\+Subproject commit (?<to>[0-9a-f]+)$/m
 const MAX_SUBMODULES = 100

@@ -86,7 +86,7 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
     return splitChanges(files, new Set(tools.flatMap(editedPaths)), status.projectRoot)
   }, [data, scope, store, status.projectRoot, status.worktree, workDone, whole])
   const count = own.length + others.length
-  const submodules = (scope === WORKING_TREE ? data?.submodules : undefined) ?? []
+  const submodules = data?.submodules ?? []
   useEffect(() => onCount(own.length), [own.length])
 
   const isFromTools = data !== null && data !== undefined && 'source' in data && data.source === 'tools'
@@ -154,14 +154,9 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
           </>
         ) : null}
       </LineOrigins>
-      {submodules.map(({ path, from, to }) => (
-        <p key={path} className="changes__other">
-          {to === null
-            ? `The submodule ${path} is gone.`
-            : from === null
-              ? `The submodule ${path} is new, at ${to.slice(0, 9)}.`
-              : `The submodule ${path} is at another commit: ${from.slice(0, 9)} → ${to.slice(0, 9)}.`}
-          {' It is not reviewed, discarded or committed here: use git.'}
+      {submodules.map(moved => (
+        <p key={moved.path} className="changes__other">
+          {submoduleText(moved, scope)}
         </p>
       ))}
       {isPending || count + submodules.length > 0 ? null : (
@@ -200,6 +195,23 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
       </div>
     </div>
   )
+}
+
+function submoduleText(
+  { path, from, to }: NonNullable<TreeDiff['submodules']>[number],
+  scope: string,
+): string {
+  const [before, after] = [from?.slice(0, 9), to?.slice(0, 9)]
+  const isNow = scope === WORKING_TREE
+  const what =
+    to === null
+      ? isNow
+        ? 'is gone'
+        : 'was removed'
+      : from === null
+        ? `${isNow ? 'is new' : 'was added'}, at ${after}`
+        : `${isNow ? 'is at' : 'was set to'} another commit: ${before} → ${after}`
+  return `The submodule ${path} ${what}. It is not reviewed, discarded or committed here: use git.`
 }
 
 /** So many lines are drawn at once; those below come when they are near. */
