@@ -61,7 +61,7 @@ interface Listed {
 const seen = async ({ hub }: Machines, name: string) => {
   const machines = await hub.call<Listed[]>('fleet.machines')
   const { state, agents = [] } = machines.find(({ machine }) => machine === name) ?? {}
-  return state === 'here' && agents.length > 0 ? 'here' : state
+  return state === 'here' && agents.length === 0 ? 'here, agents not known' : state
 }
 
 async function letJoin(machines: Machines, name: 'build-1' | 'build-2', server: RunningCommand) {

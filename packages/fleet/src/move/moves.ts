@@ -320,6 +320,9 @@ export function requireReady(machines: readonly Machine[], to: string, harness: 
   if (machine === undefined) throw fleetError('move-failed', `No machine of the fleet is called ${to}.`)
   if (machine.state !== 'here')
     throw fleetError('machine-away', `The machine ${to} cannot be reached now. Nothing was done.`)
+  // A machine that has just started is heard before its agents are known.
+  if (harness !== null && machine.agents.length === 0)
+    throw fleetError('move-failed', `${to} has not said yet which agents it has. Try again in a moment.`)
   const agent = machine.agents.find(({ id }) => id === harness)
   if (harness !== null && agent?.installed !== true)
     throw fleetError('move-failed', `The agent ${harness} is not installed on ${to}.`)

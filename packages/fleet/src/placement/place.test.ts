@@ -19,6 +19,7 @@ describe('placement', () => {
     ['no machine is connected', { state: 'away' as const }],
     ['no machine is connected', { state: 'unknown' as const }],
     ['no machine has the labels gpu', { labels: [] }],
+    ['it is not known yet which agents are installed on a', { agents: [] }],
     [
       'some-agent is not installed on a',
       { agents: [{ id: 'some-agent', installed: false, loggedIn: false }] },

@@ -106,6 +106,10 @@ const RULES: readonly Rule[] = [
     why: ({ labels }) => `waits: no machine has the labels ${labels.join(', ')}`,
   },
   {
+    fits: ({ agents }) => agents.length > 0,
+    why: (_, left) => `waits: it is not known yet which agents are installed on ${namesOf(left)}`,
+  },
+  {
     fits: ({ agents }, work) => agents.some(({ id, installed }) => id === work.agent && installed),
     why: ({ agent }, left) => `waits: ${agent} is not installed on ${namesOf(left)}`,
   },
