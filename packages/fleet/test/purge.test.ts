@@ -33,7 +33,7 @@ test(`after ${LOOPS} loops the broker has the claims of the one that is open, an
   expect(left.sort()).toEqual([subjects.openGroups('hub'), subjects.claim('open-1-1')])
   // For docs/performance.md. They keep what was removed until they are written anew, so their size proves nothing here.
   const size = bytesIn(join(brokerFolder(fleet.home), 'store'))
-  console.log(`${LOOPS} loops: ${size} bytes in the files of the broker`)
+  if (process.env.CHIRALITY_LOOPS) console.log(`${LOOPS} loops: ${size} bytes in the files of the broker`)
   // A group that is over is over for every machine, and an open one is not.
   const worker = new Claims(link, 'worker')
   expect(await worker.isOver({ hub: 'hub', list: open.list, group: 'list-3', number: 4 })).toBe(true)
