@@ -1,30 +1,22 @@
-import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { initRepository, type Repository } from '@chirality/fixtures'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { packWork, repositoryMark } from '../src/worktrees/carried-work.ts'
-import { Worktrees } from '../src/worktrees/worktrees.ts'
+import type { Worktrees } from '../src/worktrees/worktrees.ts'
+import { useTwoClones } from './support/two-clones.ts'
 
 let folder: string
 let here: Repository
 let there: string
 let worktrees: Worktrees
 
+const clones = useTwoClones({ 'a.txt': 'one\n', '.gitignore': '.env\n' })
 beforeEach(() => {
-  folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'chirality-carried-')))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  here = initRepository(path.join(folder, 'here'))
-  here.write('a.txt', 'one\n')
-  here.write('.gitignore', '.env\n')
-  here.run('add', '.')
-  here.run('commit', '-qm', 'first')
-  there = path.join(folder, 'there')
-  here.run('clone', '-q', here.root, there)
-  worktrees = new Worktrees(path.join(folder, 'home', 'worktrees'))
+  ;({ folder, here, there, worktrees } = clones())
 })
 
-const bundle = () => path.join(folder, 'work.bundle')
+const bundle = () => clones().bundle
 
 async function pack() {
   const mark = await repositoryMark(there)
