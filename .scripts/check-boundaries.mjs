@@ -3,13 +3,14 @@
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { rules } from './boundaries/rules.mjs'
-import { readWorkspace } from './boundaries/workspace.mjs'
+import { readRootManifest, readWorkspace } from './boundaries/workspace.mjs'
 
 const { values } = parseArgs({ options: { root: { type: 'string' } } })
 const root = path.resolve(values.root ?? path.join(import.meta.dirname, '..'))
 const workspace = readWorkspace(root)
 if (workspace.length === 0) throw new Error(`no package in ${root}: is pnpm-workspace.yaml what it was?`)
-const violations = workspace.flatMap(pkg => rules.flatMap(rule => rule(pkg, workspace)))
+const manifest = readRootManifest(root)
+const violations = workspace.flatMap(pkg => rules.flatMap(rule => rule(pkg, workspace, manifest)))
 
 for (const { file, line, message } of violations) console.log(`${file.path}:${line} ${message}`)
 if (violations.length > 0) {

@@ -1,6 +1,8 @@
-// `npm run conformance:matrix [NAME@VERSION …]`: runs `chirality conformance` with published releases of the agents, and writes
-// docs/conformance.md. They are installed once, in a cache outside of the repository: CHIRALITY_CACHE, or ~/.cache/chirality.
-// A result is kept beside the release; `--fresh` runs all again.
+// `npm run conformance:matrix [NAME@VERSION …]`: runs `chirality conformance` with published releases of the agents. They are
+// installed once, in a cache outside of the repository: CHIRALITY_CACHE, or ~/.cache/chirality. The results are in
+// docs/conformance.json; docs/conformance.md and the releases that count as tested are made from it. A release that has a result
+// is not tried again, but with `--fresh`.
+// `npm run conformance:newest` tries the newest published releases, writes nothing, and fails if one lacks what the one before had.
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
@@ -11,12 +13,15 @@ import { root, say, setup } from './setup.mjs'
 
 const NATIVE = `${process.platform}-${process.arch}`
 const PAGE = path.join(root, 'docs', 'conformance.md')
+const RESULTS = path.join(root, 'docs', 'conformance.json')
+const TESTED = path.join(root, 'packages', 'runner', 'src', 'tested-releases.generated.ts')
 
 /** Spread over the last year: what is refused, the oldest that is not, and the newest. */
 const AGENTS = {
   'claude-code': {
     package: '@anthropic-ai/claude-code',
-    versions: '2.0.77 2.1.9 2.1.50 2.1.86 2.1.112 2.1.150 2.1.197 2.1.220 2.1.268 2.1.310 2.1.325',
+    versions:
+      '2.0.77 2.1.9 2.1.16 2.1.50 2.1.86 2.1.112 2.1.150 2.1.197 2.1.220 2.1.268 2.1.310 2.1.325 2.1.326',
     // A program for the platform from 2.1.113 on; before that a script.
     program: modules =>
       first(
@@ -27,7 +32,7 @@ const AGENTS = {
   },
   codex: {
     package: '@openai/codex',
-    versions: '0.80.0 0.122.0 0.128.0 0.140.0 0.150.0 0.160.0 0.166.0',
+    versions: '0.80.0 0.122.0 0.128.0 0.140.0 0.150.0 0.160.0 0.166.0 0.169.0',
     program: modules => codexIn(modules),
     args: program => ['codex', '--program', program],
   },
@@ -77,7 +82,8 @@ A run takes some ten seconds for Claude Code and Codex, and up to two minutes fo
 ## Releases
 
 Made by \`npm run conformance:matrix\`, which installs published releases into a cache outside of the repository and runs the same set on
-each. Do not edit: run it again.
+each. The results are in [conformance.json](conformance.json): a release that passed counts as tested, as does one that passed on your own
+machine, and nobody is told that it is not. Do not edit: run it again.
 `
 
 await setup()
@@ -87,16 +93,85 @@ const wanted = asked.filter(word => !word.startsWith('--'))
 const all = Object.entries(AGENTS).flatMap(([name, { versions }]) =>
   versions.split(' ').map(version => `${name}@${version}`),
 )
-for (const entry of wanted.length > 0 ? wanted : all) await conform(entry)
-writeFileSync(PAGE, page(all.flatMap(entry => resultOf(entry) ?? [])))
-say(`Wrote ${path.relative(root, PAGE)}`)
+const results = new Map(
+  (existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : []).map(one => [one.entry, one]),
+)
+if (asked.includes('--newest')) process.exitCode = await tryNewest()
+else {
+  for (const entry of wanted.length > 0 ? wanted : all)
+    if (fresh || !results.has(entry)) {
+      results.set(entry, await conform(entry))
+      await write()
+    }
+  await write()
+  say(`Wrote ${path.relative(root, PAGE)}`)
+}
+
+/** 1 if a newest release does not do what the newest of the matrix does. */
+async function tryNewest() {
+  const worse = []
+  for (const [name, { package: spec }] of Object.entries(AGENTS)) {
+    const { stdout } = await promisify(execFile)('npm', ['view', spec, 'version'])
+    const entry = `${name}@${stdout.trim()}`
+    const before = [...results.values()].filter(one => one.entry.startsWith(`${name}@`)).at(-1)
+    const { refused, findings } = await conform(entry)
+    if (refused !== undefined) worse.push(`${entry} is refused: ${refused}`)
+    for (const { behaviour, outcome, evidence } of findings) {
+      const had = before?.findings.find(finding => finding.behaviour === behaviour)?.outcome
+      if (had === 'supported' && outcome !== 'supported')
+        worse.push(`${entry} ${behaviour} ${outcome}: ${evidence}`)
+    }
+  }
+  for (const line of worse) say(line)
+  return worse.length === 0 ? 0 : 1
+}
+
+async function write() {
+  const shown = [...results.values()].toSorted((a, b) => placeOf(a.entry) - placeOf(b.entry))
+  writeFileSync(RESULTS, `${JSON.stringify(shown, null, 2)}\n`)
+  writeFileSync(PAGE, page(shown))
+  const green = ['claude-code', 'codex'].map(name => {
+    const passed = shown.filter(one => one.entry.startsWith(`${name}@`) && isGreen(one))
+    return `  ${JSON.stringify(name)}: ${JSON.stringify(passed.map(({ entry }) => entry.split('@')[1]))},\n`
+  })
+  writeFileSync(
+    TESTED,
+    `// Made by \`npm run conformance:matrix\` from docs/conformance.json. Do not edit.
+export const MATRIX_RELEASES: Readonly<Record<string, readonly string[]>> = {
+${green.join('')}}
+`,
+  )
+  await promisify(execFile)(
+    process.execPath,
+    [
+      path.join(root, 'node_modules', '@biomejs', 'biome', 'bin', 'biome'),
+      'format',
+      '--write',
+      TESTED,
+      RESULTS,
+    ],
+    { cwd: root },
+  )
+}
+
+function isGreen({ refused, findings }) {
+  return (
+    refused === undefined &&
+    findings.every(({ outcome }) => outcome === 'supported' || outcome === 'not-offered')
+  )
+}
+
+/** In the order of this file; others behind. */
+function placeOf(entry) {
+  const place = all.indexOf(entry)
+  return place < 0 ? all.length : place
+}
 
 async function conform(entry) {
   const [name, version] = entry.split('@')
   const agent = Object.hasOwn(AGENTS, name) ? AGENTS[name] : undefined
   if (!agent || !/^\d+\.\d+\.\d+$/.test(version ?? ''))
     throw new Error(`${entry}: name a version of ${Object.keys(AGENTS).join(', ')}, as in codex@0.166.0.`)
-  if (resultOf(entry) && !fresh) return
   const folder = await install(entry, `${agent.package}@${version}`)
   const program = agent.program(path.join(folder, 'node_modules'))
   say(`Trying ${entry}`)
@@ -115,12 +190,15 @@ async function conform(entry) {
   ).catch(error => ({ stdout: error.stdout ?? '', error }))
   const [line] = stdout.trim().split('\n')
   if (!line) throw new Error(`${entry} gave no report.`)
-  writeFileSync(path.join(folder, 'report.json'), line)
-}
-
-function resultOf(entry) {
-  const file = path.join(CACHE, entry.replace('@', '-'), 'report.json')
-  return existsSync(file) ? { entry, ...JSON.parse(readFileSync(file, 'utf8')) } : undefined
+  const { at, durationMs, refused, findings } = JSON.parse(line)
+  return {
+    ...{ entry, at, durationMs },
+    ...(refused === undefined ? {} : { refused: withoutFolders(refused) }),
+    findings: findings.map(({ behaviour, outcome, evidence }) => ({
+      ...{ behaviour, outcome },
+      evidence: withoutFolders(evidence),
+    })),
+  }
 }
 
 function first(...files) {
@@ -178,10 +256,11 @@ ${notes.join('\n')}
 `
 }
 
-/** What an agent says is no Markdown, and names no folder of this machine. */
+function withoutFolders(text) {
+  return text.replaceAll(CACHE, '…').replaceAll(os.homedir(), '~')
+}
+
+/** What an agent says is no Markdown. */
 function safe(text) {
-  return text
-    .replaceAll(CACHE, '…')
-    .replaceAll(os.homedir(), '~')
-    .replace(/[<>|*_\\]/g, '\\$&')
+  return text.replace(/[<>|*_\\]/g, '\\$&')
 }

@@ -18,8 +18,8 @@ export async function installPublished() {
     await install(`${name}@${version}`, `${spec}@${version}`)
 }
 
-/** Installs `spec` in the folder of `name@version`, and returns the folder. */
-export async function install(entry, spec) {
+/** Installs `specs` in the folder of `name@version`, and returns the folder. */
+export async function install(entry, ...specs) {
   const folder = path.join(CACHE, entry.replace('@', '-'))
   const marker = path.join(folder, '.installed')
   if (existsSync(marker)) return folder
@@ -27,7 +27,7 @@ export async function install(entry, spec) {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   writeFileSync(path.join(folder, 'package.json'), '{"private":true}\n')
-  const args = ['install', '--no-audit', '--no-fund', '--ignore-scripts', spec]
+  const args = ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...specs]
   const code = await run('npm', args, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
   if (code !== 0) throw new Error(`${entry} could not be installed (npm ended with ${code}).`)
   writeFileSync(marker, '')

@@ -1,13 +1,21 @@
 // `npm test`: all checks from a fresh clone, with one line of totals at the end. `npm test --
-// --filter=@chirality/core` runs them for the packages that turbo's filter selects.
+// --filter=@chirality/core` runs them for the packages that turbo's filter selects. `--force` also runs the tests of
+// packages that passed and that nothing they read has changed for.
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs, stripVTControlCharacters } from 'node:util'
+import { systemBubblewrap } from './bubblewrap.mjs'
+import { passedBefore } from './passed-before.mjs'
 import { installPublished } from './published-agents.mjs'
 import { packagesWith, root, run, say, setup, turbo } from './setup.mjs'
 
 const started = performance.now()
-const { values: args } = parseArgs({ options: { filter: { type: 'string', multiple: true, default: [] } } })
+const { values: args } = parseArgs({
+  options: {
+    filter: { type: 'string', multiple: true, default: [] },
+    force: { type: 'boolean', default: process.env.CI !== undefined },
+  },
+})
 const filters = args.filter.map(filter => `--filter=${filter}`)
 // The last line is printed on every exit, even when nothing was counted yet.
 const totals = { passed: 0, failed: 1 }
@@ -16,9 +24,23 @@ await setup()
 if (process.env.CHIRALITY_TEST_ALL) await installPublished()
 
 const folders = testedFolders()
-const results = folders.map(folder => path.join(folder, '.test-results.json'))
-for (const file of results) rmSync(file, { force: true })
+const results = folders.map(resultsOf)
+const passed = passedBefore(
+  new Map(packageFolders().map(folder => [nameOf(folder), path.relative(root, folder)])),
+  Object.entries(process.env).filter(([name]) => /^(CHIRALITY_|TMPDIR$)/.test(name)),
+)
+const known = folders.filter(
+  folder => !args.force && passed.has(path.relative(root, folder)) && existsSync(resultsOf(folder)),
+)
+const tested = folders.filter(folder => !known.includes(folder))
+for (const folder of tested) {
+  rmSync(resultsOf(folder), { force: true })
+  passed.forget(path.relative(root, folder))
+}
 
+// The tests of Codex show what its commands may do, and that depends on the sandbox they run in.
+if (process.platform === 'linux')
+  say(`Codex's commands run in ${systemBubblewrap() ?? 'the bubblewrap that it brings'}`)
 const TESTS = 'Running the tests'
 /** More failures than this are not caused by chance. */
 const MOST_AGAIN = 6
@@ -70,6 +92,14 @@ for (const file of results) {
     say(`${path.relative(root, path.dirname(file))}: ${skipped} skipped, which counts as failed`)
   }
 }
+if (flaky.size > 0 && process.env.CHIRALITY_FLAKY_FAILS) {
+  totals.failed += flaky.size
+  say('CHIRALITY_FLAKY_FAILS is set, so each file that passed only when it ran again alone is a failure.')
+}
+if (known.length > 0)
+  say(
+    `Not run again, because nothing that they read has changed (--force runs them): ${known.map(nameOf).join(', ')}`,
+  )
 for (const title of broken) {
   // A failed test run is counted by its tests, if it has any results.
   if (title === TESTS && totals.failed === 0 && flaky.size > 0) continue
@@ -90,11 +120,14 @@ async function check(title, step) {
  * neither lane may rebuild files that the other reads.
  */
 async function runTests() {
-  const left = folders.toSorted((a, b) => wholeTests(b) - wholeTests(a))
+  const left = tested.toSorted((a, b) => wholeTests(b) - wholeTests(a))
   let code = 0
   const lane = async () => {
-    for (let folder = left.shift(); folder; folder = left.shift())
-      code = (await turbo(['test', '--only', `--filter=${nameOf(folder)}`], { logs: 'full' })) || code
+    for (let folder = left.shift(); folder; folder = left.shift()) {
+      const ended = await turbo(['test', '--only', `--filter=${nameOf(folder)}`], { logs: 'full' })
+      if (ended === 0 && existsSync(resultsOf(folder))) passed.remember(path.relative(root, folder))
+      code = ended || code
+    }
   }
   await Promise.all([lane(), lane()])
   return code
@@ -155,6 +188,10 @@ function testedFolders() {
     process.exit(1)
   }
   return packageFolders().filter(folder => named.includes(nameOf(folder)))
+}
+
+function resultsOf(folder) {
+  return path.join(folder, '.test-results.json')
 }
 
 function packageFolders() {

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { useMemoryFolder } from './memory-folder.ts'
+import { useTestFolder } from './test-folder.ts'
 
 export interface PackageTests {
   /**
@@ -11,10 +11,13 @@ export interface PackageTests {
   longest?: string[]
   /** Files that need their own process, because they inspect its memory, watchers or globals. */
   alone?: string[]
+  /** Run before each file of tests. */
+  setupFiles?: string[]
 }
 
 /** `npm run test:fleet`: the tests that need a real `nats-server`. Without one they fail, and say how to get it. */
 export function fleetTests() {
+  useTestFolder()
   return defineConfig({
     resolve: { conditions },
     ssr: { resolve: { conditions, externalConditions: conditions } },
@@ -35,16 +38,17 @@ const conditions = ['@chirality/source', 'node', 'import', 'default']
  * The test configuration of all packages. Sources are resolved through the `@chirality/source` export condition, so a
  * test never runs against a stale build of another package.
  */
-export function packageTests({ longest = [], alone = [] }: PackageTests = {}) {
-  useMemoryFolder()
+export function packageTests({ longest = [], alone = [], setupFiles = [] }: PackageTests = {}) {
+  useTestFolder()
   return defineConfig({
     resolve: { conditions },
     ssr: { resolve: { conditions, externalConditions: conditions } },
     test: {
+      setupFiles,
       // These limits only end what hangs: on a busy machine with two cores a test takes ten times as long as on an
       // idle one. Polling gives up earlier, to report what it saw.
-      testTimeout: 120_000,
-      hookTimeout: 120_000,
+      testTimeout: 300_000,
+      hookTimeout: 300_000,
       expect: { poll: { timeout: 60_000 } },
       // `npm test` runs two packages at once: four files on two cores, because they mostly wait for agents and disks.
       maxWorkers: Math.max(2, Math.ceil(availableParallelism() / 2)),

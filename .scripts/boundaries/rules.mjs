@@ -1,10 +1,18 @@
-// One function per rule: (package, workspace) to a list of { file, line, message }.
+// One function per rule: (package, workspace, manifest of the repository) to a list of { file, line, message }.
 import { builtinModules } from 'node:module'
 import path from 'node:path'
+import { DISK_FOLDER, DISK_WRITERS } from './disk-writers.mjs'
+import { CAREFUL_READER, FILE_READERS } from './file-readers.mjs'
 import { lineAt } from './scan.mjs'
 
-const MAX_FILE_LINES = 400
+const MAX_FILE_LINES = 600
+const ANY_SIGNAL_FILE = 'packages/runner/src/common/any-signal.ts'
 const PROCESS_ENV_FILE = 'packages/runner/src/process/system/process-env.ts'
+// The second runs `ps` where there is no /proc, to which the first would be a cycle.
+const START_FILES = [
+  'packages/runner/src/process/program/start-program.ts',
+  'packages/runner/src/process/system/process-table.ts',
+]
 // The only file that other packages may import by path, in benchmarks only; core does not publish it.
 const BENCH_REPORT_FILE = 'packages/core/bench/report.ts'
 
@@ -12,22 +20,37 @@ const BENCH_REPORT_FILE = 'packages/core/bench/report.ts'
 // deliberately.
 const DOWN = {
   'packages/core': [],
+  'packages/disk': ['packages/core'],
   'packages/scripted-model': [],
-  'packages/runner': ['packages/core'],
-  'packages/conformance': ['packages/core', 'packages/runner', 'packages/scripted-model'],
-  'packages/personas': ['packages/core'],
-  'packages/workspaces': ['packages/core', 'packages/runner'],
-  'packages/sessions': ['packages/core', 'packages/runner', 'packages/personas', 'packages/workspaces'],
+  'packages/runner': ['packages/core', 'packages/disk'],
+  'packages/conformance': ['packages/core', 'packages/disk', 'packages/runner', 'packages/scripted-model'],
+  'packages/personas': ['packages/core', 'packages/disk'],
+  'packages/workspaces': ['packages/core', 'packages/disk', 'packages/runner'],
+  'packages/sessions': [
+    'packages/core',
+    'packages/disk',
+    'packages/runner',
+    'packages/personas',
+    'packages/workspaces',
+  ],
   'packages/loops': [
     'packages/core',
+    'packages/disk',
     'packages/runner',
     'packages/personas',
     'packages/workspaces',
     'packages/sessions',
   ],
-  'packages/fleet': ['packages/core', 'packages/runner', 'packages/sessions', 'packages/workspaces'],
+  'packages/fleet': [
+    'packages/core',
+    'packages/disk',
+    'packages/runner',
+    'packages/sessions',
+    'packages/workspaces',
+  ],
   'packages/server': [
     'packages/core',
+    'packages/disk',
     'packages/runner',
     'packages/personas',
     'packages/workspaces',
@@ -42,10 +65,16 @@ const FOR_TESTS = ['fixtures', 'packages/scripted-model']
 export const rules = [
   direction,
   declared,
+  smallInstall,
   serverTypes,
   exported,
   cycles,
   processEnv,
+  lostTimeouts,
+  programStarts,
+  fileReads,
+  diskWrites,
+  promiseChains,
   harnessIds,
   nativeShapes,
   fileLength,
@@ -84,6 +113,21 @@ function declared(pkg) {
     if (!file.ships || shipped.has(name)) return
     const why = name === pkg.manifest.name ? 'its own package by name' : 'which is only a devDependency'
     return { file, line, message: `imports ${name}, ${why}` }
+  })
+}
+
+/**
+ * `npm start` installs no devDependencies, and pnpm links an optional peer only where it is one: the build of what it
+ * starts finds such a package among the repository's own dependencies, or fails.
+ */
+function smallInstall(pkg, _workspace, { dependencies }) {
+  if (isApp(pkg)) return []
+  const linked = new Set([...Object.keys(pkg.manifest.dependencies ?? {}), ...Object.keys(dependencies)])
+  return everyImport(pkg, (file, { specifier, line }) => {
+    const name = packageName(specifier)
+    if (!file.ships || linked.has(name) || !(name in (pkg.manifest.peerDependencies ?? {}))) return
+    const message = `imports ${name}, which npm start does not install: add it to the dependencies of the repository's package.json`
+    return { file, line, message }
   })
 }
 
@@ -180,6 +224,20 @@ function processEnv(pkg) {
   })
 }
 
+/** Node may drop a timeout that is one of several signals. A file that combines signals makes none, but with `anySignal`. */
+function lostTimeouts(pkg) {
+  const combining = pkg.files.filter(file => file.ships && file.path !== ANY_SIGNAL_FILE)
+  return combining.flatMap(file => {
+    const combined = [...file.code.matchAll(/\bAbortSignal\s*\.\s*any\b/g)]
+    const mayLose = pkg.folder === 'packages/runner' || /\bAbortSignal\s*\.\s*timeout\b/.test(file.code)
+    return (mayLose ? combined : []).map(({ index }) => ({
+      file,
+      line: lineAt(file.code, index),
+      message: `may lose a timeout among its signals: use anySignal of ${ANY_SIGNAL_FILE}, or a timer of its own`,
+    }))
+  })
+}
+
 // Strings are blanked here, so `process['env']` appears as `process['   ']`.
 const ENV_READS = [
   /\bprocess\s*\??\.\s*env\b/g,
@@ -189,6 +247,127 @@ const ENV_READS = [
 
 function isProcess(specifier) {
   return specifier === 'node:process' || specifier === 'process'
+}
+
+/**
+ * Programs are started in one file: without a free file descriptor Node's child has no streams, and its error event ends
+ * the process of whoever does not listen yet.
+ */
+function programStarts(pkg) {
+  if (!/^(packages|apps)\//.test(pkg.folder) || FOR_TESTS.includes(pkg.folder)) return []
+  return everyImport(pkg, (file, { specifier, line, clause }) => {
+    if (!file.ships || START_FILES.includes(file.path) || isTypeImport(clause)) return
+    if (!/^(node:)?(child_process|cluster)$/.test(specifier)) return
+    return { file, line, message: `imports ${specifier}: take startProgram or runHelper of the runner` }
+  })
+}
+
+/**
+ * Files are opened by the careful reader: a project can have a link to /dev/zero or a FIFO in the place of any of them.
+ * What opens files by itself is in the table with its reason, and what no longer does is not.
+ */
+function fileReads(pkg) {
+  if (!/^(packages|apps)\//.test(pkg.folder) || FOR_TESTS.includes(pkg.folder)) return []
+  const files = pkg.files.filter(file => file.ships && file.path !== CAREFUL_READER)
+  return files.flatMap(file => {
+    const reads = [
+      ...file.imports.filter(({ specifier, clause }) => FS.test(specifier) && opensFiles(clause)),
+      ...(LOADERS.test(file.code) ? file.texts.filter(({ text }) => FS.test(text)) : []),
+    ]
+    const isListed = file.path in FILE_READERS
+    if (isListed && reads.length === 0)
+      return [
+        { file, line: 1, message: 'opens no file: take it out of .scripts/boundaries/file-readers.mjs' },
+      ]
+    if (isListed) return []
+    const message = `opens files by itself: take ${CAREFUL_READER}, or say in .scripts/boundaries/file-readers.mjs why not`
+    return reads.map(({ line }) => ({ file, line, message }))
+  })
+}
+
+/** Ways to a module that are no import. */
+const LOADERS = /\b(?:createRequire|getBuiltinModule|binding)\b/
+const FS = /^(?:node:)?fs(?:\/promises)?$/
+
+/** Names one of these, or the whole module. */
+function opensFiles(clause) {
+  if (isTypeImport(clause)) return false
+  const named = /\{([^}]*)\}/.exec(clause)?.[1]
+  if (named === undefined || /^import\s+(?!\{)/.test(clause))
+    return /\S/.test(clause.replace(/^import\s*['"]?$/, ''))
+  return named.split(',').some(name => READS.has(name.trim().split(/\s/)[0]))
+}
+
+const READS = new Set([
+  'readFile',
+  'readFileSync',
+  'open',
+  'openSync',
+  'openAsBlob',
+  'createReadStream',
+  'copyFile',
+  'copyFileSync',
+  'cp',
+  'cpSync',
+  'promises',
+])
+
+/**
+ * What is written anew, appended or locked goes through packages/disk: copies of the same mechanism had other guarantees, and
+ * one lost what another process wrote. What is in the table with its reason may, and what no longer needs to is not there.
+ */
+function diskWrites(pkg) {
+  if (!isNode(pkg) || pkg.folder === DISK_FOLDER) return []
+  return pkg.files
+    .filter(file => file.ships)
+    .flatMap(file => {
+      const named = file.imports.filter(({ specifier, clause }) => FS.test(specifier) && RENAMES.test(clause))
+      const lines = named.map(({ line }) => line)
+      const found = [
+        ...lines,
+        ...[...file.code.matchAll(WRITES)].map(({ index }) => lineAt(file.code, index)),
+      ]
+      const isListed = file.path in DISK_WRITERS
+      if (isListed && found.length === 0)
+        return [
+          {
+            file,
+            line: 1,
+            message: 'writes nothing by itself: take it out of .scripts/boundaries/disk-writers.mjs',
+          },
+        ]
+      if (isListed) return []
+      const message = `renames, appends or locks by itself: take ${DISK_FOLDER}, or say in .scripts/boundaries/disk-writers.mjs why not`
+      return [...new Set(found)].map(line => ({ file, line, message }))
+    })
+}
+
+const RENAMES = /\b(?:rename|appendFile)(?:Sync)?\b/
+/** A rename by `FileOps`, the flags of an append, and those of a lock. */
+const WRITES =
+  /\bops\s*\.\s*rename\b|\bO_APPEND\b|\bOPEN\s*\.\s*(?:append|appendOrCreate|create|createAppend)\b/g
+
+/** A field that is the end of a chain of promises: most copies went on only if the task before had succeeded. */
+function promiseChains(pkg) {
+  if (!isNode(pkg) || pkg.folder === DISK_FOLDER) return []
+  return pkg.files
+    .filter(file => file.ships)
+    .flatMap(file =>
+      [...file.code.matchAll(CHAIN)].map(({ index }) => ({
+        file,
+        line: lineAt(file.code, index),
+        message: `chains promises: take OneAfterTheOther or KeyedQueue of ${DISK_FOLDER}`,
+      })),
+    )
+}
+
+/** `this.#last = this.#last.then(…)`, `last = last.then(…)`, and `const result = last.then(task, task)`. */
+const CHAIN =
+  /((?:this\.#?)?\w+)\s*=\s*\1\s*\.\s*(?:then|catch|finally)\b|=\s*[\w.#]+\s*\.\s*then\(\s*(\w+),\s*\2\s*\)/g
+
+/** The dashboard runs in a browser, which has no disk. */
+function isNode({ folder }) {
+  return /^(packages|apps)\//.test(folder) && folder !== 'apps/web' && !FOR_TESTS.includes(folder)
 }
 
 /**
@@ -203,7 +382,10 @@ function harnessIds(pkg, workspace) {
   if (ids.length === 0) return []
   const named = new RegExp(`(?<![\\w./@-])(${ids.join('|')})(?![\\w./-])`)
   const key = new RegExp(`(?<![\\w.'"-])(${ids.filter(id => !id.includes('-')).join('|')})\\s*:`, 'g')
-  const elsewhere = pkg.files.filter(file => file.ships && !isOfHarness(file.path, ids))
+  // What is generated from results has their names.
+  const elsewhere = pkg.files.filter(
+    file => file.ships && !isOfHarness(file.path, ids) && !file.path.endsWith('.generated.ts'),
+  )
   return elsewhere.flatMap(file => {
     const lines = [
       ...file.texts.flatMap(({ text, line }) => (named.test(text ?? '') ? [line] : [])),

@@ -8,6 +8,13 @@ export function readWorkspace(root) {
   return packageFolders(root).map(folder => readPackage(root, folder))
 }
 
+/** The dependencies of the repository itself, which every package finds; none without a manifest. */
+export function readRootManifest(root) {
+  const file = path.join(root, 'package.json')
+  const manifest = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
+  return { dependencies: {}, ...manifest }
+}
+
 function packageFolders(root) {
   const listed = readFileSync(path.join(root, 'pnpm-workspace.yaml'), 'utf8').match(
     /^packages:\n((?: *- .*\n?)+)/m,

@@ -8,6 +8,8 @@ export const EXIT = {
   notInstalled: 3,
   notLoggedIn: 4,
   limit: 5,
+  /** Nothing is wrong, and not all of it could be checked. */
+  notAllChecked: 6,
   interrupted: 130,
 } as const
 

@@ -1,5 +1,13 @@
-import type { HarnessId, SessionHarness } from '@chirality/core'
-import { acpHarnesses, HARNESSES, type HarnessOptions, HarnessRegistry, harnessMeta } from '@chirality/runner'
+import { countResults } from '@chirality/conformance'
+import { ACP_ID_PREFIX, type HarnessId, HarnessNotInstalledError, type SessionHarness } from '@chirality/core'
+import {
+  acpHarnesses,
+  HARNESSES,
+  type HarnessOptions,
+  HarnessRegistry,
+  harnessMeta,
+  KNOWN_AGENTS,
+} from '@chirality/runner'
 import { readPrices, userDataFolder } from '@chirality/sessions'
 import { agentEnvironment } from './agent-environment.ts'
 import { EXIT } from './exit-code.ts'
@@ -42,6 +50,7 @@ export class RunHarnesses extends HarnessRegistry<SessionHarness> {
   /** Agents that are kept between turns can ask while they work; a command of one turn needs none. */
   static async open(onLog: HarnessOptions['onLog'], keepAlive = false): Promise<RunHarnesses> {
     const places = { environment: agentEnvironment(), dataFolder: userDataFolder() }
+    await countResults(places.dataFolder)
     const harnesses = new RunHarnesses({ onLog, ...places, prices: () => readPrices() })
     await registerKeepers(harnesses, { ...harnesses.#options, keepAlive })
     return harnesses
@@ -65,6 +74,22 @@ export class RunHarnesses extends HarnessRegistry<SessionHarness> {
 /** The ids that `--harness` takes: also those of agents that the user configured or installed. */
 export async function harnessIds(): Promise<HarnessId[]> {
   return [...HARNESS_IDS, ...(await ownAgents()).map(({ meta }) => meta.id)]
+}
+
+/**
+ * The agent that `--harness` names: also one that the user configured or installed. Throws for one that is known and not
+ * installed, with how to get it.
+ */
+export async function namedHarness(given: string | undefined): Promise<HarnessId | undefined> {
+  const isBuiltIn = given === undefined || HARNESS_IDS.includes(given)
+  const ids = isBuiltIn ? HARNESS_IDS : await harnessIds()
+  const known = KNOWN_AGENTS.find(({ name }) => `${ACP_ID_PREFIX}${name}` === given)
+  if (given !== undefined && known && !ids.includes(given)) {
+    const { title = known.name, command, install } = known
+    const how = install ? ` Install it: \`${install}\`.` : ''
+    throw new HarnessNotInstalledError(given, `${title} is known, and PATH has no ${command}.${how}`)
+  }
+  return oneOf('harness', given, ids)
 }
 
 async function acpDescriptor(id: HarnessId) {

@@ -37,6 +37,7 @@ export const HELP = `Usage: chirality <command> [options]
   fleet join CODE          Join a fleet with a key that this machine makes; --name NAME
   fleet status             The machines of the fleet
   fleet revoke MACHINE     Take the rights of a machine away
+  fleet forget MACHINE     Remove one that does not come back, with its sessions and their logs on all hubs; --yes: do not ask
   fleet leave              Take this machine out of its fleet; to join again, revoke it first on the hub; --force: also
                            the hub that made it
   fleet move SESSION       Move a session to another machine; --to MACHINE
@@ -54,6 +55,7 @@ export const HELP = `Usage: chirality <command> [options]
       --harness ID           Which agent: ${agents(HARNESSES.map(({ meta }) => meta.id))}
       --model M              Model name or alias
       --session ID           Continue an earlier session, or a conversation of an agent; each run shows its id
+      --where MACHINE        On a machine of the fleet that has a clone of the project; "any": where there is room
       --worktree             Work in a git worktree of its own, on a branch of its own: see worktrees below
       --base REF             Where its branch begins (default: what is checked out)
       --allow-setup          Let .chirality/workspace.yaml of the project, as it is now, set the worktree up
@@ -88,7 +90,9 @@ ${choices(PERMISSION_WORDS)}
   conformance -- COMMAND…  The same for any program that speaks the Agent Client Protocol
   loop run LIST            Work through a Markdown task list, each task in a worktree of its own: see docs/loops.md
       --parallel N           So many tasks at once (default: 1)
-      --budget USD           Most that it may spend; --tokens N the same in tokens
+      --budget USD|none      Most that it may spend; --tokens N the same in tokens. Without both, and none in the list:
+                             what you answered once, or $20
+      --dry-run              Show how the list is read, and start nothing
       --max-iterations N     Most times that an agent is asked
       --until TIME           Stop by then: 06:30, or a date and time
       --wait-for-limits N    Wait so many times until a limit of the plan is reset (default: 0, it ends)
@@ -97,10 +101,14 @@ ${choices(PERMISSION_WORDS)}
       --project DIR  --json
   loop status [ID]         What became of the tasks; of all loops of the project without an ID
   loop resume [ID]         Go on with the last loop, or this one; --task T --note "…" puts a parked or failed task back;
-                           --allow "COMMAND" allows exactly a command that a parked task waits for (may be repeated)
+                           --allow "COMMAND" allows exactly a command that a parked task waits for (may be repeated);
+                           --as-found goes on with what can be believed of a loop whose files somebody changed
   loop stop [ID]           Stop it in the process that runs it
   loop report [ID]         One page: proved, parked, failed, cost, and what to look at
-  loop verify RECEIPT      Run the checks of a task again, on its commit: those that you allowed for its loop;
+  loop accept [ID]         Merge what is proved into the branch that the loop began at; --task T: up to this task
+  loop revert [ID] --task T  Take the change of a task back from the loop's branch, and its tick from the list
+  loop verify RECEIPT|TASK Check all that is said of a task again: journal, signature, commit, change, and its checks on
+                           the base, on the commit and with the tests of the base; exit code 6: not all could be checked;
                            --allow "COMMAND" allows exactly another one that the receipt has (may be repeated)
   schedule add PROMPT      Let a server run a prompt, or with --loop LIST a task list, at times: see docs/loops.md
       --cron "0 3 * * *"     Minute, hour, day, month, weekday, in the time zone --zone (default: this machine's); or
@@ -112,6 +120,7 @@ ${choices(PERMISSION_WORDS)}
       --keep-runs N          Keep the worktrees of so many runs (default: 10)
       --parallel N  --max-iterations N  --wait-for-limits N  --hand-over NAMES
                              Of a task list, as for loop run
+      --allow LIST           Tools that a prompt may use without asking: "Bash(npm test),Edit"
       --name N  --worktree  --harness ID  --persona ID  --model M  --permission-mode M  --project DIR  --json
   schedule list            All of them, with the next time and the last run; schedule show ID: its runs and what they cost
   schedule edit ID [PROMPT]  Change what is given, with the options of add; "none" takes --budget or --max-minutes away
@@ -192,14 +201,14 @@ ${keptElsewhere()}
       --project DIR  --json
       --notes                Instead of a file: write it for the last 100 commits as git notes, refs/notes/chirality
   changes SESSION [FILE]   Branch, files that are not committed, and what was taken back; or the changes in a file, numbered
-      --turn ID              Of a file: what this turn changed. All of these commands need a server that has the project
+      --turn ID              Of a file: what this turn changed. No server is needed; one that has the project is used
   commit SESSION           Commit what it changed, by your name; nothing is signed
       --message M            Default: made of the conversation, without a model
       --hooks                Run the hooks of the repository
   merge SESSION            Its branch into the branch that it came from. Uncommitted work of yours is never touched
       --squash  --rebase     As one commit; or the branch on top of its base instead
       --message M            Of the merge commit
-      --resolve              Merge the base into the branch, and let the agent resolve the conflicts
+      --resolve              Merge the base into the branch, and let the agent resolve the conflicts (in a server)
   discard SESSION FILE…    Take files back to the last commit, or what one turn did to them
       --turn ID              Only what this turn changed
       --hunk N,N             Of one file: only these changes, by their numbers in "changes SESSION FILE"
@@ -230,6 +239,18 @@ Exit codes: 0 done, 1 the turn failed, 2 wrong usage, 3 the agent is not install
 `
 
 /** The first is the default. */
+/** The lines about one command; all of them for one that has none of its own. */
+export function helpOf(command: string): string {
+  let isOwn = false
+  const own = HELP.split('\n').filter(line => {
+    const head = /^(?: {2})?(\S+)/.exec(line)?.[1]
+    if (head !== undefined) isOwn = line.startsWith(' ') && head === command
+    return isOwn && line !== ''
+  })
+  if (own.length === 0) return HELP
+  return `Usage: chirality ${command} [options]\n\n${own.join('\n')}\n\nAll commands: chirality --help\n`
+}
+
 function agents([first, ...others]: readonly string[]): string {
   const last = others.at(-1)
   return (

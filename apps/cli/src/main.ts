@@ -41,9 +41,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
 export async function main(argv: string[]): Promise<number> {
   const output = new Output(process.stdout)
   const code = await dispatch(argv, output).catch(async (error: unknown) => {
-    // Imported on demand: the error classes are half of the code that a command loads.
-    const { explain } = await import('./explain.ts')
-    const { message, code } = explain(error)
+    const { message, code } = await explained(error)
     await tell(message)
     return code
   })
@@ -53,14 +51,47 @@ export async function main(argv: string[]): Promise<number> {
   return EXIT.failed
 }
 
+async function explained(error: unknown): Promise<{ message: string; code: number }> {
+  if (lacksFiles(error)) return { message: FEW_FILES, code: EXIT.failed }
+  try {
+    // Imported on demand: the error classes are half of the code that a command loads.
+    const { explain } = await import('./explain.ts')
+    return explain(error)
+  } catch (failure) {
+    if (lacksFiles(failure)) return { message: FEW_FILES, code: EXIT.failed }
+    throw failure
+  }
+}
+
+/** Node.js takes a package whose manifest it cannot open for one that is not there. */
+function lacksFiles(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'EMFILE' || code === 'ENFILE') return true
+  return code === 'ERR_MODULE_NOT_FOUND' && openFilesLimit() < FEW
+}
+
+function openFilesLimit(): number {
+  const report = process.report.getReport() as { userLimits?: { open_files?: { soft?: unknown } } }
+  const soft = report.userLimits?.open_files?.soft
+  return typeof soft === 'number' ? soft : Number.POSITIVE_INFINITY
+}
+
+const FEW = 256
+const FEW_FILES =
+  'chirality: Too many open files. Raise the limit, for example with `ulimit -n 1024`, and start it again.\n'
+
 async function dispatch(argv: string[], output: Output): Promise<number> {
   const [name, ...args] = argv
   if (name === undefined) {
     await tell((await import('./help.ts')).HELP)
     return EXIT.usage
   }
-  if (HELP_NAMES.has(name) || (Object.hasOwn(COMMANDS, name) && asksForHelp(args))) {
+  if (HELP_NAMES.has(name)) {
     await output.write((await import('./help.ts')).HELP)
+    return EXIT.done
+  }
+  if (Object.hasOwn(COMMANDS, name) && asksForHelp(args)) {
+    await output.write((await import('./help.ts')).helpOf(name))
     return EXIT.done
   }
   if (VERSION_NAMES.has(name)) {

@@ -1,73 +1,14 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import {
-  client,
-  type NewSessionRequest,
-  ndJsonStream,
-  type RequestPermissionRequest,
-  type RequestPermissionResponse,
-  type SessionUpdate,
-} from '@agentclientprotocol/sdk'
+import type { NewSessionRequest, RequestPermissionRequest } from '@agentclientprotocol/sdk'
 import { listServerFiles } from '@chirality/server'
 import { userDataFolder } from '@chirality/sessions'
 import { expect, test } from 'vitest'
+import { type Answer, choose, openEditor, said } from './support/editor.ts'
 import { asked, userTexts } from './support/requests.ts'
 import type { RunningCommand } from './support/running-command.ts'
 import { createWorld, type World } from './support/world.ts'
-
-type Answer = (
-  request: RequestPermissionRequest,
-  signal: AbortSignal,
-) => Promise<RequestPermissionResponse> | RequestPermissionResponse
-
-/** The SDK's own client, which checks every message of the agent against the schema of the protocol. */
-async function openEditor(world: World, args: string[] = [], answer: Answer = choose('allow_once')) {
-  const command = world.start(['acp', ...args], { keepsInput: true })
-  const updates: SessionUpdate[] = []
-  const watchers = new Set<() => void>()
-  const current = { answer }
-  const { input, output } = command.streams()
-  const { agent } = client({ name: 'an editor' })
-    .onNotification('session/update', ({ params }) => {
-      updates.push(params.update)
-      for (const look of [...watchers]) look()
-    })
-    .onRequest('session/request_permission', ({ params, signal }) => current.answer(params, signal))
-    .connect(ndJsonStream(input, output))
-  const hello = await agent.request('initialize', { protocolVersion: 1, clientCapabilities: {} })
-  const until = (holds: (update: SessionUpdate) => boolean) =>
-    new Promise<void>(resolve => {
-      const look = () => {
-        if (!updates.some(holds)) return
-        watchers.delete(look)
-        resolve()
-      }
-      watchers.add(look)
-      look()
-    })
-  const prompt = (sessionId: string, text: string) =>
-    agent.request('session/prompt', { sessionId, prompt: [{ type: 'text', text }] })
-  return { command, agent, hello, updates, until, prompt, current }
-}
-
-/** Chooses the option of a kind. */
-function choose(kind: string): Answer {
-  return ({ options }) => {
-    const optionId = options.find(option => option.kind === kind)?.optionId ?? ''
-    return { outcome: { outcome: 'selected', optionId } }
-  }
-}
-
-function said(updates: SessionUpdate[], kind = 'agent_message_chunk'): string {
-  return updates
-    .map(update =>
-      update.sessionUpdate === kind && 'content' in update && 'text' in (update.content as object)
-        ? (update.content as { text: string }).text
-        : '',
-    )
-    .join('')
-}
 
 async function call(world: World, name: string, input?: unknown): Promise<unknown> {
   const [server] = await listServerFiles(userDataFolder(world.env))
@@ -114,7 +55,10 @@ test('an editor prompts Claude Code, answers its request, lets the dashboard ans
   const editor = await openEditor(world)
   expect(editor.hello).toMatchObject({
     protocolVersion: 1,
-    agentCapabilities: { loadSession: true, sessionCapabilities: { list: {}, resume: {}, close: {} } },
+    agentCapabilities: {
+      loadSession: true,
+      sessionCapabilities: { list: {}, resume: {}, close: {}, fork: {}, delete: {} },
+    },
     agentInfo: { name: 'chirality' },
   })
   // What matters is whether they are started, and with which value.
@@ -129,7 +73,7 @@ test('an editor prompts Claude Code, answers its request, lets the dashboard ans
   const made = await editor.agent.request('session/new', { cwd: world.project, mcpServers })
   const { sessionId } = made
   expect(made.modes?.currentModeId).toBe('default')
-  expect(made.configOptions?.map(({ id }) => id)).toEqual(['mode', 'model'])
+  expect(made.configOptions?.map(({ id }) => id)).toEqual(['mode', 'model', 'effort'])
 
   // A prompt that is cancelled while its user is asked about a program begins no turn.
   const cards: RequestPermissionRequest[] = []
@@ -172,7 +116,7 @@ test('an editor prompts Claude Code, answers its request, lets the dashboard ans
       { type: 'resource', resource: { uri: 'file:///else/where.ts', text: 'const heron = 1' } },
     ],
   })
-  expect(first).toEqual({ stopReason: 'end_turn' })
+  expect(first).toMatchObject({ stopReason: 'end_turn' })
   const [sent = ''] = userTexts(asked(world.model)[0]).filter(text => text.startsWith('Read'))
   expect(sent).toContain('Read @notes.md')
   expect(sent).toContain('const heron = 1')
@@ -206,7 +150,7 @@ test('an editor prompts Claude Code, answers its request, lets the dashboard ans
         void decide(world, sessionId, 'allow')
       })
   })
-  expect(await editor.prompt(sessionId, 'Again.')).toEqual({ stopReason: 'end_turn' })
+  expect(await editor.prompt(sessionId, 'Again.')).toMatchObject({ stopReason: 'end_turn' })
   await taken
   expect(existsSync(path.join(world.project, 'two.txt'))).toBe(true)
 
@@ -218,7 +162,7 @@ test('an editor prompts Claude Code, answers its request, lets the dashboard ans
   await world.model.waitForRequest(({ state }) => state === 'stalled')
   await expect(editor.prompt(sessionId, 'Meanwhile?')).rejects.toThrow('at work')
   await editor.agent.notify('session/cancel', { sessionId })
-  expect(await slow).toEqual({ stopReason: 'cancelled' })
+  expect(await slow).toMatchObject({ stopReason: 'cancelled' })
   await ended(editor.command)
 
   const later = await openEditor(world)
@@ -231,7 +175,7 @@ test('an editor prompts Claude Code, answers its request, lets the dashboard ans
   expect(said(later.updates, 'user_message_chunk')).toContain('Again.')
   expect(said(later.updates)).toContain('I look first.One is there.Again.Two is there.')
   later.updates.length = 0
-  expect(await later.prompt(sessionId, 'Do you remember?')).toEqual({ stopReason: 'end_turn' })
+  expect(await later.prompt(sessionId, 'Do you remember?')).toMatchObject({ stopReason: 'end_turn' })
   expect(said(later.updates)).toBe('I remember.')
   // The first one was allowed for good, the second one never.
   expect(programs).toEqual(['tool-server-other'])

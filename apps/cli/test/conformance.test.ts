@@ -51,7 +51,9 @@ test('a program that is no agent is named, in the table and as JSON', async () =
   const command = ['--', process.execPath, '-e', 'console.log("I am no agent.")']
   const table = await run(['conformance', ...command])
   expect(table.code).toBe(1)
-  expect(table.stdout).toMatch(/^node: does not answer\. .*I am no agent\.\nNothing else was tried\.\n$/)
+  expect(table.stdout).toMatch(
+    /^node: does not answer\. I am no agent\. \(node .*\)\nNothing else was tried\.\n$/,
+  )
   const { code, stdout } = await run(['conformance', '--json', ...command])
   expect(code).toBe(1)
   expect(jsonLines<ConformanceReport>(stdout)).toMatchObject([{ harness: 'acp-node', name: 'node' }])

@@ -51,6 +51,7 @@ describe('chirality doctor', () => {
         { check: 'claude-code sessions', ok: true, detail: 'none in this project' },
         { check: 'codex', ok: true, detail: `${codex.version} at ${codex.path}`, support: 'tested' },
         { check: 'codex login', ok: true, detail: credential },
+        { check: 'codex sandbox', ok: true, detail: expect.stringMatching(/^(bubblewrap,|Seatbelt)/) },
         { check: 'codex models', ok: true, detail: expect.stringContaining('gpt-5.5') },
         { check: 'codex commands', ok: true, detail: 'none' },
         { check: 'codex sessions', ok: true, detail: 'none in this project' },
@@ -291,6 +292,22 @@ describe('chirality doctor', () => {
       code: 2,
       stderr: expect.stringContaining('allow-env:1: "MINE=1" is not the name'),
     })
+  })
+
+  test('names what Claude Code gets beyond its own, and not its values', async () => {
+    const { run } = await createWorld()
+    const env = {
+      CLAUDE_CODE_ENABLE_TELEMETRY: '1',
+      OTEL_METRICS_EXPORTER: 'otlp',
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-key=heron',
+      OTEL_SERVICE_NAME: 'mine',
+    }
+    const { stdout } = await run(['doctor', '--json'], { env })
+    expect(about(stdout, 'claude-code environment')?.detail).toBe(
+      'CLAUDE_CODE_ENABLE_TELEMETRY is on: it also gets OTEL_METRICS_EXPORTER OTEL_EXPORTER_OTLP_HEADERS',
+    )
+    expect(about(stdout, 'codex environment')).toBeUndefined()
+    expect(stdout).not.toContain('heron')
   })
 
   test('takes no argument', async () => {

@@ -158,6 +158,10 @@ test('three machines by the commands of the guide: a session is placed, moved, t
   expect(await machines['build-2'].run(next('build-2', 'chirality fleet leave').line)).toContain(
     'no longer the worker build-2',
   )
+  // The session that it took over goes with it.
+  expect(await hub.run(next('hub', 'chirality fleet forget').line)).toContain('build-2 is forgotten, with')
+  expect(await hub.run('chirality fleet status')).not.toContain('build-2')
+  expect(await hub.run('chirality sessions list --all')).not.toContain('build-2')
   server.signal('SIGINT')
   expect((await server.result()).code).toBe(0)
 }, 600_000)

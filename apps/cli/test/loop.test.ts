@@ -58,13 +58,14 @@ describe('chirality loop', () => {
     })
     const verified = await world.run(['loop', 'verify', receipt])
     expect(verified).toMatchObject({ code: 0 })
-    expect(verified.stdout).toContain('holds')
+    expect(verified.stdout).toContain('"Say hello" holds at ')
+    expect((await world.run(['loop', 'verify', 'say-hello'])).stdout).toBe(verified.stdout)
     const report = await world.run(['loop', 'report'])
-    expect(report.stdout).toContain('1 proved · 0 need you · 0 failed · 0 to go')
+    expect(report.stdout).toContain('1 proved · 0 need you · 0 not proved · 0 to go')
     const state = readFileSync(path.join(world.project, '.chirality', 'state', 'claude-session.json'), 'utf8')
     expect(JSON.parse(state)).toMatchObject({ coder_session_id: expect.any(String) })
     const budget = JSON.parse(readFileSync(world.loopFile(id, 'budget.json'), 'utf8'))
-    expect(budget).toMatchObject({ iterations: 1, max_iterations: null, max_cost_usd: null })
+    expect(budget).toMatchObject({ iterations: 1, max_iterations: null, max_cost_usd: 20 })
     // An agent can write a receipt: it allows no command, also if it names a loop by a path to a record of its own.
     const real = readFileSync(receipt, 'utf8')
     const trap = path.join(world.project, 'trap')
@@ -73,21 +74,28 @@ describe('chirality loop', () => {
     const record = path.join(world.project, 'record')
     writeFileSync(record, JSON.stringify({ project: world.project, allowed: [check] }))
     const named = path.relative(path.join(userDataFolder(world.env), 'loops'), record)
-    for (const content of [written, written.replace(`"loop": "${id}"`, `"loop": "${named}"`)]) {
-      writeFileSync(receipt, content)
-      const refused = await world.run(['loop', 'verify', receipt])
-      expect(refused).toMatchObject({ code: 1, stdout: '' })
-      expect(refused.stderr).toContain('a command that nobody allowed for this loop: `touch ')
-      expect(refused.stderr).toContain('--allow')
-      expect(existsSync(trap)).toBe(false)
-    }
+    // Of a loop in the data folder the commands are those of its journal, and what differs is named.
+    writeFileSync(receipt, written)
+    const changed = await world.run(['loop', 'verify', receipt])
+    expect(changed).toMatchObject({ code: 1 })
+    expect(changed.stdout).toMatch(/^✓ journal .*\n✗ signature .*\n✗ receipt .*: checks\.\n/)
+    expect(existsSync(trap)).toBe(false)
+    expect((await world.run(['loop', 'report'])).stdout).toContain(
+      'The copy of its files in the project differs from the original, which counts: receipts/say-hello.json.',
+    )
+    writeFileSync(receipt, written.replace(`"loop": "${id}"`, `"loop": "${named}"`))
+    const refused = await world.run(['loop', 'verify', receipt])
+    expect(refused).toMatchObject({ code: 1, stdout: '' })
+    expect(refused.stderr).toContain('a command that nobody allowed for this loop: `touch ')
+    expect(refused.stderr).toContain('--allow')
+    expect(existsSync(trap)).toBe(false)
     // Allowed by a person it runs, and says what it says.
     const allowed = await world.run(['loop', 'verify', receipt, '--allow', check])
     expect(allowed).toMatchObject({ code: 1 })
     expect(allowed.stdout).toContain('does not hold')
     expect(existsSync(trap)).toBe(true)
     writeFileSync(receipt, real)
-    const other = await world.run(['loop', 'verify', receipt, '--allow', 'true'])
+    const other = await world.run(['loop', 'verify', 'say-hello', '--allow', 'true'])
     expect(other).toMatchObject({ code: 1, stdout: '' })
     expect(other.stderr).toContain('has no command `true`')
   }, 600_000)
@@ -164,9 +172,16 @@ describe('chirality loop', () => {
     const second = readFileSync(world.loopFile(loopId ?? '', 'prompts', 'two-tries-2.md'), 'utf8')
     expect(second).toContain('`grep two try.txt` exits with 1')
     const report = (await world.run(['loop', 'report'])).stdout
-    expect(report).toContain('3 proved · 4 need you · 1 failed · 1 to go')
-    expect(report).toContain('Deleted a test file. tests/b.test.sh')
+    expect(report).toContain('2 proved · 1 proved, look at this · 4 need you · 1 not proved · 1 to go')
+    expect(report).toContain('Deleted tests (1 line that can be found nowhere else). tests/b.test.sh')
     expect(report).toContain('Which one?')
+    // The checks say how a session of a task stands, not the last turn of its agent.
+    const sessions = (await world.run(['sessions', 'list'])).stdout.trim().split('\n')
+    expect(sessions.filter(line => / {2}failed /.test(line))).toHaveLength(1)
+    const asked = sessions.find(line => line.includes('parked') && line.includes('Ask first'))
+    const shown = (await world.run(['sessions', 'show', asked?.split(' ')[0] ?? ''])).stdout
+    expect(shown).toMatch(/^now +parked: .*Which one\?/m)
+    expect(shown).toMatch(new RegExp(`^loop +${loopId}, task ask-first$`, 'm'))
     // The project itself is as it was, but for the ticks.
     expect(world.repository.run('status', '--porcelain')).toBe('?? TASKS.md\n')
     const merged = world.repository.run('ls-tree', '--name-only', 'chirality/loop-tasks')
@@ -217,7 +232,7 @@ describe('chirality loop', () => {
     expect(world.list().match(/\[x\] .*/g)).toEqual(['[x] Say one', '[x] Say two'])
     expect(world.repository.run('show', 'chirality/loop-tasks:two.txt')).toBe('two\n')
     expect(world.repository.run('status', '--porcelain')).toBe('?? TASKS.md\n')
-  }, 300_000)
+  })
 
   test('a server that has the project runs the loop; killed, it goes on with it when it is started again', async () => {
     const tasks =
@@ -271,7 +286,7 @@ describe('chirality loop', () => {
     expect(world.list().match(/\[x\] .*/g)).toHaveLength(2)
     second.signal('SIGTERM')
     expect((await second.result()).code).toBe(0)
-  }, 300_000)
+  })
 
   test.each([
     ['no list', ['loop', 'run', 'NONE.md'], 'There is no task list'],

@@ -1,25 +1,32 @@
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { HELP } from '../src/help.ts'
-import { createWorld } from './support/world.ts'
+import { HELP, helpOf } from '../src/help.ts'
+import { BIN, createWorld } from './support/world.ts'
 
 test('without a command the help goes to stderr, with 2', async () => {
   const { run } = await createWorld()
   expect(await run([])).toEqual({ code: 2, signal: null, stdout: '', stderr: HELP })
 })
 
-test.each([
-  ['--help'],
-  ['-h'],
-  ['help'],
-  ['run', '--help'],
-  ['run', 'x', '-h'],
-  ['scripted-model', '--help'],
-])('the help for %s %s goes to stdout', async (...args) => {
+test.each([['--help'], ['-h'], ['help']])('the help for %s goes to stdout', async (...args) => {
   const { run } = await createWorld()
   expect(await run(args)).toEqual({ code: 0, signal: null, stdout: HELP, stderr: '' })
+})
+
+test.each([
+  ['run', '--help'],
+  ['run', 'x', '-h'],
+  ['conformance', '--help'],
+])('the help for %s %s is about that command', async (...args) => {
+  const { run } = await createWorld()
+  const stdout = helpOf(args[0] ?? '')
+  expect(await run(args)).toEqual({ code: 0, signal: null, stdout, stderr: '' })
+  expect(stdout).toContain(`\n  ${args[0]}`)
+  expect(stdout.length).toBeLessThan(HELP.length / 3)
+  expect(stdout).not.toContain('\n  doctor')
 })
 
 test('--version says the version of the package', async () => {
@@ -104,4 +111,14 @@ test('a turn loads no code that only exports, imports and other agents need', ()
     expect(code, name).not.toMatch(new RegExp(`(?:class|function\\*?) ${name}\\b|\\b${name}=class`))
   // A schema library is larger than all that a turn needs.
   expect(code).not.toMatch(/\bZodType\b/)
+})
+
+test.each([24, 32])('a server that may open %i files only is refused in one sentence', async limit => {
+  const { env, project } = await createWorld()
+  const start = `ulimit -n ${limit} && exec "$0" "$@"`
+  const args = ['-c', start, process.execPath, BIN, 'serve', '--port', '0']
+  const { status, stdout, stderr } = spawnSync('/bin/sh', args, { cwd: project, env, encoding: 'utf8' })
+  const sentence =
+    'chirality: Too many open files. Raise the limit, for example with `ulimit -n 1024`, and start it again.\n'
+  expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: '', stderr: sentence })
 })

@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -15,6 +16,8 @@ import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dashboardFolder } from '../src/commands/serve.ts'
+import { type PublicTypes, publicTypes } from './support/public-types.ts'
+import { thirdParties } from './support/third-parties.ts'
 
 interface Manifest {
   name: string
@@ -57,11 +60,14 @@ beforeAll(() => {
     path.join(app, 'package.json'),
     JSON.stringify({ private: true, type: 'module', dependencies }),
   )
-  const types = `@types/node@${manifestOf(path.join(root, 'node_modules', '@types', 'node')).version}`
+  const others = [
+    ['@types/node', path.join(root, 'node_modules', '@types', 'node')] as const,
+    ['@trpc/client', path.join(root, 'packages', 'server', 'node_modules', '@trpc', 'client')] as const,
+  ].map(([name, source]) => `${name}@${manifestOf(source).version}`)
   // A page of the project that the command must not take for its own.
   mkdirSync(path.join(app, 'web', 'dist'), { recursive: true })
   writeFileSync(path.join(app, 'web', 'dist', 'index.html'), 'a page of the project')
-  run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', types], app)
+  run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...others], app)
 }, 900_000)
 
 describe.each(packages)('$name', ({ name }) => {
@@ -94,33 +100,80 @@ test('no package can be packed by npm alone, which is told which command does', 
   expect(stderr).toContain('npm run pack')
 })
 
-test('every example compiles under strict TypeScript, declarations of dependencies included', () => {
-  const files = examples().map(({ file, code }) => {
-    writeFileSync(path.join(app, file), code)
-    return file
-  })
-  expect(files.length).toBeGreaterThan(7)
-  const options = { strict: true, skipLibCheck: false, module: 'nodenext', target: 'es2023', types: ['node'] }
-  writeFileSync(
-    path.join(app, 'tsconfig.json'),
-    JSON.stringify({ compilerOptions: { ...options, outDir: 'out' }, files }),
-  )
-  const tsc = path.join(root, 'node_modules', '.bin', 'tsc')
-  const { status, stdout } = spawnSync(tsc, ['-p', app], { cwd: app, encoding: 'utf8', env })
-  expect({ status, stdout }).toEqual({ status: 0, stdout: '' })
-})
+/** So that who wants git worktrees does not get a web framework: the protocol of tools is an optional peer. */
+const MOST_THIRD_PARTIES = {
+  ...{ core: 0, personas: 1, runner: 1, 'scripted-model': 2, conformance: 2 },
+  ...{ workspaces: 2, sessions: 2, loops: 3, fleet: 9 },
+}
 
-test.each(['core', 'personas', 'scripted-model', 'server'])(
-  'the compiled example of %s runs with what was installed',
-  name => {
-    const { status, stderr } = spawnSync(process.execPath, [path.join(app, 'out', `${name}-0.js`)], {
-      cwd: app,
-      encoding: 'utf8',
-      env,
-    })
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+test.each(Object.entries(MOST_THIRD_PARTIES))(
+  '%s brings at most %i packages of others along',
+  (name, most) => {
+    const brought = thirdParties(app, `@chirality/${name}`)
+    expect(brought.length, brought.join(' ')).toBeLessThanOrEqual(most)
   },
 )
+
+describe('a program in strict TypeScript, which checks our declarations, too', () => {
+  let found: PublicTypes
+  beforeAll(() => {
+    found = publicTypes(
+      packages.map(({ name }) => {
+        const inside = installed(name)
+        return { name, folder: inside, exports: manifestOf(inside).exports }
+      }),
+    )
+  })
+
+  test('can name each type in the signature of something exported', () => {
+    expect(found.unnamed).toEqual([])
+  })
+
+  test('can import every name, have a harness of its own, and take every example of READMEs and docs', {
+    timeout: 900_000,
+  }, () => {
+    const named = [...found.names].map(([specifier, names], i) => ({
+      file: `names-${i}.ts`,
+      code: `export type { ${names.join(', ')} } from '${specifier}'\n`,
+    }))
+    const written = [...named, ...examples()]
+    for (const { file, code } of written) writeFileSync(path.join(app, file), code)
+    expect(written.length).toBeGreaterThan(25)
+    cpSync(OWN_HARNESS, path.join(app, 'own'), { recursive: true })
+    const files = [...written.map(({ file }) => file), 'own/program.ts', 'own/descriptor.ts']
+    const options = { strict: true, skipLibCheck: false, module: 'nodenext', target: 'es2023' }
+    const stricter = { exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true }
+    const output = { rootDir: '.', outDir: 'out', rewriteRelativeImportExtensions: true, types: ['node'] }
+    const compilerOptions = { ...options, ...stricter, ...output }
+    writeFileSync(path.join(app, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
+    const tsc = path.join(root, 'node_modules', '.bin', 'tsc')
+    const { stdout } = spawnSync(tsc, ['-p', app], { cwd: app, encoding: 'utf8', env })
+    // What declarations of others have wrong by themselves is not ours to mend.
+    const errors = stdout.split(/\n(?! )/).filter(error => !/^$|^node_modules\/(?!@chirality\/)/.test(error))
+    expect(errors).toEqual([])
+  })
+
+  test.each(['core', 'personas', 'scripted-model', 'server'])('runs as the example of %s', name => {
+    expect(runCompiled(`packages-${name}-0.js`)).toMatchObject({ status: 0, stderr: '' })
+  })
+
+  test('runs an agent of its own, which calls functions of the program', () => {
+    const { status, stdout, stderr } = runCompiled('own/program.js', path.join(app, 'own', 'agent.mjs'))
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout.trim().split('\n')).toEqual([
+      ...['greet {"name":"Ada"}', 'Hello Ada', 'Greeted in a turn.', 'completed'],
+      ...['greet {"name":"Ada"}', 'complete'],
+    ])
+  })
+})
+
+/** A harness that is written with what the packages export, and a program that uses it. */
+const OWN_HARNESS = path.join(root, 'packages', 'runner', 'test', 'line-agent')
+
+function runCompiled(file: string, ...args: string[]) {
+  const program = [path.join(app, 'out', file), ...args]
+  return spawnSync(process.execPath, program, { cwd: app, encoding: 'utf8', env })
+}
 
 test('the command runs, brings its dashboard along, and takes no other page for it', () => {
   const inside = installed('@chirality/cli')
@@ -143,14 +196,29 @@ test('in the repository the dashboard is the one that was built last', () => {
 
 /** `ts` examples are programs; `typescript` ones need an agent or a server of the reader's, and only compile. */
 function examples(): { file: string; code: string }[] {
-  const readmes = packages.map(
-    ({ source }) => [path.basename(source), path.join(source, 'README.md')] as const,
+  return documents().flatMap(document =>
+    [
+      ...readFileSync(path.join(root, document), 'utf8').matchAll(/^```(?:ts|typescript)\n([\s\S]*?)^```/gm),
+    ].map(([, code = ''], i) => ({
+      file: `${document.replace(/(?:\/README)?\.md$/, '').replaceAll('/', '-')}-${i}.ts`,
+      code,
+    })),
   )
-  return [...readmes, ['readme', path.join(root, 'README.md')] as const].flatMap(([name, readme]) =>
-    [...readFileSync(readme, 'utf8').matchAll(/^```(?:ts|typescript)\n([\s\S]*?)^```/gm)].map(
-      ([, code = ''], i) => ({ file: `${name}-${i}.ts`, code }),
-    ),
-  )
+}
+
+/** All that is written for somebody outside. */
+function documents(): string[] {
+  const within = (folder: string) =>
+    readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter(file => file.endsWith('.md') && !file.includes('node_modules'))
+      .map(file => path.join(folder, file))
+  const ofPackages = packages.map(({ source }) => path.relative(root, source))
+  return [
+    'README.md',
+    ...within('docs'),
+    ...ofPackages.map(folder => path.join(folder, 'README.md')),
+    ...ofPackages.flatMap(folder => within(path.join(folder, 'src'))),
+  ]
 }
 
 function run(command: string, args: string[], cwd: string): string {

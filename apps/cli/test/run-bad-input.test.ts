@@ -32,6 +32,7 @@ describe('a wrong command line', () => {
     [['Hi', '--project', ''], '--project is empty. Leave it out or give a value.'],
     [['Hi', '--model', 'a', '--model', 'b'], '--model is given twice.'],
     [['Hi', '--json=yes'], '--json takes no value.'],
+    [['Hi', '--where', 'build-1'], '--where names a machine of a fleet, and this one is in none.'],
     [
       ['Hi', '--harness', 'gemini'],
       '--harness must be one of claude-code, codex, agent-sdk, messages-api, not "gemini".',
@@ -54,7 +55,7 @@ describe('a wrong command line', () => {
     ],
     [
       ['Hi', '--permission-mode', 'acceptedits'],
-      '--permission-mode must be one of default, acceptEdits, dontAsk, plan, bypassPermissions, not "acceptedits". Did you mean acceptEdits?',
+      '--permission-mode must be one of default, acceptEdits, auto, dontAsk, plan, bypassPermissions, not "acceptedits". Did you mean acceptEdits?',
     ],
     [['Hi', '--mode', 'fast'], '--mode must be one of workbench, pipeline, direct, not "fast".'],
     [['Hi', '--max-turns', '0'], '--max-turns must be a whole number from 1 to 1000000, not "0".'],
@@ -152,8 +153,10 @@ describe('a project that cannot be used', () => {
     chmodSync(project, 0o755)
 
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toContain(`chirality: Cannot write to ${folder}/.chirality.`)
-    expect(stderr).toContain('make the folder writable or choose another project')
+    // The system's own folder refuses, or is mounted to be read only.
+    expect(stderr).toMatch(/^chirality: (Not allowed to use|Cannot write to|\S+ is on a read-only disk)/)
+    expect(stderr).toContain(`${folder}/.chirality`)
+    expect(stderr).toMatch(/or choose another (folder|project)/)
     expect(asked(model)).toEqual([])
   })
 
@@ -284,4 +287,13 @@ describe('arguments of the agent', () => {
       expect(stderr).toContain('set IS_SANDBOX=1 inside a container')
     } else expect(code).toBe(0)
   })
+})
+
+test('an agent that is known and not installed is named with how to get it', async () => {
+  const world = await createWorld()
+  const { code, stderr } = await world.run(['run', '--harness', 'acp-gemini', 'Hi'])
+  expect(code).toBe(3)
+  expect(stderr).toContain(
+    'Gemini CLI is known, and PATH has no gemini. Install it: `npm install -g @google/gemini-cli`.',
+  )
 })

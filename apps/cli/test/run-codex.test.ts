@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { codexBinary } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
@@ -65,12 +65,20 @@ describe('chirality run --harness codex', () => {
       expect(conversation(world)).toContain(text)
   })
 
-  test('a thread that Codex does not have starts afresh and says so', async () => {
-    const { run } = await createWorld({ answers: ['Hello again.'] })
-    const { code, stdout } = await run(['run', 'Hi', ...CODEX, '--session', randomUUID()])
-    expect(code).toBe(0)
-    expect(stdout).toMatch(/no longer has the earlier conversation/)
-    expect(stdout).toContain('Hello again.')
+  test('a thread that Codex does not have is refused, and one that it keeps goes on', async () => {
+    const world = await createWorld({ answers: ['Noted: 42.', 'It was 42.'] })
+    const id = randomUUID()
+    const unknown = await world.run(['run', 'Hi', ...CODEX, '--session', id])
+    expect({ code: unknown.code, stdout: unknown.stdout }).toEqual({ code: 1, stdout: '' })
+    expect(unknown.stderr).toContain(`There is no session "${id}", and Codex has no conversation of that id`)
+    expect(world.model.requests).toEqual([])
+    const first = await world.run(['run', 'Remember 42', ...CODEX])
+    const thread = UUID.exec(first.stdout)?.[0] ?? ''
+    // Only Codex has it.
+    rmSync(path.join(world.project, '.chirality'), { recursive: true })
+    const second = await world.run(['run', 'Which number?', ...CODEX, '--session', thread])
+    expect(second).toMatchObject({ code: 0, stderr: '' })
+    expect(conversation(world)).toContain('Remember 42')
   })
 
   test('changes nothing unless it is told that it may', async () => {

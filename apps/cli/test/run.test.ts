@@ -72,13 +72,16 @@ describe.each(claudeVersions())('chirality run with Claude Code $version', ({ pa
     expect(conversation).toContain('Which number?')
   })
 
-  test('a session the agent does not have starts afresh and says so', async () => {
-    const { run } = await createWorld({ answers: ['Hello again.'] })
-    const { code, stdout } = await run(['run', 'Hi', '--session', randomUUID()], { env })
+  test('an id that neither a project nor the agent knows is refused before anything is spent', async () => {
+    const { run, model, project } = await createWorld({ answers: ['Hello again.'] })
+    const id = randomUUID()
+    const { code, stdout, stderr } = await run(['run', 'Hi', '--session', id], { env })
 
-    expect(code).toBe(0)
-    expect(stdout).toContain('· The agent no longer has the earlier conversation')
-    expect(stdout).toContain('Hello again.')
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain(
+      `There is no session "${id}", and Claude Code has no conversation of that id in ${project}.`,
+    )
+    expect(asked(model)).toEqual([])
   })
 
   test('--max-turns ends with 5', async () => {

@@ -8,8 +8,9 @@ test('a scheduled list keeps the commands that were allowed, is edited, and a lo
   const world = await createWorld({ answers: [] })
   const { project } = world
   const repository = initRepository(project)
-  // The set-up fails: no agent is needed.
-  const list = (check: string) => `---\nsetup: exit 3\n---\n- [ ] One\n  checks: ${check}\n`
+  // The set-up holds on the loop's branch and fails in the worktrees of tasks: no agent is needed.
+  const setUp = 'case $PWD in */loop-*) ;; *) exit 3 ;; esac'
+  const list = (check: string) => `---\nsetup: ${setUp}\n---\n- [ ] One\n  checks: ${check}\n`
   repository.write('TASKS.md', list('npm test'))
   repository.run('add', '.')
   repository.run('commit', '-qm', 'First')
@@ -23,12 +24,13 @@ test('a scheduled list keeps the commands that were allowed, is edited, and a lo
   const added = await asked(...add, '--every', '6h', '--keep-runs', '3', '--budget', '5', '--json')
   expect(JSON.parse(added.stdout)).toMatchObject({
     ...{ keepRuns: 3, budgetUsd: 5, when: { kind: 'every', minutes: 360 } },
-    what: { kind: 'loop', list: 'TASKS.md', commands: ['exit 3', 'npm test'] },
+    what: { kind: 'loop', list: 'TASKS.md', commands: [setUp, 'npm test'] },
   })
-  expect(added.stderr).toContain('may use these commands and no others:\n    exit 3\n    npm test\n')
+  expect(added.stderr).toContain(`may use these commands and no others:\n    ${setUp}\n    npm test\n`)
   for (const [args, code, words] of [
     [['--harness', 'codex'], 2, '--harness is for a prompt'],
     [['--keep-runs', '0'], 2, 'from 1 to 50'],
+    [['--allow', 'Bash'], 2, '--allow is for a prompt'],
     [['--hand-over', 'Not An Agent'], 2, '--hand-over must be names of agents'],
     [['--cron', 'often'], 1, 'five cron fields'],
     [['--project', project], 2, 'cannot be changed'],
@@ -37,6 +39,14 @@ test('a scheduled list keeps the commands that were allowed, is edited, and a lo
     expect({ args, code: refused.code }).toEqual({ args, code })
     expect(refused.stderr).toContain(words)
   }
+  const prompt = ['schedule', 'add', 'Look at it.', '--name', 'Look', '--project', project]
+  const times = ['--cron', '0 6 * * *', '--zone', 'Asia/Tokyo']
+  const looks = await asked(...prompt, ...times, '--allow', 'Bash(npm test),Edit', '--json')
+  expect(JSON.parse(looks.stdout).what).toMatchObject({ allow: ['Bash(npm test)', 'Edit'] })
+  const listed = await asked('schedule', 'list')
+  expect(listed.stdout).toMatch(/ · Look · next \d{4}-\d\d-\d\d 06:00 Asia\/Tokyo\n/)
+  const here = Intl.DateTimeFormat().resolvedOptions().timeZone
+  expect(listed.stdout).toContain(`${here}\n`)
   // A terminal would show only its first words.
   const touch = `touch ${path.join(world.home, 'ran')}`
   const hostile = `${touch} \u001b]0;./evil.sh;:\u0007`
@@ -46,19 +56,19 @@ test('a scheduled list keeps the commands that were allowed, is edited, and a lo
   const edited = JSON.parse((await asked('schedule', 'edit', 'Tasks', ...change, '--json')).stdout)
   expect(edited).toMatchObject({
     ...{ name: 'Nightly', keepRuns: 7, when: { kind: 'every', minutes: 360 } },
-    what: { nextHarnesses: [], commands: ['exit 3', 'npm test'] },
+    what: { nextHarnesses: [], commands: [setUp, 'npm test'] },
   })
   expect(edited).not.toHaveProperty('budgetUsd')
   const allowed = await asked('schedule', 'edit', 'Nightly', '--allow-commands', '--json')
-  expect(JSON.parse(allowed.stdout).what).toMatchObject({ commands: ['exit 3', hostile] })
+  expect(JSON.parse(allowed.stdout).what).toMatchObject({ commands: [setUp, hostile] })
 
   const details = await asked('schedule', 'show', 'Nightly')
-  expect(details.stdout).toContain(`may use these commands and no others:\n    exit 3\n${shown}`)
+  expect(details.stdout).toContain(`may use these commands and no others:\n    ${setUp}\n${shown}`)
 
   // A loop that was started with other commands.
   repository.write('TASKS.md', list('npm test'))
   const run = await asked('loop', 'run', 'TASKS.md', '--allow-dirty', '--project', project)
-  expect(run.stdout).toContain('Runs without asking:\n    exit 3\n    npm test\n')
+  expect(run.stdout).toContain(`Runs without asking:\n    ${setUp}\n    npm test\n`)
   repository.write('TASKS.md', `${list('npm test')}- [ ] Two\n  checks: ${hostile}\n`)
   const resume = (...args: string[]) => asked('loop', 'resume', '--project', project, ...args)
   const parked = await resume()
@@ -74,4 +84,4 @@ test('a scheduled list keeps the commands that were allowed, is edited, and a lo
   expect(existsSync(path.join(world.home, 'ran'))).toBe(false)
   server.signal('SIGTERM')
   expect((await server.result()).code).toBe(0)
-}, 300_000)
+})

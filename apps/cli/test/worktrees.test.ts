@@ -80,7 +80,7 @@ test('a run in a worktree leaves the project as it was; the worktree is listed, 
     ...{ code: 0, stdout: expect.stringContaining('is forgotten.') },
   })
   expect((await world.run(['worktrees', 'list', '--all'])).stdout).not.toContain(id)
-}, 300_000)
+})
 
 /** As a server records a turn that changed the README. */
 function recordTurn(project: string, sessionId: string, text: string): void {

@@ -1,5 +1,5 @@
 export { BEHAVIOURS, type BehaviourId } from './behaviours.ts'
 export type { ConformanceReport, Finding, Outcome } from './report.ts'
 export { reportTable, verdictOf } from './report.ts'
-export { newestResults, readResult, storeResult } from './results.ts'
+export { countResults, newestResults, readResult, storeResult } from './results.ts'
 export { type ConformanceOptions, runConformance } from './run-conformance.ts'

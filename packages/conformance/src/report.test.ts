@@ -1,10 +1,12 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { versionSupport } from '@chirality/core'
+import { HARNESSES } from '@chirality/runner'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { commandTool, toolNames } from './offered-tools.ts'
 import { type ConformanceReport, type Finding, type Outcome, reportTable, verdictOf } from './report.ts'
-import { newestResults, readResult, storeResult } from './results.ts'
+import { countResults, newestResults, readResult, storeResult } from './results.ts'
 
 function report(outcomes: Outcome[], fields: Partial<ConformanceReport> = {}): ConformanceReport {
   const ids = ['text', 'streaming', 'usage'] as const
@@ -136,6 +138,23 @@ describe('results', () => {
     expect(await readResult(data, 'acp-x', '9.9.9')).toBeUndefined()
     expect(await newestResults(data)).toEqual(expect.arrayContaining([second, other]))
     expect(await newestResults(data)).toHaveLength(2)
+  })
+
+  test('a release that passed everything counts as tested, one that did not does not', async () => {
+    const data = folder()
+    const meta = HARNESSES.find(({ meta }) => meta.id === 'codex')?.meta
+    const support = (version: string) => versionSupport(version, meta?.versions)
+    const trial = (version: string, outcomes: Outcome[]) =>
+      report(outcomes, { harness: 'codex', version, at: '2026-01-01T00:00:00.000Z' })
+    await storeResult(data, trial('0.900.1', ['supported', 'not-offered']))
+    await storeResult(data, trial('0.900.2', ['supported', 'differs']))
+    expect([support('0.900.1'), support('0.900.2')]).toEqual(['tested', 'newer'])
+    // As another process would have left it.
+    const other = { ...trial('0.900.3', ['supported']) }
+    writeFileSync(path.join(data, 'conformance', 'codex@0.900.3.json'), JSON.stringify(other))
+    expect(support('0.900.3')).toBe('newer')
+    await countResults(data)
+    expect(support('0.900.3')).toBe('tested')
   })
 
   test('stay in their folder whatever a version says, and damaged files are passed over', async () => {

@@ -1,4 +1,5 @@
 import { BEHAVIOURS, type BehaviourId } from './behaviours.ts'
+import { seconds } from './seconds.ts'
 
 /**
  * `supported`: it does so, and Chirality shows it. `differs`: it does something else. `missing`: it does not, though it should.
@@ -39,7 +40,7 @@ export function verdictOf({
   const worked = (outcome: Outcome) => outcome === 'supported' || outcome === 'not-offered'
   if (findings.every(({ outcome }) => worked(outcome))) return 'works'
   const text = findings.find(({ behaviour }) => behaviour === 'text')
-  return text?.outcome === 'supported' ? 'partly' : 'fails'
+  return text === undefined || text.outcome === 'missing' ? 'fails' : 'partly'
 }
 
 /** A table for a terminal, without colours. */
@@ -58,10 +59,6 @@ export function reportTable(report: ConformanceReport): string {
   })
   const summary = verdict === 'works' ? 'works' : 'works with differences'
   return `${head}: ${summary}, ${seconds(report.durationMs)}\n${lines.join('\n')}\n`
-}
-
-function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(1)} s`
 }
 
 const WIDTH = Math.max(...Object.keys(BEHAVIOURS).map(id => id.length))

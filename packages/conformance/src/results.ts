@@ -1,14 +1,16 @@
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { writeFileAtomic } from '@chirality/disk'
+import { countAsTested } from '@chirality/runner'
 import { BEHAVIOURS } from './behaviours.ts'
-import { type ConformanceReport, type Finding, OUTCOMES } from './report.ts'
+import { type ConformanceReport, type Finding, OUTCOMES, verdictOf } from './report.ts'
 
 /** The user's results are in `conformance/` of the data folder: one file for each agent and version, the newest run. */
 export async function storeResult(dataFolder: string, report: ConformanceReport): Promise<void> {
   const file = fileOf(dataFolder, report.harness, report.version)
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 })
-  await writeFile(`${file}.new`, `${JSON.stringify(report, null, 2)}\n`, { mode: 0o600 })
-  await rename(`${file}.new`, file)
+  await writeFileAtomic(file, `${JSON.stringify(report, null, 2)}\n`)
+  count(report)
 }
 
 /** Undefined if this version was never tried, or its result cannot be read. */
@@ -20,15 +22,29 @@ export async function readResult(
   return read(fileOf(dataFolder, harness, version))
 }
 
+/** Releases that passed every trial on this machine count as tested, from now on and in this process. */
+export async function countResults(dataFolder: string): Promise<void> {
+  for (const report of await allResults(dataFolder)) count(report)
+}
+
+function count(report: ConformanceReport): void {
+  if (report.version !== undefined && verdictOf(report) === 'works')
+    countAsTested(report.harness, report.version)
+}
+
 /** The newest result of each agent, whatever its version. */
 export async function newestResults(dataFolder: string): Promise<ConformanceReport[]> {
-  const folder = path.join(dataFolder, FOLDER)
-  const names = await readdir(folder).catch(() => [])
-  const files = names.filter(name => name.endsWith('.json')).map(name => path.join(folder, name))
-  const reports = (await Promise.all(files.map(read))).filter(report => report !== undefined)
+  const reports = await allResults(dataFolder)
   const newest = new Map<string, ConformanceReport>()
   for (const report of reports.sort((a, b) => a.at.localeCompare(b.at))) newest.set(report.harness, report)
   return [...newest.values()]
+}
+
+async function allResults(dataFolder: string): Promise<ConformanceReport[]> {
+  const folder = path.join(dataFolder, FOLDER)
+  const names = await readdir(folder).catch(() => [])
+  const files = names.filter(name => name.endsWith('.json')).map(name => path.join(folder, name))
+  return (await Promise.all(files.map(read))).filter(report => report !== undefined)
 }
 
 const FOLDER = 'conformance'

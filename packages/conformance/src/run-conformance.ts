@@ -3,8 +3,9 @@ import type { HarnessInstallStatus, UIEvent } from '@chirality/core'
 import { versionNote } from '@chirality/core'
 import type { HarnessDescriptor } from '@chirality/runner'
 import { BEHAVIOURS, type BehaviourId } from './behaviours.ts'
+import { oneLine, reasonFirst } from './judging.ts'
 import type { ConformanceReport, Finding } from './report.ts'
-import { type Cast, clip, SCENES, type Scene } from './scenes.ts'
+import { type Cast, SCENES, type Scene } from './scenes.ts'
 import type { Stage } from './stage.ts'
 
 export interface ConformanceOptions {
@@ -38,6 +39,14 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
   const { Stage } = await import('./stage.ts')
   const stage = await Stage.set({ descriptor, binaryPath, path, signal, limitMs })
   const findings: Finding[] = []
+  const add = (finding: Finding) => {
+    const known = findings.findIndex(({ behaviour }) => behaviour === finding.behaviour)
+    if (known < 0) findings.push(finding)
+    // A later scene can show what an earlier one could not; what is missing stays so.
+    else if (findings[known]?.outcome !== 'supported') return
+    else findings[known] = { ...findings[known], ...finding }
+    onFinding?.(finding)
+  }
   try {
     const status = await (await stage.open()).checkInstallStatus()
     const refused = refusal(descriptor, status)
@@ -49,19 +58,15 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
     )
     for (const scene of scenes) {
       signal.throwIfAborted()
-      const answers = findings.length === 0 || findings[0]?.outcome === 'supported'
+      const answers = findings.length === 0 || findings[0]?.outcome !== 'missing'
       const played = answers
         ? await timed(() => play(scene, stage, { cast, limitMs, signal }))
         : nothing(scene, 'Not tried: it does not answer.')
       signal.throwIfAborted()
-      for (const finding of played) {
-        findings.push(finding)
-        onFinding?.(finding)
-      }
+      for (const finding of played) add(finding)
     }
-    const drift = unknownEvents(stage.shown, findings[0]?.outcome === 'supported')
-    findings.push(drift)
-    onFinding?.(drift)
+    add(unknownEvents(stage.shown, findings[0]?.outcome !== 'missing'))
+    for (const finding of toldTwice(stage.late)) add(finding)
     return {
       ...about,
       ...versionOf(status, stage.shown),
@@ -101,11 +106,11 @@ async function play(
   const playing = scene
     .play(stage, cast)
     .catch((error: unknown) =>
-      nothing(scene, clip(stage.withoutPaths(error instanceof Error ? error.message : String(error)))),
+      nothing(scene, oneLine(reasonFirst(error instanceof Error ? error.message : String(error)))),
     )
   const findings = await Promise.race([playing, late, stopped])
   over.abort()
-  return findings
+  return findings.map(finding => ({ ...finding, evidence: stage.withoutPaths(finding.evidence) }))
 }
 
 const STOP_MS = 20_000
@@ -125,6 +130,17 @@ function versionOf({ version }: HarnessInstallStatus, shown: UIEvent[]): { versi
   const told = shown.find(event => event.type === 'session:init')?.version
   const known = version ?? told
   return known === undefined ? {} : { version: known }
+}
+
+/** An answer or an end that came when the turn was over. */
+function toldTwice(late: UIEvent[]): Finding[] {
+  const ended = late.some(({ type }) => type === 'session:complete')
+  const goesOn = late.some(({ type }) => type === 'chat:complete' || type === 'chat:message')
+  if (!ended && !goesOn) return []
+  const evidence = ended
+    ? 'It ends a turn twice: a second end came after the first.'
+    : 'It goes on with its answer after the end of the turn.'
+  return [{ behaviour: 'text', outcome: 'differs', evidence }]
 }
 
 /** Drift: events that Chirality keeps and shows, but does not understand. */

@@ -1,15 +1,23 @@
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import {
-  ACP_ID_PREFIX,
-  type HarnessTurnOpts,
-  type Session,
-  type UIEvent,
-  type UIEventType,
-} from '@chirality/core'
+import { ACP_ID_PREFIX, type HarnessTurnOpts, type Session, type UIEvent } from '@chirality/core'
 import type { BehaviourId } from './behaviours.ts'
-import type { Finding, Outcome } from './report.ts'
+import {
+  askedAbout,
+  endOf,
+  failed,
+  failure,
+  found,
+  isTwice,
+  of,
+  readMessages,
+  refusedItself,
+  toolName,
+  wrongPieces,
+} from './judging.ts'
+import type { Finding } from './report.ts'
+import { seconds } from './seconds.ts'
 import type { Stage } from './stage.ts'
 
 /** Plays one conversation, and says what it showed. Several behaviours can show in one. */
@@ -28,7 +36,7 @@ export interface Cast {
 export const SCENES: readonly [Scene, ...Scene[]] = [
   { behaviours: ['text', 'streaming', 'instructions', 'usage'], play: answer },
   { behaviours: ['deny'], play: deny },
-  { behaviours: ['allow', 'command'], play: allow },
+  { behaviours: ['allow', 'command', 'usage'], play: allow },
   { behaviours: ['steering'], play: steer },
   { behaviours: ['interrupt'], play: interrupt },
   { behaviours: ['interrupt-command'], play: interruptCommand },
@@ -42,37 +50,72 @@ const ALLOW: HarnessTurnOpts = { decide: async () => ({ behavior: 'allow' }) }
 
 async function answer(stage: Stage, { session }: Cast): Promise<Finding[]> {
   const text = 'one two three four'
-  stage.model.continueWith({ text, chunkChars: 4, usage: { input: 1234, output: 56 } })
+  stage.model.continueWith({ text, chunkChars: 4, usage: TOKENS })
   const { supportsAppendSystemPrompt, supportsStreamingTokens } = stage.harness.capabilities()
   const events = await stage.begin(session, 'Remember the word zebra.', {
     ...(supportsAppendSystemPrompt ? { systemPromptAppend: 'Walk like a heron.' } : {}),
   })
-  const said = of(events, 'chat:complete').map(complete => complete.text)
-  const ended = endOf(events)
-  const ok = ended === 'completed' && said.at(-1)?.trim() === text
-  const deltas = of(events, 'chat:delta').length
-  const { usage, costUsd } = of(events, 'session:complete')[0] ?? {}
-  const cost = costUsd === undefined ? '' : `, ${costUsd.toFixed(4)} USD`
+  const pieces = of(events, 'chat:delta').map(delta => delta.text)
+  const wrong = wrongPieces(pieces, text)
+  const hasThem = stage.lastRequest().includes('like a heron')
+  const first = answered(events, pieces, text)
   return [
-    ok
-      ? found('text', 'supported', 'The answer came whole, and the turn was completed.')
-      : found('text', 'missing', stage.withoutPaths(failure(events, said))),
-    deltas > 1
-      ? found('streaming', 'supported', `${deltas} pieces.`)
+    first.outcome === 'supported' ? ((await cutAnswer(stage, session)) ?? first) : first,
+    pieces.length > 1
+      ? found('streaming', wrong ? 'differs' : 'supported', wrong ?? `${pieces.length} pieces.`)
       : found('streaming', supportsStreamingTokens ? 'missing' : 'not-offered', 'It came in one piece.'),
     supportsAppendSystemPrompt
       ? found(
           'instructions',
-          stage.lastRequest().includes('like a heron') ? 'supported' : 'missing',
-          stage.lastRequest().includes('like a heron')
-            ? 'They are in the request to the model.'
-            : 'The request to the model does not have them.',
+          hasThem ? 'supported' : 'missing',
+          hasThem ? 'They are in the request to the model.' : 'The request to the model does not have them.',
         )
       : found('instructions', 'not-offered', 'It takes none.'),
-    usage && usage.input_tokens > 0
-      ? found('usage', 'supported', `${usage.input_tokens} in, ${usage.output_tokens} out${cost}.`)
-      : found('usage', 'missing', 'The turn names no tokens.'),
+    usageOf(events),
   ]
+}
+
+const TOKENS = { input: 1234, output: 56 }
+
+/** An answer that is longer than what a pipe or a buffer of the agent holds. */
+async function cutAnswer(stage: Stage, session: Session): Promise<Finding | undefined> {
+  const text = Array.from({ length: LONG_WORDS }, (_, i) => `word${i}`).join(' ')
+  stage.model.continueWith({ text, chunkChars: 4096 })
+  const events = await stage.begin(session, 'Say it at length.')
+  const said = of(events, 'chat:complete')
+    .map(complete => complete.text)
+    .join('')
+    .trim()
+  if (endOf(events) !== 'completed')
+    return found('text', 'differs', `A long answer does not come: ${failure(events)}`)
+  if (said === text) return undefined
+  return found('text', 'differs', `A long answer is cut: ${said.length} of ${text.length} characters came.`)
+}
+
+const LONG_WORDS = 12_000
+
+function answered(events: UIEvent[], pieces: string[], text: string): Finding {
+  const said = of(events, 'chat:complete').map(complete => complete.text)
+  if (endOf(events) !== 'completed' || said.length === 0) return failed('text', events, said)
+  if (said.length === 1 && said[0]?.trim() === text)
+    return found('text', 'supported', 'The answer came whole, and the turn was completed.')
+  if (isTwice(pieces, text) || isTwice(said, text) || said.some(words => isTwice([words], text)))
+    return found('text', 'differs', `The answer comes twice: ${said.join(' ')}`)
+  // Its own words are no answer of the model: an agent that is not set up may say so in a turn that ends well.
+  return said.join(' ').includes('three')
+    ? found('text', 'differs', `The answer is not what the model said: ${said.join(' ')}`)
+    : failed('text', events, said)
+}
+
+function usageOf(events: UIEvent[]): Finding {
+  const [{ usage, costUsd } = {}] = of(events, 'session:complete')
+  if (!usage || usage.input_tokens + usage.output_tokens === 0)
+    return found('usage', 'missing', 'The turn names no tokens.')
+  const cost = costUsd === undefined ? '' : `, ${costUsd.toFixed(4)} USD`
+  const told = `${usage.input_tokens} in, ${usage.output_tokens} out${cost}`
+  return usage.input_tokens === TOKENS.input && usage.output_tokens === TOKENS.output
+    ? found('usage', 'supported', `${told}.`)
+    : found('usage', 'differs', `${told}; the model said ${TOKENS.input} in, ${TOKENS.output} out.`)
 }
 
 async function deny(stage: Stage, { session }: Cast): Promise<Finding[]> {
@@ -99,32 +142,53 @@ async function deny(stage: Stage, { session }: Cast): Promise<Finding[]> {
 }
 
 async function allow(stage: Stage, { session }: Cast): Promise<Finding[]> {
-  const command = stage.command('touch allowed.txt && echo heard-of-the-tool')
+  // What the command prints is not in the command: whoever has it has its result.
+  const { file, word } = await stage.secret()
+  const command = stage.command(`touch allowed.txt && cat ${file}`)
   if (typeof command === 'string')
     return [found('allow', 'missing', command), found('command', 'missing', command)]
-  stage.model.continueWith({ blocks: [command] }, 'Done.')
+  const [first, last] = CALLS
+  stage.model.continueWith({ blocks: [command], usage: first }, { text: 'Done.', usage: last })
   const { supportsDecisions } = stage.harness.capabilities()
-  const opts = supportsDecisions ? ALLOW : FREE
-  const events = await stage.begin(session, 'Make the file allowed.txt.', opts)
+  const events = await stage.begin(session, 'Make the file allowed.txt.', supportsDecisions ? ALLOW : FREE)
   const ran = stage.hasFile('allowed.txt')
-  const asked = askedAbout(events)
-  const shown = of(events, 'tool:result').some(
-    ({ isError, content }) => !isError && content.includes('heard-of-the-tool'),
-  )
-  const told = stage.lastRequest().includes('heard-of-the-tool')
-  const seen = shown ? 'The result is shown' : 'The result is not shown'
+  const shown = of(events, 'tool:result').some(({ isError, content }) => !isError && content.includes(word))
+  const told = stage.lastRequest().includes(word)
   return [
-    supportsDecisions ? judged(ran, asked, events) : found('allow', 'not-offered', 'It asks nobody.'),
-    ran && shown && told
-      ? found('command', 'supported', `${toolName(events)} ran, and both sides have its result.`)
-      : found(
-          'command',
-          ran ? 'differs' : 'missing',
-          ran
-            ? `${seen}, and the model ${told ? 'has it' : 'does not have it'}.`
-            : stage.withoutPaths(failure(events, [])),
-        ),
+    supportsDecisions
+      ? judged(ran, askedAbout(events), events)
+      : found('allow', 'not-offered', 'It asks nobody.'),
+    ran ? resultOf({ shown, told }, events) : failed('command', events),
+    ...(ran ? sumOf(events) : []),
   ]
+}
+
+const CALLS = [
+  { input: 2000, output: 30 },
+  { input: 3000, output: 40 },
+] as const
+
+/** Whether the tokens of a turn are those of all its calls of the model. One that names none was found before. */
+function sumOf(events: UIEvent[]): Finding[] {
+  const [{ usage } = {}] = of(events, 'session:complete')
+  const [first, last] = CALLS
+  const [input, output] = [first.input + last.input, first.output + last.output]
+  if (!usage || usage.input_tokens + usage.output_tokens === 0) return []
+  if (usage.input_tokens === input && usage.output_tokens === output) return []
+  const told = `${usage.input_tokens} in, ${usage.output_tokens} out`
+  const isLast = usage.input_tokens === last.input && usage.output_tokens === last.output
+  const what = isLast ? 'only those of the last one' : `not ${input} in, ${output} out`
+  return [found('usage', 'differs', `Of a turn with two calls of the model it names ${told}: ${what}.`)]
+}
+
+function resultOf({ shown, told }: { shown: boolean; told: boolean }, events: UIEvent[]): Finding {
+  const ids = of(events, 'tool:result').map(({ toolUseId }) => toolUseId)
+  if (new Set(ids).size < ids.length)
+    return found('command', 'differs', `The result of ${toolName(events)} is told twice.`)
+  if (shown && told)
+    return found('command', 'supported', `${toolName(events)} ran, and both sides have its result.`)
+  const seen = shown ? 'The result is shown' : 'The result is not shown'
+  return found('command', 'differs', `${seen}, and the model ${told ? 'has it' : 'does not have it'}.`)
 }
 
 function judged(ran: boolean, asked: string | undefined, events: UIEvent[]): Finding {
@@ -145,11 +209,36 @@ async function steer(stage: Stage, { session }: Cast): Promise<Finding[]> {
   const taken = stalled && (await harness.steer(session.id, 'And the walrus?'))
   model.release()
   const events = await turn
-  if (!stalled) return [found('steering', 'missing', stage.withoutPaths(failure(events, [])))]
+  if (!stalled) return [failed('steering', events)]
   if (!taken) return [found('steering', 'missing', 'The message was not taken.')]
-  return stage.lastRequest().includes('walrus')
-    ? [found('steering', 'supported', 'The model got the message in the same turn.')]
-    : [found('steering', 'missing', 'It took the message, and the model did not get it.')]
+  if (!stage.lastRequest().includes('walrus'))
+    return [found('steering', 'missing', 'It took the message, and the model did not get it.')]
+  if (endOf(events) !== 'completed') return [failed('steering', events)]
+  const wrong = await wrongInCommand(stage, session)
+  return [
+    wrong === undefined
+      ? found('steering', 'supported', 'The model got a message as it wrote, and one as a command ran.')
+      : found('steering', 'differs', `The model got a message as it wrote. As a command ran: ${wrong}`),
+  ]
+}
+
+/** What goes wrong with a message that comes while a command runs. */
+async function wrongInCommand(stage: Stage, session: Session): Promise<string | undefined> {
+  const command = stage.command('touch steered.txt; while [ ! -e go.txt ]; do sleep 0.05; done')
+  if (typeof command === 'string') return command
+  const { harness, model } = stage
+  model.continueWith({ blocks: [command] }, 'And the otter.', 'And the otter again.')
+  const turn = stage.begin(session, 'Wait.', stage.harness.capabilities().supportsDecisions ? ALLOW : FREE)
+  const started = await stage.before(turn, () => stage.hasFile('steered.txt'))
+  const message = 'And the otter?'
+  const taken = started && (await harness.steer?.(session.id, message))
+  await stage.write('go.txt')
+  const events = await turn
+  if (!started) return `it did not start: ${failure(events)}`
+  if (!taken) return 'the message was not taken.'
+  if (endOf(events) !== 'completed') return failure(events)
+  if (!stage.lastRequest().includes(message)) return 'the model did not get it.'
+  return readMessages(events).includes(message) ? undefined : 'it does not say that it read it.'
 }
 
 async function interrupt(stage: Stage, { session }: Cast): Promise<Finding[]> {
@@ -160,23 +249,20 @@ async function interrupt(stage: Stage, { session }: Cast): Promise<Finding[]> {
   const since = Date.now()
   harness.interrupt(session.id)
   const events = await turn
-  const took = `${((Date.now() - since) / 1000).toFixed(1)} s`
+  const took = seconds(Date.now() - since)
+  const isGone = stage.isAgentGone()
   model.release()
-  if (!stalled) return [found('interrupt', 'missing', stage.withoutPaths(failure(events, [])))]
+  if (!stalled) return [failed('interrupt', events)]
   const end = endOf(events)
   if (end !== 'interrupted')
     return [found('interrupt', 'differs', `The turn ends as ${end}, not as interrupted, after ${took}.`)]
   model.continueWith('Back again.')
   const next = await stage.begin(session, 'Go on.')
-  return endOf(next) === 'completed'
-    ? [found('interrupt', 'supported', `Stopped in ${took}, and answered the next message.`)]
-    : [
-        found(
-          'interrupt',
-          'differs',
-          `Stopped in ${took}; the next turn: ${stage.withoutPaths(failure(next, []))}`,
-        ),
-      ]
+  if (endOf(next) !== 'completed')
+    return [found('interrupt', 'differs', `Stopped in ${took}; the next turn: ${failure(next)}`)]
+  return isGone
+    ? [found('interrupt', 'differs', `Ended by Chirality after ${took}: it did not stop when it was asked.`)]
+    : [found('interrupt', 'supported', `Stopped in ${took}, and answered the next message.`)]
 }
 
 async function interruptCommand(stage: Stage, { session }: Cast): Promise<Finding[]> {
@@ -187,16 +273,20 @@ async function interruptCommand(stage: Stage, { session }: Cast): Promise<Findin
   stage.model.continueWith({ blocks: [command] }, 'Never said.')
   const turn = stage.begin(session, 'Wait.', stage.harness.capabilities().supportsDecisions ? ALLOW : FREE)
   const started = await stage.before(turn, () => stage.hasFile('beat.txt'))
+  const since = Date.now()
   stage.harness.interrupt(session.id)
   const events = await turn
-  if (!started)
-    return [found(id, 'missing', `The command did not start: ${stage.withoutPaths(failure(events, []))}`)]
+  // An agent that obeys may be ended all the same: what it started could go on.
+  const isGone = stage.isAgentGone() && Date.now() - since >= PATIENCE_MS
+  if (!started) return [found(id, 'missing', `The command did not start: ${failure(events)}`)]
   const beat = path.join(stage.project, 'beat.txt')
   let runs = await grows(beat)
   for (let waited = 0; runs && waited < GRACE_MS; waited += BEAT_MS) runs = await grows(beat)
   if (runs) await stage.harness.kill(session.id)
   if (runs) return [found(id, 'missing', `The command still runs ${GRACE_MS / 1000} s after the stop.`)]
   const end = endOf(events)
+  if (isGone && end === 'interrupted')
+    return [found(id, 'differs', 'Ended by Chirality, with the agent: it did not stop when it was asked.')]
   return end === 'interrupted'
     ? [found(id, 'supported', 'The command ended with the turn.')]
     : [found(id, 'differs', `The command ended, but the turn ends as ${end}.`)]
@@ -214,7 +304,7 @@ async function modelError(stage: Stage, { session }: Cast): Promise<Finding[]> {
       found(
         'errors',
         named ? 'supported' : 'differs',
-        named ? `${error.code}, with its words.` : clip(error.error),
+        named ? `${error.code}, with its words.` : error.error,
       ),
     ]
   }
@@ -230,10 +320,7 @@ async function leaveNothing(stage: Stage, { session }: Cast): Promise<Finding[]>
   const started = await stage.before(turn, () => stage.hasFile('started.txt'))
   await stage.harness.kill(session.id)
   const events = await turn
-  if (!started)
-    return [
-      found('leftovers', 'missing', `The command did not start: ${stage.withoutPaths(failure(events, []))}`),
-    ]
+  if (!started) return [found('leftovers', 'missing', `The command did not start: ${failure(events)}`)]
   await stage.harness.close()
   const left = await stage.leftovers()
   return left.length === 0
@@ -251,14 +338,9 @@ async function resume(stage: Stage, { session }: Cast): Promise<Finding[]> {
   const lost = of(events, 'status').some(({ status }) => status === 'resume_failed')
   const remembers = stage.lastRequest().includes('zebra')
   const resumed = (() => {
-    if (endOf(events) !== 'completed')
-      return found('resume', 'missing', stage.withoutPaths(failure(events, [])))
+    if (endOf(events) !== 'completed') return failed('resume', events)
     if (remembers && !lost)
-      return found(
-        'resume',
-        'supported',
-        `Answered in ${((Date.now() - since) / 1000).toFixed(1)} s, and remembers.`,
-      )
+      return found('resume', 'supported', `Answered in ${seconds(Date.now() - since)}, and remembers.`)
     return found('resume', 'missing', 'The conversation began anew.')
   })()
   return [await closes(stage), resumed]
@@ -267,25 +349,39 @@ async function resume(stage: Stage, { session }: Cast): Promise<Finding[]> {
 async function closes(stage: Stage): Promise<Finding> {
   const since = Date.now()
   await stage.harness.close()
+  const ms = Date.now() - since
   const left = await stage.leftovers()
-  const took = `${((Date.now() - since) / 1000).toFixed(1)} s`
-  return left.length === 0
+  const took = seconds(ms)
+  if (left.length > 0)
+    return found(
+      'close',
+      'missing',
+      `${left.length} still ${left.length === 1 ? 'runs' : 'run'} after ${took}.`,
+    )
+  return ms < PATIENCE_MS
     ? found('close', 'supported', `Gone in ${took}.`)
-    : found('close', 'missing', `${left.length} still ${left.length === 1 ? 'runs' : 'run'} after ${took}.`)
+    : found('close', 'differs', `Ended by Chirality after ${took}: it did not exit when it was closed.`)
 }
+
+/** After this time Chirality ends an agent that was stopped, closed, or has answered its only message. */
+const PATIENCE_MS = 5_000
 
 async function exitCode(stage: Stage): Promise<Finding[]> {
   if (stage.harness.id.startsWith(ACP_ID_PREFIX))
     return [found('exit', 'not-offered', 'The protocol has no process for a single turn.')]
   await stage.open({ keepAlive: false })
   stage.model.continueWith('Only this.')
-  const events = await stage.begin(stage.session(), 'Hello.')
+  let answeredAt = Date.now()
+  const events = await stage.begin(stage.session(), 'Hello.', {}, ({ type }) => {
+    if (type === 'chat:complete') answeredAt = Date.now()
+  })
+  const ms = Date.now() - answeredAt
   const [exit] = of(events, 'process:exit')
-  if (endOf(events) !== 'completed')
-    return [found('exit', 'missing', stage.withoutPaths(failure(events, [])))]
+  if (endOf(events) !== 'completed') return [failed('exit', events)]
   if (!exit) return [found('exit', 'not-offered', 'No turn has a process of its own.')]
-  const how = exit.signal === null ? `Exits with ${exit.code}.` : `Ended by ${exit.signal}.`
-  return [found('exit', exit.code === 0 ? 'supported' : 'differs', how)]
+  const how = exit.signal === null ? `Exits with ${exit.code}` : `Ended by ${exit.signal}`
+  if (ms >= PATIENCE_MS) return [found('exit', 'differs', `${how}, ${seconds(ms)} after its answer.`)]
+  return [found('exit', exit.code === 0 ? 'supported' : 'differs', `${how}.`)]
 }
 
 /** For an agent that asks nobody. */
@@ -301,49 +397,3 @@ async function grows(file: string): Promise<boolean> {
 }
 
 const BEAT_MS = 1_000
-
-function found(behaviour: BehaviourId, outcome: Outcome, evidence: string): Finding {
-  return { behaviour, outcome, evidence: clip(evidence) }
-}
-
-/** Why a turn did not go as it should. */
-function failure(events: UIEvent[], said: string[]): string {
-  const error = of(events, 'session:error').at(-1)
-  if (error) return error.error
-  if (endOf(events) === 'timeout') return 'It took too long.'
-  const denied = of(events, 'tool:result').find(({ isError }) => isError)
-  if (denied) return denied.content
-  return said.length > 0
-    ? `It said: ${said.join(' ')}`
-    : `The turn ends as ${endOf(events)} without an answer.`
-}
-
-function refusedItself(events: UIEvent[]): string {
-  const denied = of(events, 'tool:result').find(({ isError }) => isError)
-  return `Nobody was asked, and it did not run: ${denied?.content ?? failure(events, [])}`
-}
-
-function askedAbout(events: UIEvent[]): string | undefined {
-  return of(events, 'permission:request')[0]?.toolName
-}
-
-function toolName(events: UIEvent[]): string {
-  return of(events, 'tool:start')[0]?.name ?? 'The command'
-}
-
-function endOf(events: UIEvent[]): string {
-  return of(events, 'turn:end')[0]?.reason ?? 'nothing'
-}
-
-function of<T extends UIEventType>(events: UIEvent[], type: T): Extract<UIEvent, { type: T }>[] {
-  return events.filter((event): event is Extract<UIEvent, { type: T }> => event.type === type)
-}
-
-/** One line of an agent's words. */
-export function clip(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what has to go.
-  const line = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim()
-  return line.length <= MAX_EVIDENCE ? line : `${line.slice(0, MAX_EVIDENCE - 1)}…`
-}
-
-const MAX_EVIDENCE = 160

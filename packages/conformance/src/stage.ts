@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, realpath, rm } from 'node:fs/promises'
+import { mkdir, realpath, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { HarnessTurnOpts, Session, SessionHarness, UIEvent } from '@chirality/core'
@@ -41,6 +41,10 @@ export class Stage {
   readonly #variables: Record<string, string>
   /** Everything that any turn showed. */
   readonly shown: UIEvent[] = []
+  /** What the agent said while no turn ran. */
+  readonly late: UIEvent[] = []
+  /** The process of the last turn, if the agent has one. */
+  #pid: number | undefined
   #harness: SessionHarness | undefined
   #asking: Record<string, unknown> | undefined
 
@@ -117,27 +121,45 @@ export class Stage {
   }
 
   /** Begins a turn. It is stopped when it takes too long; its events then say so. */
-  begin(session: Session, message: string, opts: HarnessTurnOpts = {}): Promise<UIEvent[]> {
+  begin(
+    session: Session,
+    message: string,
+    opts: HarnessTurnOpts = {},
+    onEvent: (event: UIEvent) => void = () => {},
+  ): Promise<UIEvent[]> {
     const { signal, limitMs } = this.#options
     // In every turn, as in the dashboard: some releases keep what the first turn of a conversation said of asking.
     const decide = async () => ({ behavior: 'deny' as const })
+    // Its timer holds it: a timeout that is one of several signals may be lost.
+    const late = new AbortController()
+    const over = new DOMException('The turn took too long.', 'TimeoutError')
+    const limit = setTimeout(() => late.abort(over), limitMs)
     const turn = this.harness.startTurn(session, message, {
       permissionMode: 'default',
       ...(this.harness.capabilities().supportsDecisions ? { decide } : {}),
       env: this.#variables,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(limitMs)]),
+      signal: AbortSignal.any([signal, late.signal]),
+      onProcess: ({ pid }) => {
+        this.#pid = pid
+      },
+      onBetweenTurns: events => void this.late.push(...events),
       ...opts,
     })
-    const reading = this.#read(turn, session)
+    const reading = this.#read(turn, session, onEvent).finally(() => clearTimeout(limit))
     // Whoever began it may wait for something else first.
     reading.catch(() => {})
     return reading
   }
 
-  async #read(turn: AsyncGenerator<UIEvent>, session: Session): Promise<UIEvent[]> {
+  async #read(
+    turn: AsyncGenerator<UIEvent>,
+    session: Session,
+    onEvent: (event: UIEvent) => void,
+  ): Promise<UIEvent[]> {
     const events: UIEvent[] = []
     for await (const event of turn) {
       if (event.type === 'session:init') session.claudeSessionId = event.claudeSessionId
+      onEvent(event)
       events.push(event)
       this.shown.push(event)
     }
@@ -158,6 +180,11 @@ export class Stage {
     return true
   }
 
+  /** Whether the process of the last turn has ended, though it is one that is kept. */
+  isAgentGone(): boolean {
+    return this.#pid !== undefined && !sendSignal(this.#pid, 0)
+  }
+
   isStalled(): boolean {
     return this.model.requests.some(({ state }) => state === 'stalled')
   }
@@ -169,6 +196,17 @@ export class Stage {
 
   lastRequest(): string {
     return JSON.stringify(this.requests.at(-1)?.body ?? null)
+  }
+
+  /** A file of the project with a word that nobody else knows. */
+  async secret(): Promise<{ file: string; word: string }> {
+    const [file, word] = ['word.txt', randomUUID()]
+    await this.write(file, word)
+    return { file, word }
+  }
+
+  write(name: string, text = ''): Promise<void> {
+    return writeFile(path.join(this.project, name), text)
   }
 
   hasFile(name: string): boolean {

@@ -30,6 +30,7 @@ export type {
   Envelope,
   LimitsEvent,
   LogGapEvent,
+  MaybeNestedEvent,
   NativeUnknownEvent,
   PermissionRequestEvent,
   PermissionResolvedEvent,
@@ -49,11 +50,12 @@ export type {
   TurnEndReason,
   TurnStartEvent,
   UIEvent,
+  UIEventBase,
   UIEventType,
   UsageEvent,
   UsageInfo,
 } from './events/ui-event.ts'
-export { unreachable } from './events/ui-event.ts'
+export { unreachable } from './events/unreachable.ts'
 export type {
   AllowDecision,
   DecidedBy,
@@ -70,6 +72,7 @@ export {
   HarnessError,
   HarnessNotInstalledError,
 } from './harness/errors.ts'
+export type { CommandSandbox, ProjectFile, ProjectFiles } from './harness/folder-facts.ts'
 export type {
   AdoptTurnOpts,
   ClientToolDefinition,
@@ -81,7 +84,6 @@ export type {
   HarnessErrorCode,
   HarnessEvent,
   HarnessInstallStatus,
-  HarnessModel,
   HarnessQuery,
   HarnessTurnOpts,
   HarnessUsage,
@@ -91,11 +93,8 @@ export type {
   McpServerConfig,
   McpStdioServerConfig,
   PermissionMode,
-  ProjectFile,
-  ProjectFiles,
   PromptPart,
   SessionHarness,
-  SlashCommand,
   TurnEvents,
 } from './harness/harness.ts'
 export { turnBatches } from './harness/harness.ts'
@@ -106,6 +105,7 @@ export {
   type HarnessMeta,
   loginWords,
 } from './harness/harness-meta.ts'
+export type { NativeSessions } from './harness/native-session.ts'
 export {
   byNewest,
   type ConversationFile,
@@ -114,6 +114,7 @@ export {
   type ListNativeSessionsOptions,
   type NativeSession,
 } from './harness/native-session.ts'
+export { type HarnessModel, type SlashCommand, THINKING_LEVELS, type ThinkingLevel } from './harness/offer.ts'
 export type { TurnProcess, TurnTrace } from './harness/turn-trace.ts'
 export {
   compareVersions,
@@ -134,6 +135,7 @@ export {
   sumUsage,
   usdText,
 } from './money/cost.ts'
+export type { ModelPrice } from './money/prices.ts'
 export {
   ASSUMED_USD_PER_MILLION,
   costOf,
@@ -144,16 +146,24 @@ export {
   priceOf,
 } from './money/prices.ts'
 export { SLOT_MS, type Spend } from './money/spends.ts'
+export type { CsvRow } from './money/usage-csv.ts'
 export { usageCsv } from './money/usage-csv.ts'
-export type { ClaudeEvent } from './native/claude/claude-event.ts'
+export type * from './native/claude/base.ts'
+export type * from './native/claude/claude-event.ts'
 export { parseClaudeEvent } from './native/claude/claude-event.ts'
-export type { ClaudeControlResponseEvent, ClaudePermissionDenial } from './native/claude/other-events.ts'
-export type { CodexEvent } from './native/codex/codex-event.ts'
+export type * from './native/claude/message-events.ts'
+export type * from './native/claude/other-events.ts'
+export type * from './native/claude/system-events.ts'
+export type * from './native/codex/codex-event.ts'
 export { codexThreadOf, concernsThreads, parseCodexEvent } from './native/codex/codex-event.ts'
-export type { LineRecord } from './ndjson/line-framer.ts'
+export type * from './native/codex/exec-events.ts'
+export type * from './native/codex/notifications.ts'
+export type { JsonObject, UnknownName } from './native/loose.ts'
+export type { LineFramerOptions, LineRecord } from './ndjson/line-framer.ts'
 export { LineFramer } from './ndjson/line-framer.ts'
-export type { NdjsonRecord } from './ndjson/ndjson-framer.ts'
+export type { NdjsonFramerOptions, NdjsonRecord } from './ndjson/ndjson-framer.ts'
 export { NdjsonFramer } from './ndjson/ndjson-framer.ts'
+export type { RiskPlace } from './rules/command-risks.ts'
 export {
   commandRisks,
   credentialRisk,
@@ -161,6 +171,7 @@ export {
   RISK_EFFECTS,
   riskTitle,
 } from './rules/command-risks.ts'
+export type { GlobOptions } from './rules/glob.ts'
 export { anywhere, escapeGlob, type Glob, globMatches, literalOf, parseGlob } from './rules/glob.ts'
 export { allowsCommand, findsCommand } from './rules/match-command.ts'
 export { isProtectedName, isProtectedPath } from './rules/protected-files.ts'
@@ -171,10 +182,12 @@ export type { HarnessId, Session, SessionMode, TurnOpts } from './session/sessio
 export { DEFAULT_MAX_TURNS, SESSION_MODES } from './session/session.ts'
 export type {
   BudgetItem,
+  CallDecision,
   ErrorItem,
   GapItem,
   NoticeItem,
   SessionItem,
+  SessionItemBase,
   SessionState,
   TextItem,
   ThinkingItem,
@@ -189,6 +202,7 @@ export type {
   SessionFailure,
   SessionPhase,
   SessionSummary,
+  SummaryDraft,
   TurnState,
 } from './session/summary.ts'
 export {
@@ -211,9 +225,11 @@ export {
   createAcpTranslator,
 } from './translate/acp/acp-translator.ts'
 export { elicitationContent } from './translate/acp/elicitation.ts'
+export type { AcpCommand } from './translate/acp/tool-calls.ts'
 export type { ClaudeTranslator, ClaudeTranslatorOptions } from './translate/claude/claude-translator.ts'
 export { createClaudeTranslator } from './translate/claude/claude-translator.ts'
 export type { ClaudeOutcome } from './translate/claude/state.ts'
+export type { Suggestion } from './translate/claude/tools/suggestions.ts'
 export { narrowestSuggestion } from './translate/claude/tools/suggestions.ts'
 export type {
   CodexAppServerTranslator,
@@ -223,8 +239,9 @@ export { createCodexAppServerTranslator } from './translate/codex/app-server-tra
 export type { CodexTranslator } from './translate/codex/codex-translator.ts'
 export type { CodexExecTranslatorOptions } from './translate/codex/exec-translator.ts'
 export { createCodexExecTranslator } from './translate/codex/exec-translator.ts'
-export type { CodexOutcome } from './translate/codex/state.ts'
+export type { CodexAgentFacts, CodexOutcome } from './translate/codex/state.ts'
 export { HOST_REQUESTS as CODEX_HOST_REQUESTS } from './translate/codex/tools/requests.ts'
+export type { MessagesApiTranslator } from './translate/messages-api/messages-api-translator.ts'
 export { createMessagesApiTranslator } from './translate/messages-api/messages-api-translator.ts'
 export type { Translator, TranslatorOptions } from './translate/shared.ts'
 export { answersOf, editsOf, factsOf, outputCut, statedTokens, todosOf } from './translate/tool-facts.ts'
@@ -239,10 +256,13 @@ export {
 } from './translate/tool-shapes.ts'
 export { createTranslator, TRANSLATABLE_HARNESSES } from './translate/translate.ts'
 export { budgetText, formatDuration, needsYouText, tokensText } from './words/amounts.ts'
+export type { ToldCall } from './words/call-words.ts'
+export { type CallState, type CallWords, callState, callWords, isUndone } from './words/call-words.ts'
 export { type ChoiceWords, MODE_WORDS, PERMISSION_WORDS, permissionLabel } from './words/choices.ts'
 export { didYouMean } from './words/did-you-mean.ts'
 export { canGoOn, GO_ON } from './words/go-on.ts'
 export { lineOf } from './words/last-line.ts'
 export { isSecretField } from './words/secret-fields.ts'
 export { type AskedDecision, decisionTold, stalled } from './words/told.ts'
+export { VERDICT_WORDS, type VerdictCounts, type VerdictWord, verdictsText } from './words/verdict.ts'
 export { visibleLine, visibleText } from './words/visible-text.ts'

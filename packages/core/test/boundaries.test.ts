@@ -1,12 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { manifest, writeFiles } from './support/workspace.ts'
 
 const script = path.resolve(import.meta.dirname, '../../../.scripts/check-boundaries.mjs')
 let root: string
-
+const write = (files: Record<string, string>) => writeFiles(root, files)
 beforeEach(() => {
   root = mkdtempSync(path.join(os.tmpdir(), 'chirality-boundaries-'))
   write({
@@ -29,7 +30,7 @@ afterEach(() => rmSync(root, { recursive: true, force: true }))
 test('a tree without violations passes', () => {
   write({
     'packages/runner/src/index.test.ts': `import '@chirality/fixtures'\nimport '@chirality/runner'\nprocess.env.HOME\n`,
-    'packages/runner/src/use.ts': `import fs from 'node:fs'\nimport 'path'\nimport '@chirality/core/x/y'\nimport './index.ts'\n`,
+    'packages/runner/src/use.ts': `import { statSync } from 'node:fs'\nimport 'path'\nimport '@chirality/core/x/y'\nimport './index.ts'\n`,
     'packages/runner/src/process/system/process-env.ts': 'export const env = process.env\n',
     'packages/runner/dist/bad.js': `import 'undeclared'\n`,
     'packages/runner/vitest.config.ts': `import '../../.scripts/vitest.ts'\n`,
@@ -90,6 +91,24 @@ describe('declared dependencies', () => {
     expect(check().lines).toEqual([
       'packages/runner/src/bad.ts:1 imports @chirality/fixtures, which is only a devDependency',
     ])
+  })
+
+  test('an optional peer that shipped code imports is installed by npm start', () => {
+    write({
+      'packages/runner/package.json': JSON.stringify({
+        name: '@chirality/runner',
+        exports: './src/index.ts',
+        peerDependencies: { peer: '1' },
+        devDependencies: { peer: '1' },
+      }),
+      'packages/runner/src/index.ts': `export const load = () => import('peer')\n`,
+      'packages/runner/src/index.test.ts': `import 'peer'\n`,
+    })
+    expect(check().lines).toEqual([
+      "packages/runner/src/index.ts:1 imports peer, which npm start does not install: add it to the dependencies of the repository's package.json",
+    ])
+    write({ 'package.json': JSON.stringify({ dependencies: { peer: '1' } }) })
+    expect(check().status).toBe(0)
   })
 
   test('a package does not import itself by name', () => {
@@ -238,6 +257,20 @@ describe('import cycles', () => {
   })
 })
 
+test('a timeout is not combined with other signals, and the runner combines none by itself', () => {
+  const combined = 'export const a = (b: AbortSignal) => AbortSignal.any([b])\n'
+  write({
+    'packages/runner/src/bad.ts': combined,
+    'packages/runner/src/common/any-signal.ts': combined,
+    'packages/core/src/fine.ts': combined,
+    'packages/core/src/bad.ts': `${combined}export const c = AbortSignal.timeout(1)\n`,
+  })
+  expect(check().lines).toEqual([
+    expect.stringMatching(/^packages\/core\/src\/bad\.ts:1 may lose a timeout/),
+    expect.stringMatching(/^packages\/runner\/src\/bad\.ts:1 may lose a timeout/),
+  ])
+})
+
 describe('process.env', () => {
   const reads = [
     'const a = process.env.HOME',
@@ -321,36 +354,108 @@ describe('harness ids', () => {
   })
 })
 
-describe('file length', () => {
-  test('400 lines are fine, 401 are not, in tests neither', () => {
+describe('starts of programs', () => {
+  const message = 'imports node:child_process: take startProgram or runHelper of the runner'
+  test.each([
+    "import { spawn } from 'node:child_process'",
+    "import { type ChildProcess, execFile } from 'node:child_process'",
+  ])('outside of the one file: %s', source => {
+    write({ 'packages/core/src/bad.ts': `${source}\n` })
+    expect(check().lines).toEqual([`packages/core/src/bad.ts:1 ${message}`])
+  })
+
+  test('types, tests and that file may', () => {
+    const source = "import { spawn } from 'node:child_process'\n"
     write({
-      'packages/core/src/fits.ts': '\n'.repeat(400),
-      'packages/core/src/long.ts': `${'\n'.repeat(400)}// last`,
+      'packages/core/src/type.ts': "import type { ChildProcess } from 'node:child_process'\n",
+      'packages/core/src/file.test.ts': source,
+      'packages/runner/src/process/program/start-program.ts': source,
+    })
+    expect(check().status).toBe(0)
+  })
+})
+
+describe('readers of files', () => {
+  test.each([
+    "import { readFileSync, statSync } from 'node:fs'",
+    "import { type FileHandle, open } from 'node:fs/promises'",
+    "import fs from 'node:fs'",
+    "import * as fs from 'fs/promises'",
+    "export { copyFile as copy } from 'node:fs/promises'",
+    "const { readFile } = await import('node:fs/promises')",
+    "const fs = process.getBuiltinModule('node:fs') // or createRequire",
+  ])('that are not in the table: %s', source => {
+    write({ 'packages/core/src/bad.ts': `${source}\n`, 'packages/core/src/bad.test.ts': `${source}\n` })
+    expect(check().lines).toEqual([expect.stringContaining('core/src/bad.ts:1 opens files by itself: take ')])
+  })
+
+  test('the table has no file that opens none, and none that is gone', async () => {
+    const { FILE_READERS } = await import(path.join(path.dirname(script), 'boundaries/file-readers.mjs'))
+    const gone = Object.keys(FILE_READERS).filter(file => !existsSync(path.join(script, '../..', file)))
+    expect(gone).toEqual([])
+    write({ 'packages/runner/src/process/spool/spool-source.ts': '\n' })
+    expect(check().lines).toEqual([expect.stringContaining('spool-source.ts:1 opens no file: ')])
+  })
+})
+
+describe('what writes to the disk', () => {
+  test.each([
+    "import { rename } from 'node:fs/promises'",
+    "import { renameSync as move } from 'node:fs'",
+    "import { appendFile } from 'node:fs/promises'",
+    'export const a = () => this.#ops.rename(temporary, path)',
+    'export const a = O_WRONLY | O_APPEND',
+    'export const a = openRegular(ops, path, OPEN.appendOrCreate)',
+    'export const a = openRegular(ops, lockPath, OPEN.create)',
+  ])('is in the table: %s', source => {
+    const files = { 'packages/core/src/bad.ts': source, 'packages/core/src/bad.test.ts': source }
+    write(files)
+    const disk = { 'packages/disk/package.json': manifest('disk'), 'packages/disk/src/good.ts': source }
+    write(source.includes('node:fs') ? files : { ...files, ...disk })
+    const found = check().lines.filter(line => !line.includes('opens files'))
+    expect(found).toEqual([
+      expect.stringMatching(/^packages\/core\/src\/bad\.ts:1 renames, appends or locks/),
+    ])
+  })
+
+  test('the table has no file that needs no place in it, and none that is gone', async () => {
+    const { DISK_WRITERS } = await import(path.join(path.dirname(script), 'boundaries/disk-writers.mjs'))
+    const gone = Object.keys(DISK_WRITERS).filter(file => !existsSync(path.join(script, '../..', file)))
+    expect(gone).toEqual([])
+    write({ 'packages/runner/src/turn/adoption-record.ts': '\n' })
+    expect(check().lines).toEqual([
+      expect.stringContaining('adoption-record.ts:1 opens no file: '),
+      expect.stringContaining('adoption-record.ts:1 writes nothing by itself: '),
+    ])
+  })
+
+  test.each([
+    'class A { b(c) { this.#last = this.#last.then(c) } }',
+    'let last; last = last.catch(() => {})',
+    'const result = this.#last.then(work, work)',
+  ])('is no chain of promises: %s', source => {
+    write({ 'packages/core/src/bad.ts': source, 'apps/web/src/good.ts': source })
+    expect(check().lines).toEqual([expect.stringMatching(/^packages\/core\/src\/bad\.ts:1 chains promises/)])
+    write({ 'packages/core/src/bad.ts': 'turn.then(over, over)\nconst b = a.then(c)\n' })
+    expect(check().status).toBe(0)
+  })
+})
+
+describe('file length', () => {
+  test('600 lines are fine, 601 are not, in tests neither', () => {
+    write({
+      'packages/core/src/fits.ts': '\n'.repeat(600),
+      'packages/core/src/long.ts': `${'\n'.repeat(600)}// last`,
       'packages/core/test/long.test.ts': '\n'.repeat(1000),
     })
     expect(check().lines).toEqual([
-      'packages/core/src/long.ts:401 has 401 lines: split it, 400 is the cap',
-      'packages/core/test/long.test.ts:401 has 1000 lines: split it, 400 is the cap',
+      'packages/core/src/long.ts:601 has 601 lines: split it, 600 is the cap',
+      'packages/core/test/long.test.ts:601 has 1000 lines: split it, 600 is the cap',
     ])
   })
 })
 
 function check() {
-  const result = spawnSync(process.execPath, [script, '--root', root], { encoding: 'utf8' })
-  return { status: result.status, lines: result.stdout.split('\n').filter(line => line !== '') }
-}
-
-function write(files: Record<string, string>) {
-  for (const [file, text] of Object.entries(files)) {
-    mkdirSync(path.dirname(path.join(root, file)), { recursive: true })
-    writeFileSync(path.join(root, file), text)
-  }
-}
-
-/** `{ core: 'dependencies' }` puts @chirality/core into the dependencies. */
-function manifest(name: string, ours: Record<string, string> = {}, extra: object = {}) {
-  const sections: Record<string, Record<string, string>> = {}
-  for (const [other, section] of Object.entries(ours))
-    sections[section] = { ...sections[section], [`@chirality/${other}`]: 'workspace:*' }
-  return JSON.stringify({ name: `@chirality/${name}`, ...sections, ...extra }, null, 2)
+  const { status, stdout } = spawnSync(process.execPath, [script, '--root', root], { encoding: 'utf8' })
+  return { status, lines: stdout.split('\n').filter(line => line !== '') }
 }

@@ -5,6 +5,7 @@ import { BEAT_MS } from './claim/presence.ts'
 import { invite, letIn, revoke } from './engine/broker.ts'
 import type { RunningBroker } from './engine/broker-process.ts'
 import { certificateFingerprint } from './engine/certificate.ts'
+import { inWords } from './engine/fault-words.ts'
 import {
   fleetFolder,
   lockMember,
@@ -16,9 +17,19 @@ import {
 import { type Link, openLink } from './engine/link.ts'
 import { currentMember, startOwnBroker } from './engine/own-broker.ts'
 import { fleetError } from './fleet-error.ts'
+import type { FleetMemberOptions } from './fleet-member-options.ts'
+import { type Forgotten, requireGone } from './forget-machine.ts'
 import { HeardStates } from './heard-states.ts'
 import { HubStreams } from './hub-streams.ts'
-import { type Beat, beatOf, type Keys, type LocalMachine, type Machine, Machines } from './machines.ts'
+import {
+  type Beat,
+  beatOf,
+  busyIn,
+  type Keys,
+  type LocalMachine,
+  type Machine,
+  Machines,
+} from './machines.ts'
 import { Mirror } from './mirror/mirror.ts'
 import { Carrier } from './move/carrier.ts'
 import type { Kept, Moved } from './move/moves.ts'
@@ -30,23 +41,8 @@ import { answerCalls, callMachine, fetchBytes, type RemoteCall, tellSpending } f
 import { bytesOf, Shipper } from './ship/shipper.ts'
 import { FleetSpending } from './spending.ts'
 import { summedSpending } from './spent-list.ts'
-import { parseSubject, type Role, subjects } from './subjects.ts'
+import { parseSubject, type Role } from './subjects.ts'
 import { AwayTurns } from './work/away-turns.ts'
-
-export interface FleetMemberOptions {
-  /** The user's data folder. */
-  home: string
-  /** Has to be the broker that this machine joined. */
-  url?: string
-  labels?: readonly string[]
-  /** How many turns may run at once. */
-  slots?: number
-  /** Hubs get no copies of this machine's sessions, whatever its settings say. */
-  noCopies?: boolean
-  onFault?: (error: unknown) => void
-  /** For people: what happens. */
-  onNews?: (text: string) => void
-}
 
 /** This machine in its fleet. The broker may be away at any time: agents, logs and the own dashboard go on. */
 export class FleetMember {
@@ -67,8 +63,6 @@ export class FleetMember {
   readonly #cleanups: (() => unknown)[] = []
   readonly #own: OwnSessions
   readonly #spending: FleetSpending
-  /** Also those that were closed: their last events are shipped, too. */
-  readonly #roots = new Set<string>()
   #local: LocalMachine | undefined
   #shipper: Shipper | undefined
   #agents: Beat['agents'] = []
@@ -87,7 +81,7 @@ export class FleetMember {
   ) {
     this.#letsIn = letsIn
     this.#member = member
-    this.#options = options
+    this.#options = { ...options, onFault: error => options.onFault?.(inWords(error)) }
     this.#lock = lock
     this.#broker = broker
     this.machine = member.machine
@@ -95,7 +89,7 @@ export class FleetMember {
     this.#own = new OwnSessions(member.machine, fleetFolder(options.home))
     this.#spending = new FleetSpending(options.home, member.machine)
     const folder = mirrorsFolder(options.home)
-    this.#remote = new RemoteSessions(folder, options.onFault)
+    this.#remote = new RemoteSessions(folder, this.#options.onFault)
     const fetch = (machine: string, session: string, from: number) =>
       fetchBytes(this.#link, machine, { session, from })
     this.#mirror = new Mirror({ folder, fetch })
@@ -103,13 +97,14 @@ export class FleetMember {
       ...{ home: options.home, machine: member.machine, role: member.role, remote: this.#remote },
       ...{ link: () => this.#link, machines: () => this.machines(), logs: this.#mirror },
       ...{ log: id => this.log(id), own: async id => this.#local?.host.store.get(id).catch(() => undefined) },
-      ...{ onFault: options.onFault, onNews: options.onNews, noCopies: options.noCopies },
+      ...{ onFault: this.#options.onFault, onNews: options.onNews, noCopies: options.noCopies },
+      onForgotten: (machine, state) => this.#machines.forget(machine, state),
     })
     this.turns = new AwayTurns({
       ...{ home: options.home, own: member.machine, link: () => this.#link, remote: this.#remote },
-      ...{ machines: () => this.#machines.list(), has: id => this.#has(id) },
+      ...{ machines: () => this.#machines.forWork(this.#machines.list()), has: id => this.#has(id) },
       isLeaving: id => this.#local?.host.moves.leaving(id) !== undefined,
-      ...{ move: (id, to) => this.#carrier.move(id, to), onFault: options.onFault },
+      ...{ move: (id, to) => this.#carrier.move(id, to), onFault: this.#options.onFault },
     })
   }
 
@@ -152,9 +147,11 @@ export class FleetMember {
   }
 
   machines(): Machine[] {
-    const named = [this.machine, ...this.#remote.list().map(({ machine }) => machine)]
+    const named = [this.machine, ...this.#remote.machines()]
     return this.#machines.list({ named, ...(this.#keys === undefined ? {} : { keys: this.#keys }) })
   }
+
+  readonly stateOf = (machine: string) => this.#machines.state(machine)
 
   info() {
     const { machine, role, url, cert } = this.#member
@@ -175,12 +172,23 @@ export class FleetMember {
     await this.#readKeys()
   }
 
+  /** A machine that does not come back: its sessions, their logs and copies go from the brokers and from all hubs. */
+  async forget(machine: string): Promise<Forgotten> {
+    await this.#readKeys()
+    const { hasKey } = requireGone(this.machines(), machine, this.#letsIn)
+    if (hasKey) await this.revoke(machine)
+    return { machine, sessions: await this.#carrier.forget(machine) }
+  }
+
   /** Where a new session would run, and why each machine fits or does not. */
-  readonly choose = (work: Parameters<typeof choose>[0]) => choose(work, this.machines())
+  readonly choose = (work: Parameters<typeof choose>[0]) =>
+    choose(work, this.#machines.forWork(this.machines(), this.#local && busyIn(this.#local.host)))
 
   /** Makes a session on another machine. */
   async create(machine: string, input: object): Promise<StoredSession> {
-    return this.made(machine, await callMachine(this.#link, machine, { path: 'sessions.create', input }))
+    const made = await callMachine(this.#link, machine, { path: 'sessions.create', input })
+    this.#machines.placed(machine)
+    return this.made(machine, made)
   }
 
   /** A session that another machine says it made for this hub: it is known here at once. */
@@ -211,7 +219,7 @@ export class FleetMember {
 
   /** The mirrored log of a session of another machine. Close it. */
   async log(sessionId: string): Promise<SessionLog> {
-    return this.#mirror.log(this.#require(sessionId), sessionId)
+    return this.#mirror.log(this.#remote.require(sessionId).machine, sessionId)
   }
 
   /** The folder that has the mirrored logs of a machine, for readers of files. */
@@ -255,12 +263,6 @@ export class FleetMember {
     await this.#shipper?.flush()
     this.#own.markTold()
     await this.#own.tell(link, this.#local)
-  }
-
-  #require(sessionId: string): string {
-    const found = this.#remote.get(sessionId)
-    if (found !== undefined) return found.machine
-    throw fleetError('machine-away', `No machine of the fleet has the session ${sessionId}.`)
   }
 
   async #run(local: LocalMachine): Promise<void> {
@@ -313,7 +315,7 @@ export class FleetMember {
           // `chirality fleet` changes it, too.
           await this.#readKeys()
           await this.#carrier.check(local)
-          await link.publish(subjects.presence(this.machine), Buffer.from(JSON.stringify(this.#said(local))))
+          await this.#own.beat(link, local, this.#said(local))
           if (this.role === 'hub')
             this.#spending.tell(this.machines(), (...said) => tellSpending(link, ...said))
         }
@@ -381,9 +383,9 @@ export class FleetMember {
     if (this.#letsIn) this.#keys = (await readBroker(this.#options.home))?.machines
   }
 
+  /** Also those that were closed, and of earlier runs: what the brokers lost is shipped again. */
   #allRoots({ host }: LocalMachine): string[] {
-    for (const root of host.projects()) this.#roots.add(root)
-    return [...this.#roots]
+    return [...new Set([...host.projects(), ...this.#own.roots()])]
   }
 
   /** Those who watch sessions of a machine hear that it is away, or back. */

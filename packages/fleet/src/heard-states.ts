@@ -31,25 +31,30 @@ export class HeardStates {
   async take(link: Link, message: StoredMessage, isLive: boolean): Promise<void> {
     const { machine, session } = parseSubject(message.subject) ?? {}
     if (machine === undefined) return
-    if (session === undefined) this.#beat(link, machine, { body: message.body, isLive })
-    else await this.#session(machine, session, Buffer.from(message.body).toString())
+    if (session === undefined) this.#beat(link, machine, { ...message, isLive })
+    else
+      await this.#session(machine, session, { said: Buffer.from(message.body).toString(), seq: message.seq })
   }
 
-  async #session(machine: string, session: string, said: string): Promise<void> {
+  async #session(
+    machine: string,
+    session: string,
+    { said, seq }: { said: string; seq: number },
+  ): Promise<void> {
     const { own, remote, mirror, carrier, has } = this.#options
     const isEnd = said === ''
     // A copied project has the ids of its sessions: this machine's own are answered here.
     const isOurs = machine === own || (await has(session))
     // The end of a session elsewhere is told also of one that came here.
-    if (!isOurs || isEnd) remote.take(machine, session, said)
+    if (!isOurs || isEnd) remote.take(machine, session, said, seq)
     // A broker that is away now tells it again when this hub starts the next time.
     if (isEnd) void carrier.ended(machine, session).catch(() => {})
     else if (said !== MISSING) mirror.returned(machine, session)
   }
 
-  #beat(link: Link, machine: string, { body, isLive }: { body: Uint8Array; isLive: boolean }): void {
+  #beat(link: Link, machine: string, { body, seq, isLive }: StoredMessage & { isLive: boolean }): void {
     const { own, machines, mirror, spending } = this.#options
-    const beat = machines.heard(machine, body, isLive)
+    const beat = machines.heard(machine, body, isLive, seq)
     // Its own is told to the others, too.
     if (beat !== undefined) spending.heard(machine, beat.spent, isLive ? new Date() : null)
     if (machine === own) return

@@ -6,6 +6,7 @@ import { type MachineState, stateOf } from './claim/presence.ts'
 import { keyFingerprint } from './engine/certificate.ts'
 import type { Link } from './engine/link.ts'
 import { lenientList } from './lenient-list.ts'
+import { PlacedSessions } from './placement/placed-sessions.ts'
 import type { RemoteSession } from './remote-sessions.ts'
 import type { RemoteCall } from './rpc/calls.ts'
 import { MAX_PROJECTS, spentList } from './spent-list.ts'
@@ -95,7 +96,7 @@ export function beatOf(
     slots: number | undefined
   },
 ): Beat {
-  const busy = host.statuses().filter(({ phase }) => phase !== 'idle').length
+  const busy = busyIn(host)
   const load = (loadavg()[0] ?? 0) / availableParallelism()
   return {
     ...{ role, version, labels: [...(labels ?? [])], slots: slots ?? availableParallelism(), busy, load },
@@ -103,9 +104,16 @@ export function beatOf(
   }
 }
 
+/** How many turns run. */
+export function busyIn(host: SessionHost): number {
+  return host.statuses().filter(({ phase }) => phase !== 'idle').length
+}
+
 interface Known {
   beat: Beat
   heardAt: number | undefined
+  /** The message of the beat. */
+  seq?: number
 }
 
 /** The machines of a fleet, as one of them sees them. */
@@ -113,6 +121,7 @@ export class Machines {
   readonly #known = new Map<string, Known>()
   readonly #own: string
   readonly #states = new Map<string, MachineState>()
+  readonly #placed = new PlacedSessions()
   #connectedSince: number | undefined
   /** Why nothing is stored. */
   #fault: string | undefined
@@ -137,18 +146,39 @@ export class Machines {
   }
 
   /** `isLive` is false for a beat that was stored before this machine listened: it may be old. */
-  heard(machine: string, body: Uint8Array, isLive: boolean): Beat | undefined {
+  heard(machine: string, body: Uint8Array, isLive: boolean, seq = 0): Beat | undefined {
     const parsed = parseBeat(body)
     if (parsed === undefined || !isMachineName(machine)) return undefined
     const heardAt = isLive ? performance.now() : this.#known.get(machine)?.heardAt
-    this.#known.set(machine, { beat: parsed, heardAt })
+    this.#known.set(machine, { beat: parsed, heardAt, seq })
+    if (isLive) this.#placed.beat(machine)
     return parsed
+  }
+
+  /** It does not come back. One whose beat came after the message joined again. */
+  forget(machine: string, upTo: number): void {
+    if ((this.#known.get(machine)?.seq ?? 0) > upTo) return
+    this.#known.delete(machine)
+    this.#states.delete(machine)
   }
 
   /** What the own machine says of itself: a worker does not hear it. */
   said(own: Beat): Beat {
     this.#known.set(this.#own, { beat: own, heardAt: this.#known.get(this.#own)?.heardAt })
     return own
+  }
+
+  /** A session was made there for this hub. Its next beat may not count it yet: the turn begins later. */
+  placed(machine: string): void {
+    this.#placed.add(machine, this.#known.get(machine)?.beat.busy ?? 0)
+  }
+
+  /** The machines as new work sees them: each with what was placed there since its beats. `busy`: turns here, now. */
+  forWork(machines: readonly Machine[], busy = 0): Machine[] {
+    return machines.map(one => {
+      const said = one.isThis ? Math.max(one.busy, busy) : one.busy
+      return { ...one, busy: this.#placed.busy(one.machine, said) }
+    })
   }
 
   /** It answered a question. */
@@ -198,10 +228,20 @@ export class Machines {
     return changed
   }
 
+  /** As `list` tells it, without a list. */
+  state(machine: string): MachineState {
+    const { heardAt } = this.#known.get(machine) ?? {}
+    return this.#stateOf(machine, heardAt, performance.now())
+  }
+
+  #stateOf(machine: string, heardAt: number | undefined, now: number): MachineState {
+    return machine === this.#own ? 'here' : stateOf({ heardAt, connectedSince: this.#connectedSince, now })
+  }
+
   /** Also those that have a key and were never heard, and those that only their sessions are known of. */
   list({ keys, named = [] }: { keys?: Keys; named?: Iterable<string> } = {}): Machine[] {
     const now = performance.now()
-    const connectedSince = this.#connectedSince
+    const keyOf = new Map(keys?.map(({ machine, key }) => [machine, key]))
     const silent = [...(keys ?? []), ...[...named].map(machine => ({ machine, role: 'worker' as const }))]
     const all = new Map<string, Known>(
       silent.map(({ machine, role }) => [machine, { beat: { ...UNHEARD, role }, heardAt: undefined }]),
@@ -209,11 +249,10 @@ export class Machines {
     for (const [machine, known] of this.#known) all.set(machine, known)
     const machines = [...all].map(([machine, { beat: whole, heardAt }]): Machine => {
       const { spent: _, ...said } = whole
-      const isThis = machine === this.#own
-      const key = keys?.find(one => one.machine === machine)?.key
+      const key = keyOf.get(machine)
       return {
-        ...{ machine, ...said, isThis },
-        state: isThis ? 'here' : stateOf({ heardAt, connectedSince, now }),
+        ...{ machine, ...said, isThis: machine === this.#own },
+        state: this.#stateOf(machine, heardAt, now),
         heardSecondsAgo: heardAt === undefined ? null : Math.round((now - heardAt) / 1000),
         hasKey: keys === undefined ? null : key !== undefined,
         key: key === undefined ? null : keyFingerprint(key),

@@ -1,8 +1,10 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { writeFileNow } from '@chirality/disk'
 import type { SessionStatus, StoredSession } from '@chirality/sessions'
 import { z } from 'zod'
 import { fleetFolder } from './engine/fleet-files.ts'
+import { fleetError } from './fleet-error.ts'
 import { isSession } from './mirror/mirror.ts'
 
 /** A session of another machine, as that machine last told it. */
@@ -32,11 +34,15 @@ const told = z.object({
 export class RemoteSessions {
   readonly #folder: string
   readonly #sessions = new Map<string, RemoteSession>()
+  /** How many sessions each machine has: which machines there are is asked often, and sessions are many. */
+  readonly #counts = new Map<string, number>()
   /** Those of them that were deleted and can be restored still: no list has them. */
   readonly #discarded = new Set<string>()
   readonly #listeners = new Set<(sessionId: string) => void>()
   /** Of sessions that were moved or taken over: the only machine whose word counts. */
   readonly #owners = new Map<string, string>()
+  /** The message that each was told with last. None: by an earlier process. */
+  readonly #toldAt = new Map<string, number>()
   /** What a machine said of a session that another one had. */
   readonly #doubted = new Map<string, { machine: string; text: string }>()
 
@@ -58,9 +64,21 @@ export class RemoteSessions {
     return this.#discarded.has(sessionId) ? undefined : this.#sessions.get(sessionId)
   }
 
+  /** One that no machine has is an error. */
+  require(sessionId: string): RemoteSession {
+    const found = this.get(sessionId)
+    if (found !== undefined) return found
+    throw fleetError('machine-away', `No machine of the fleet has the session ${sessionId}.`)
+  }
+
   /** The machine that has a session, also one that can only be restored. */
   machineOf(sessionId: string): string | undefined {
     return this.#sessions.get(sessionId)?.machine
+  }
+
+  /** The machines that have a session, each once. */
+  machines(): string[] {
+    return [...this.#counts.keys()]
   }
 
   onChange(listener: (sessionId: string) => void): () => void {
@@ -69,7 +87,7 @@ export class RemoteSessions {
   }
 
   /** An empty text is the end of a session. Of one that its machine does not find, what it said before counts. */
-  take(machine: string, sessionId: string, said: string): void {
+  take(machine: string, sessionId: string, said: string, seq = 0): void {
     if (!isSession(sessionId)) return
     const known = this.#sessions.get(sessionId)
     if (said === MISSING && known?.machine !== machine) return
@@ -81,6 +99,8 @@ export class RemoteSessions {
     if (text === '') {
       if (this.#sessions.get(sessionId)?.machine === machine) {
         this.#sessions.delete(sessionId)
+        this.#toldAt.delete(sessionId)
+        this.#count(machine, -1)
         this.#discarded.delete(sessionId)
       }
       rmSync(file, { force: true })
@@ -90,10 +110,19 @@ export class RemoteSessions {
       if (before !== undefined && before !== machine)
         rmSync(join(this.#folder, before, STATES, `${sessionId}.json`), { force: true })
       mkdirSync(folder, { recursive: true, mode: 0o700 })
-      writeFileSync(`${file}.new`, text, { mode: 0o600 })
-      renameSync(`${file}.new`, file)
+      writeFileNow(file, text, { survives: 'kill' })
+      if (seq > 0) this.#toldAt.set(sessionId, seq)
     }
     this.tell(sessionId)
+  }
+
+  /** The machine does not come back. What it told after the message is of one that joined again, and stays. */
+  forget(machine: string, upTo: number): string[] {
+    const told = [...this.#sessions].filter(([id, one]) => {
+      return one.machine === machine && (this.#toldAt.get(id) ?? 0) <= upTo
+    })
+    for (const [id] of told) this.take(machine, id, '')
+    return told.map(([id]) => id)
   }
 
   /** What a machine says it made for this hub just now. False if that is nonsense: it answers for its own sessions only. */
@@ -141,11 +170,19 @@ export class RemoteSessions {
     // The machine that had it is back, and does not know yet that it was given to another.
     if (owner !== undefined && owner !== machine && known === undefined) return false
     const { session, status, work, discarded } = parsed
+    if (known !== undefined) this.#count(known.machine, -1)
+    this.#count(machine, 1)
     this.#sessions.set(sessionId, { machine, session, status, ...(work === undefined ? {} : { work }) })
     if (discarded) this.#discarded.add(sessionId)
     else this.#discarded.delete(sessionId)
     this.#doubted.delete(sessionId)
     return true
+  }
+
+  #count(machine: string, more: number): void {
+    const count = (this.#counts.get(machine) ?? 0) + more
+    if (count === 0) this.#counts.delete(machine)
+    else this.#counts.set(machine, count)
   }
 }
 
@@ -174,6 +211,7 @@ type Told = Pick<RemoteSession, 'session' | 'status' | 'work'> & { discarded: bo
 function parse(text: string): Told | undefined {
   try {
     const { session, status, work, discarded = false } = told.parse(JSON.parse(text))
+    for (const one of [session, status]) notAhead(one)
     if (status !== null && status.sessionId !== session.id) return undefined
     return {
       session: session as unknown as StoredSession,
@@ -183,6 +221,12 @@ function parse(text: string): Told | undefined {
   } catch {
     return undefined
   }
+}
+
+/** The clock of its machine may be ahead: it would be the newest of every list until that time. */
+function notAhead(told: Record<string, unknown> | null): void {
+  const now = new Date()
+  if (told !== null && Date.parse(String(told.updatedAt)) > now.getTime()) told.updatedAt = now.toISOString()
 }
 
 function list(folder: string): string[] {

@@ -19,6 +19,10 @@ export const subjects = {
   openGroups: (hub: string) => `chi.claim.OPEN_${hub}`,
   /** The machine that a session was moved to or taken over by. Only hubs write it. */
   owner: (session: string) => `chi.owner.${session}`,
+  /** That a machine was forgotten. It is among the owners, which every hub reads and only hubs write. */
+  forgotten: (machine: string) => `chi.owner.${FORGOTTEN}${machine}`,
+  /** All states that a machine told. */
+  all: (machine: string) => `chi.state.${machine}.>`,
   calls: (machine: string) => `chi.rpc.${machine}`,
   join: 'chi.join',
 } as const
@@ -31,6 +35,15 @@ export function parseSubject(subject: string): { machine: string; session: strin
   if (kind !== 'state') return undefined
   return { machine, session: rest[0] === 'session' ? rest[1] : undefined }
 }
+
+/** The machine of a record that it was forgotten. No session has a name like that. */
+export function forgottenIn(subject: string): string | undefined {
+  const [, , name = ''] = subject.split('.')
+  const machine = name.startsWith(FORGOTTEN) ? name.slice(FORGOTTEN.length) : ''
+  return isMachineName(machine) ? machine : undefined
+}
+
+const FORGOTTEN = 'FORGOTTEN_'
 
 /** A name is a part of subjects and of paths. */
 export function isMachineName(name: string): boolean {
@@ -76,7 +89,8 @@ export function rightsOf(machine: string, role: Role): Rights {
       ...publish,
       ...['chi.rpc.*', 'chi.claim.*', 'chi.owner.*'],
       ...[...api, ...more].map(name => `$JS.API.${name}`),
-      `$JS.API.STREAM.PURGE.${claims.name}`,
+      // What is over, deleted or forgotten.
+      ...[claims, events, state].map(({ name }) => `$JS.API.STREAM.PURGE.${name}`),
     ],
     subscribe,
   }

@@ -298,7 +298,7 @@ test('the sessions of a project that is opened later are told, once', async () =
     return one.host.store.list(root)
   }
   const store = { list, get: (sessionId: string) => one.host.store.get(sessionId) }
-  const host = { projects: () => projects, store, statuses: () => [] }
+  const host = { projects: () => projects, store, openSession: () => undefined }
   const local = { host, isDiscarded: () => false, toldByWork: () => undefined } as unknown as LocalMachine
   const own = new OwnSessions('one', folder())
   const tell = async () => {

@@ -105,7 +105,13 @@ describe('a log on another machine', () => {
     const { file } = mirror(hub)
     const shipper = new Shipper({
       ...{ link: worker, machine: 'worker', projects: () => [linked, project, join(linked, 'none')] },
-      open: () => ['link', 'pipe', 'loop'].map(sessionId => ({ sessionId, projectRoot: project })),
+      open: () =>
+        ['link', 'pipe', 'loop'].map(sessionId => ({
+          sessionId,
+          projectRoot: project,
+          phase: 'idle',
+          lastSeq: 1,
+        })),
       onFault: error => faults.push(String(error)),
     })
     later(() => shipper.close())
@@ -142,7 +148,7 @@ describe('a log on another machine', () => {
     later(() => follower.close())
     const shipper = new Shipper({
       ...{ link: worker, machine: 'worker', projects: () => [project] },
-      open: () => [{ sessionId: SESSION, projectRoot: project }],
+      open: () => [{ sessionId: SESSION, projectRoot: project, phase: 'running', lastSeq: 1 }],
     })
     later(() => shipper.close())
     await expect.poll(() => order).toEqual(['start', 'live', 'backlog'])

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { startCluster } from './support/cluster.ts'
 import { connect, joined, later } from './support/fleet.ts'
 import { whenItWorks } from './support/nats.ts'
-import { runTasks } from './tasks/chaos.ts'
+import { LONG_MS, runTasks } from './tasks/chaos.ts'
 
 const TASKS = Number(process.env.CHIRALITY_TASKS ?? 200)
 const SEED = Number(process.env.CHIRALITY_SEED ?? Date.now() % 1e6)
@@ -26,10 +26,17 @@ async function threeAndThree() {
 }
 
 test(`${TASKS} tasks over three workers and three brokers that are killed at random: none is lost, none is run twice`, {
-  timeout: 600_000 + TASKS * 3_000,
+  timeout: LONG_MS,
 }, async () => {
   const fleet = await threeAndThree()
-  const report = await runTasks({ ...fleet, tasks: TASKS, seed: SEED, marksBetweenKills: 12, gone: 0 })
+  const report = await runTasks({
+    ...fleet,
+    tasks: TASKS,
+    seed: SEED,
+    marksBetweenKills: 12,
+    gone: 0,
+    goneMs: LONG_MS,
+  })
   console.log(`seed ${SEED}: ${JSON.stringify(report)}`)
   expect({ seed: SEED, ...report }).toMatchObject({
     ...{ seed: SEED, lost: [], twice: [], again: [], doubled: [], left: 0 },
@@ -38,7 +45,7 @@ test(`${TASKS} tasks over three workers and three brokers that are killed at ran
 })
 
 test('tasks of machines that do not come back in time are begun anew elsewhere, and what returns runs nothing of them', {
-  timeout: 900_000,
+  timeout: LONG_MS,
 }, async () => {
   const fleet = await threeAndThree()
   const report = await runTasks({

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { brokerPid } from '../src/engine/broker-process.ts'
 import { connect, joined, startFleet } from './support/fleet.ts'
-import { runTasks } from './tasks/chaos.ts'
+import { LONG_MS, runTasks } from './tasks/chaos.ts'
 
-test('24 tasks over three workers while these, the hub and the broker are killed at random: none is lost, none is run twice', {
-  timeout: 600_000,
+test('12 tasks over three workers while these, the hub and the broker are killed at random: none is lost, none is run twice', {
+  timeout: LONG_MS,
 }, async () => {
   const seed = Date.now() % 1e6
   const fleet = await startFleet()
@@ -13,7 +13,9 @@ test('24 tasks over three workers while these, the hub and the broker are killed
   const workers: Record<string, string> = {}
   for (const name of ['one', 'two', 'three']) workers[name] = (await joined(fleet, hub, name)).home
   const report = await runTasks({
-    ...{ tasks: 24, seed, hub: fleet.home, workers, marksBetweenKills: 8, gone: 0 },
+    ...{ tasks: 12, seed, hub: fleet.home, workers, marksBetweenKills: 5, gone: 0 },
+    // A worker that a slow machine starts slowly is not gone.
+    goneMs: LONG_MS,
     // It is started again by who started it.
     killBroker: async () => {
       const pid = await brokerPid(fleet.home)

@@ -212,6 +212,20 @@ describe('work of a fleet', () => {
     expect(await run('six', [])).toMatchObject({ kind: expect.stringMatching(/here|ended/) })
   })
 
+  test('waits for as many tasks as a loop has without a word of a leak', async () => {
+    const { run } = fleetOf(['a'], () => 'work')
+    const warnings: Error[] = []
+    const warn = (warning: Error) => warnings.push(warning)
+    process.on('warning', warn)
+    const stop = new AbortController()
+    const waiting = Array.from({ length: 30 }, (_, index) => run(`task-${index}`, ['gpu'], stop.signal))
+    await new Promise(resolve => setImmediate(resolve))
+    stop.abort()
+    await Promise.all(waiting)
+    process.off('warning', warn)
+    expect(warnings).toEqual([])
+  })
+
   test('whose result a hub had fetched before it was killed is closed: its machine forgets it, and nobody begins it again', async () => {
     const { machines, board, register, run, claimOf } = fleetOf(['a'], () => 'work')
     const [a] = machines

@@ -1,15 +1,7 @@
 // What the engine itself costs: an iteration and a whole task beside 1,000 others, the replay of their journal, and memory
 // while 1,000 tasks are worked through. `index.ts 100`: fewer for the memory.
 import { execFile, execFileSync } from 'node:child_process'
-import {
-  appendFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -17,7 +9,7 @@ import type { SessionHarness } from '@chirality/core'
 import { HarnessRegistry } from '@chirality/runner'
 import { SessionHost } from '@chirality/sessions'
 import { benchRow, reportBench } from '../../core/bench/report.ts'
-import { type JournalEntry, LoopBook, parseTaskList, readJournal, type Stamped } from '../src/index.ts'
+import { type JournalEntry, LoopBook, LoopStore, parseTaskList, type Stamped } from '../src/index.ts'
 import { InstantAgent } from '../test/support/instant-agent.ts'
 
 const TASKS = 1_000
@@ -40,8 +32,9 @@ git('commit', '-qm', 'First')
 
 const harnesses = new HarnessRegistry<SessionHarness>()
 harnesses.register(new InstantAgent())
-const host = new SessionHost({ harnesses, address: 'bench', home: path.join(folder, 'home') })
-const book = new LoopBook(project)
+const home = path.join(folder, 'home')
+const host = new SessionHost({ harnesses, address: 'bench', home })
+const book = new LoopBook(project, home)
 try {
   const small: Overhead[] = []
   const large: Overhead[] = []
@@ -54,7 +47,7 @@ try {
   const task = median(large.map(one => one.taskMs))
   const taskAlone = median(small.map(one => one.taskMs))
   const bare = median(large.map(one => one.gitMs))
-  const replay = replayOf(median)
+  const replay = await replayOf(median)
   const memory = await memoryOf(RUN_TASKS)
   reportBench('@chirality/loops', [
     benchRow({
@@ -115,9 +108,12 @@ async function overhead(done: number): Promise<Overhead> {
   const list = writeList(done + 2, n => (n === done ? '  checks: exit 1\n' : ''))
   const { state } = await book.start(host, list, { allowDirty: true, settings: { max_attempts: ITERATIONS } })
   const entries = doneEntries(list, done, state.base)
-  appendFileSync(path.join(book.folder(state.loopId), 'journal.ndjson'), entries)
+  const store = new LoopStore(project, home)
+  const journal = store.journal(state.loopId, (await store.read(state.loopId))?.journal)
+  journal.add(...entries)
+  journal.close()
   await (await book.resume(host, state.loopId)).run()
-  const all = readJournal(book.folder(state.loopId)).entries.slice(-100)
+  const all = (await book.entries(state.loopId)).slice(-100)
   const gaps: number[] = []
   let ended: number | undefined
   let checksMs = 0
@@ -165,7 +161,7 @@ function writeList(count: number, keys: (n: number) => string): string {
 }
 
 /** The journal of the first tasks of a list, each proved by two checks. */
-function doneEntries(list: string, count: number, commit: string): string {
+function doneEntries(list: string, count: number, commit: string): JournalEntry[] {
   const { tasks } = parseTaskList(readFileSync(list, 'utf8'), 'TASKS.md')
   const results = ['npm test', 'npm run lint'].map(command => ({
     ...{
@@ -179,33 +175,29 @@ function doneEntries(list: string, count: number, commit: string): string {
   }))
   const diff = { files: 3, insertions: 120, deletions: 14 }
   const spent = { usd: 0.4, isEstimate: false, tokens: 40_000 }
-  const at = new Date().toISOString()
-  return tasks
-    .slice(0, count)
-    .flatMap((task): JournalEntry[] => [
-      { type: 'task:start', task, sessionId: `s-${task.id}`, worktreeId: `w-${task.id}`, base: commit },
-      { type: 'task:setup', task: task.id },
-      { type: 'iteration:start', task: task.id, n: 1, fromSeq: 0 },
-      { type: 'iteration:end', task: task.id, n: 1, reason: 'completed', spent, pattern: [] },
-      { type: 'checks:start', task: task.id, n: 1, marker: 'marker' },
-      { type: 'checks:end', task: task.id, n: 1, tree: commit, diff, results },
-      { type: 'task:proved', task: task.id, commit, flags: [] },
-      { type: 'merge:start', task: task.id, onto: commit },
-      { type: 'task:merged', task: task.id, commit },
-    ])
-    .map(entry => `${JSON.stringify({ at, ...entry })}\n`)
-    .join('')
+  return tasks.slice(0, count).flatMap((task): JournalEntry[] => [
+    { type: 'task:start', task, sessionId: `s-${task.id}`, worktreeId: `w-${task.id}`, base: commit },
+    { type: 'task:setup', task: task.id },
+    { type: 'iteration:start', task: task.id, n: 1, fromSeq: 0 },
+    { type: 'iteration:end', task: task.id, n: 1, reason: 'completed', spent, pattern: [] },
+    { type: 'checks:start', task: task.id, n: 1, marker: 'marker' },
+    { type: 'checks:end', task: task.id, n: 1, tree: commit, diff, results },
+    { type: 'task:proved', task: task.id, commit, flags: [] },
+    { type: 'merge:start', task: task.id, onto: commit },
+    { type: 'task:merged', task: task.id, commit },
+  ])
 }
 
 /** By the last list, which has them all. */
-function replayOf(middle: (values: number[]) => number) {
-  const [{ loopId } = { loopId: '' }] = book.list()
-  const times = Array.from({ length: ROUNDS }, () => {
+async function replayOf(middle: (values: number[]) => number) {
+  const [{ loopId } = { loopId: '' }] = await book.list()
+  const times: number[] = []
+  for (let round = 0; round < ROUNDS; round += 1) {
     const start = performance.now()
-    new LoopBook(project).find(loopId)
-    return performance.now() - start
-  })
-  const { entries } = readJournal(book.folder(loopId))
+    await new LoopBook(project, home).find(loopId)
+    times.push(performance.now() - start)
+  }
+  const entries = await book.entries(loopId)
   const bytes = readFileSync(path.join(book.folder(loopId), 'journal.ndjson')).length
   return { ms: middle(times), entries: entries.length, bytes }
 }

@@ -1,10 +1,9 @@
-import path from 'node:path'
 import type { PermissionRequestEvent } from '@chirality/core'
-import { readIfThere } from './files.ts'
 import { type AwayEnd, type AwayTurns, LEAVE, type LoopContext } from './loop-context.ts'
 import { loopError } from './loop-error.ts'
 import type { LoopState, TaskState } from './loop-state.ts'
 import { eventsAfter, permissionsOf } from './turn-facts.ts'
+import { readPrompt } from './turn-files.ts'
 
 export type TurnedAway =
   /** The session is here. A turn that began is in its log; otherwise it is this machine's to begin. */
@@ -76,7 +75,7 @@ async function runAway(
     name,
   }: { away: AwayTurns; where: readonly string[]; fromSeq: number; name: number },
 ): Promise<{ end: AwayEnd; asked: PermissionRequestEvent | undefined }> {
-  const { host, state, signal, record, folder } = loop
+  const { host, state, signal, record } = loop
   const { sessionId, iterations: n } = task
   const known = await host.store.get(sessionId)
   const { setup, iteration_minutes, check_minutes, answer_minutes } = state.settings
@@ -94,12 +93,13 @@ async function runAway(
     project: state.projectRoot,
     order: {
       fromSeq,
-      message: readIfThere(path.join(folder, 'prompts', `${task.task.id}-${n}.md`)) ?? task.task.title,
+      message: await readPrompt(loop, task),
       request: {
         ...permissionsOf(task),
         ...(usd === undefined ? {} : { maxBudgetUsd: usd }),
         ...(tokens === undefined ? {} : { maxBudgetTokens: tokens }),
         timeoutMs: iteration_minutes * MINUTE_MS,
+        unattended: true,
       },
       ...{ setup, setupMs: check_minutes * MINUTE_MS },
     },

@@ -1,69 +1,75 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { temporaryName } from '@chirality/sessions'
+import {
+  errnoOf,
+  type FileRequest,
+  readSmallFile,
+  readTextCarefully,
+  realFileOps,
+  StorageError,
+  temporaryName,
+  writeFileNow,
+} from '@chirality/disk'
 
-/** Replaces a file in one step. */
-export function replaceFile(file: string, text: string): void {
-  const temporary = temporaryName(file)
-  write(temporary, text, 0o600)
-  renameSync(temporary, file)
+/**
+ * Replaces a file of the user's, with the mode that it had. What a killed process leaves of it is in `folder`, and not
+ * beside the file.
+ */
+export function replaceUserFile(file: string, text: string, folder: string): void {
+  const mode = statSync(file).mode & 0o777
+  try {
+    writeFileNow(file, text, { mode, temporary: temporaryName(path.join(folder, path.basename(file))) })
+  } catch (error) {
+    if (errnoOf(error) !== 'EXDEV') throw error
+    writeFileNow(file, text, { mode })
+  }
 }
 
 /**
- * The same for a file of the user's, with the mode that it had. What a killed process leaves of it is in `folder`, and
- * not beside the file.
+ * Undefined if there is no such file, or something that may have no end: a FIFO, a device, one of more than 4 MiB. Only
+ * for a file that the user named, or that is in the user's data folder.
  */
-export function replaceUserFile(file: string, text: string, folder: string): void {
-  const { mode } = statSync(file)
-  const temporary = temporaryName(path.join(folder, path.basename(file)))
-  write(temporary, text, mode & 0o777)
-  try {
-    renameSync(temporary, file)
-  } catch (error) {
-    rmSync(temporary)
-    if (!isNodeError(error, 'EXDEV')) throw error
-    const beside = temporaryName(file)
-    write(beside, text, mode & 0o777)
-    renameSync(beside, file)
-  }
-}
-
-function write(temporary: string, text: string, mode: number): void {
-  const { O_WRONLY, O_CREAT, O_EXCL } = constants
-  const fd = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL, mode)
-  try {
-    const bytes = Buffer.from(text)
-    for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at)
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
-}
-
-/** Undefined if there is no such file, or something that may have no end: a FIFO, a device. */
 export function readIfThere(file: string): string | undefined {
   try {
-    const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
-    try {
-      return fstatSync(fd).isFile() ? readFileSync(fd, 'utf8') : undefined
-    } finally {
-      closeSync(fd)
-    }
+    return readSmallFile(realFileOps, realpathSync(file), MAX_BYTES)?.toString('utf8')
   } catch (error) {
-    if (isNodeError(error, 'ENOENT') || isNodeError(error, 'ENOTDIR')) return undefined
+    if (error instanceof StorageError || NOT_THERE.some(code => isNodeError(error, code))) return undefined
     throw error
   }
+}
+
+const MAX_BYTES = 4 * 1024 * 1024
+const NOT_THERE = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO']
+
+/** A file of a loop: its folder is `loops/<id>` of the user's data folder. */
+export function loopFile(folder: string, ...parts: string[]): FileRequest {
+  const root = path.resolve(folder, '../..')
+  return {
+    ...{ root, path: path.join(path.relative(root, folder), ...parts) },
+    ...{ links: 'none', maxBytes: MAX_BYTES },
+  }
+}
+
+/** Undefined if there is none, or it is not one that a loop wrote. */
+export async function readLoopFile(folder: string, ...parts: string[]): Promise<string | undefined> {
+  const read = await readTextCarefully(loopFile(folder, ...parts))
+  return read === undefined || 'fault' in read ? undefined : read.text
+}
+
+/** The name of the file of one iteration, in `prompts` and `outputs`. */
+export function iterationFile({ task, iterations }: IteratedTask, n = iterations): string {
+  return `${task.id}-${n}.md`
+}
+
+interface IteratedTask {
+  task: { id: string }
+  iterations: number
+}
+
+/** A task list or a receipt that the user may have named, anywhere, also by a link. Undefined if it cannot be read. */
+export async function readNamedFile(file: string): Promise<string | undefined> {
+  const read = await readTextCarefully({ root: '/', path: file, links: 'inside', maxBytes: MAX_BYTES })
+  return read === undefined || 'fault' in read ? undefined : read.text
 }
 
 export function isNodeError(error: unknown, code: string): boolean {

@@ -1,8 +1,6 @@
-import { closeSync, constants, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
-import path from 'node:path'
 import type { CheckRecord } from './checks.ts'
-import { isNodeError } from './files.ts'
 import type { LoopSettings } from './loop-settings.ts'
+import type { BaseResult, CheckCount, Flag, Proof } from './proof/verdict.ts'
 import type { Task } from './task-list.ts'
 
 export interface DiffStat {
@@ -23,6 +21,13 @@ export type ParkKind =
   | 'commands'
   | 'interrupted'
   | 'error'
+
+/** `crashes`: how often its agent was started and ended by itself. */
+export interface TurnError {
+  code: string
+  words: string
+  crashes?: number
+}
 
 export type LoopEndReason =
   /** Every task is proved. */
@@ -51,8 +56,18 @@ export type JournalEntry =
       settings: LoopSettings
       /** The set-up and check commands that a person allowed, to be shown: `OwnLoop` decides. */
       allowed?: string[]
+      /** The tasks whose boxes were ticked then. A tick that is there later and that the loop did not make proves nothing. */
+      ticked?: string[]
+      /** The hash of the list as it was then, which is kept as `list.md`. */
+      listHash?: string
       by?: LoopRunner
     }
+  /** Somebody changed the loop's own files in the user's data folder behind its back. They were written anew. */
+  | { type: 'journal:altered'; found: string[] }
+  /** Somebody changed these files of the copy in the project. They were written anew. */
+  | { type: 'copy:altered'; files: string[] }
+  /** The loop's branch does not have this commit any more, the last that was merged there. */
+  | { type: 'branch:altered'; commit: string }
   /** A process took the loop over. What an earlier one left open is its to finish. */
   | {
       type: 'run:start'
@@ -72,10 +87,23 @@ export type JournalEntry =
   /** The lines before say that these are allowed, and the user's data folder does not: they are not run. */
   | { type: 'commands:refused'; commands: string[] }
   | { type: 'loop:setup' }
-  | { type: 'list:changed'; added: string[]; changed: string[]; removed: string[] }
+  /** What checks did on a commit before a task began there. `setup`: that of the worktree in which they ran. */
+  | { type: 'base:checked'; commit: string; setup: string[]; results: BaseResult[] }
+  /** The branch that proved tasks are merged onto. A person may have renamed it since. */
+  | { type: 'loop:branch'; branch: string }
+  /** `ticked`, `unticked`: boxes that somebody else than the loop ticked, and ticks of the loop that somebody took away. */
+  | {
+      type: 'list:changed'
+      added: string[]
+      changed: string[]
+      removed: string[]
+      ticked?: string[]
+      unticked?: string[]
+    }
   | ({ type: 'task:start' } & TaskStart)
   | { type: 'task:setup'; task: string }
-  | { type: 'iteration:start'; task: string; n: number; fromSeq: number }
+  /** `prompt`: the hash of what the agent is told. */
+  | { type: 'iteration:start'; task: string; n: number; fromSeq: number; prompt?: string }
   | {
       type: 'iteration:end'
       task: string
@@ -85,7 +113,13 @@ export type JournalEntry =
       pattern?: string[]
       /** The limit of the plan that ended it. It does not count as an attempt. */
       limit?: PlanLimit
+      /** Why it was not finished, in the words of the agent or its API. */
+      error?: TurnError
+      /** What its agent wanted and was not allowed. */
+      denied?: string[]
     }
+  /** The next attempt is made in a new session and the same worktree. */
+  | { type: 'task:session'; task: string; sessionId: string; why: string }
   /** Another agent goes on with it, in a new session and the same worktree. */
   | { type: 'task:handed'; task: string; from: string; to: string; sessionId: string; why: string }
   /** The turn is made by a machine of the fleet. */
@@ -105,14 +139,29 @@ export type JournalEntry =
       diff: DiffStat
       results: CheckRecord[]
       failure?: string
+      /** For each of the results: what it tested. */
+      counted?: CheckCount[]
+      /** The changed files that the checks read. Null if that could not be seen. */
+      read?: string[] | null
+      /** Changed files that git was told not to look at. */
+      hidden?: string[]
     }
-  | { type: 'task:proved'; task: string; commit: string; flags?: Flag[] }
+  /** `flags`: of versions that wrote no proof. */
+  | { type: 'task:proved'; task: string; commit: string; flags?: Flag[]; proof?: Proof }
   | { type: 'merge:start'; task: string; onto: string }
-  | { type: 'task:merged'; task: string; commit: string }
+  /** `receipt`: the hash of its receipt. */
+  | { type: 'task:merged'; task: string; commit: string; receipt?: string }
   /** Tasks of the list that name commands which nobody allowed, all that one look at it found. Nothing of them was run. */
   | { type: 'tasks:parked'; tasks: ParkedStart[] }
-  /** `commands`: those that nobody allowed. They were not run. */
-  | { type: 'task:parked'; task: string; kind: ParkKind; why: string; commands?: string[] }
+  /** `commands`: those that nobody allowed. They were not run. `options`: the answers that the agent offered. */
+  | {
+      type: 'task:parked'
+      task: string
+      kind: ParkKind
+      why: string
+      commands?: string[]
+      options?: string[]
+    }
   | { type: 'task:failed'; task: string; why: string }
   /**
    * A person puts it back, with words for the agent. `fresh`: in a new session and worktree. `now`: as the list has it
@@ -129,23 +178,6 @@ export type JournalEntry =
   | { type: 'branch:kept'; ref: string }
   | { type: 'loop:wait'; until: string; why: string }
   | { type: 'loop:end'; reason: LoopEndReason; why: string }
-
-export type FlagKind =
-  | 'tests-deleted'
-  | 'tests-skipped'
-  | 'tests-weakened'
-  | 'checks-changed'
-  | 'ci-changed'
-  | 'lock-changed'
-  | 'secret-path'
-  | 'large-deletion'
-
-/** What a person should look at, found without a model. */
-export interface Flag {
-  kind: FlagKind
-  words: string
-  files: string[]
-}
 
 /** Who runs it. A server goes on with its loops by itself when it is started again. */
 export type LoopRunner = 'server' | 'command'
@@ -169,6 +201,8 @@ export interface TaskStart extends FreshStart {
 export interface ParkedStart extends TaskStart {
   /** Those that nobody allowed. */
   commands: string[]
+  /** Checks that the list had when the loop was started, and that were taken from the task since. */
+  missing?: string[]
 }
 
 export interface Spent {
@@ -178,71 +212,3 @@ export interface Spent {
 }
 
 export type Stamped<E = JournalEntry> = E & { at: string }
-
-/** `journal.ndjson`: one fact a line, only ever appended, and on the disk before the next thing is done. */
-export class Journal {
-  readonly file: string
-  readonly #fd: number
-
-  constructor(folder: string) {
-    this.file = path.join(folder, 'journal.ndjson')
-    cutTornLine(this.file)
-    const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants
-    this.#fd = openSync(this.file, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600)
-  }
-
-  /** What must not be without the other is added at once: a kill leaves all of it or nothing. */
-  add(...entries: JournalEntry[]): Stamped[] {
-    const at = new Date().toISOString()
-    const stamped = entries.map(entry => ({ at, ...entry }))
-    writeSync(this.#fd, stamped.map(entry => `${JSON.stringify(entry)}\n`).join(''))
-    fsyncSync(this.#fd)
-    return stamped
-  }
-
-  close(): void {
-    closeSync(this.#fd)
-  }
-}
-
-/** Reads a journal, also one that another process is writing. A damaged line is left out, and counted. */
-export function readJournal(folder: string): { entries: Stamped[]; damaged: number } {
-  let text: string
-  try {
-    text = readFileSync(path.join(folder, 'journal.ndjson'), 'utf8')
-  } catch (error) {
-    if (isNodeError(error, 'ENOENT')) return { entries: [], damaged: 0 }
-    throw error
-  }
-  const entries: Stamped[] = []
-  let damaged = 0
-  // What follows the last line break was not finished.
-  for (const line of text.split('\n').slice(0, -1)) {
-    try {
-      const entry: unknown = JSON.parse(line)
-      if (typeof entry === 'object' && entry !== null && 'type' in entry) entries.push(entry as Stamped)
-      else damaged += 1
-    } catch {
-      damaged += 1
-    }
-  }
-  return { entries, damaged }
-}
-
-/** A line that a killed process did not finish says nothing, and must not be joined with the next one. */
-function cutTornLine(file: string): void {
-  let fd: number
-  try {
-    fd = openSync(file, constants.O_RDWR | constants.O_NOFOLLOW)
-  } catch (error) {
-    if (isNodeError(error, 'ENOENT')) return
-    throw error
-  }
-  try {
-    const bytes = readFileSync(fd)
-    const end = bytes.lastIndexOf(0x0a) + 1
-    if (end < bytes.length) ftruncateSync(fd, end)
-  } finally {
-    closeSync(fd)
-  }
-}

@@ -1,37 +1,52 @@
 import path from 'node:path'
 import { isCodedError } from '@chirality/core'
 import { readIfThere, replaceUserFile } from './files.ts'
-import type { JournalEntry } from './journal.ts'
+import type { JournalEntry, LoopEndReason } from './journal.ts'
+import type { ListChangeKind, LoopState } from './loop-state.ts'
+import { doneWords, verdictCounts } from './proof/verdict.ts'
 import { parseTaskList, type Task, tickTasks } from './task-list.ts'
 
 type ListChange = Extract<JournalEntry, { type: 'list:changed' }>
 
 /** The task list of a loop, which others may edit at any time. */
 export class LiveList {
-  readonly #file: string
+  readonly #state: LoopState
   readonly #folder: string
   readonly #onChange: (change: ListChange) => void
+  /** As it was when the loop began, and a person allowed what is in it. */
+  readonly #begun: Map<string, Task> | undefined
   #lastText: string | undefined
   #lastTasks: Task[] | undefined
 
-  /** `folder`: where a half-written list is left if the process is killed. `onChange`: what is not as at the last look. */
-  constructor(file: string, folder: string, onChange: (change: ListChange) => void) {
-    this.#file = file
+  /**
+   * `begun`: the list as it was when the loop began. `folder`: a half-written list is left there if the process is killed.
+   * `onChange`: what is not as it was then, and was not told before.
+   */
+  constructor(
+    state: LoopState,
+    { folder, begun }: { folder: string; begun: string | undefined },
+    onChange: (change: ListChange) => void,
+  ) {
+    this.#state = state
     this.#folder = folder
     this.#onChange = onChange
+    if (begun === undefined) return
+    const { tasks } = parseTaskList(begun, path.basename(state.list))
+    this.#begun = new Map(tasks.map(task => [task.id, task]))
   }
 
   /** The tasks of the file as it is now. Undefined if it cannot be read. */
   tasks(): Task[] | undefined {
-    const text = readIfThere(this.#file)
+    const text = readIfThere(this.#state.list)
     if (text === undefined) return undefined
     if (text === this.#lastText) return this.#lastTasks
     try {
-      const { tasks } = parseTaskList(text, path.basename(this.#file))
-      const change = changeOf(this.#lastTasks, tasks)
-      if (change !== undefined) this.#onChange(change)
+      const { tasks } = parseTaskList(text, path.basename(this.#state.list))
+      const before = this.#lastTasks
       this.#lastText = text
       this.#lastTasks = tasks
+      const change = this.#changes(tasks, before)
+      if (change !== undefined) this.#onChange(change)
     } catch (error) {
       if (!isCodedError(error)) throw error
       // In the middle of an edit, perhaps: what was read before counts until it can be read again.
@@ -39,28 +54,82 @@ export class LiveList {
     return this.#lastTasks
   }
 
+  /** The checks of a task that were taken out of the list since the loop began. */
+  missing({ id, checks }: Task): string[] {
+    return (this.#begun?.get(id)?.checks ?? []).filter(check => !checks.includes(check))
+  }
+
   tick(ids: string[]): void {
-    const text = readIfThere(this.#file)
+    const { list } = this.#state
+    const text = readIfThere(list)
     if (text === undefined) return
     try {
-      const ticked = tickTasks(text, new Set(ids), path.basename(this.#file))
-      if (ticked !== text) replaceUserFile(this.#file, ticked, this.#folder)
+      const ticked = tickTasks(text, new Set(ids), path.basename(list))
+      if (ticked !== text) replaceUserFile(list, ticked, this.#folder)
     } catch (error) {
       if (!isCodedError(error)) throw error
     }
   }
+
+  /** What is new since the last time that something was told. */
+  #changes(tasks: readonly Task[], last: readonly Task[] | undefined): ListChange | undefined {
+    const { changes, tasks: known } = this.#state
+    const begun = this.#begun
+    const isMerged = (id: string) => known.get(id)?.status === 'merged'
+    const idsOf = (found: readonly Task[]) => found.map(({ id }) => id)
+    const now = new Map(tasks.map(task => [task.id, task]))
+    const found: Record<ListChangeKind, string[]> = {
+      added: begun === undefined ? [] : idsOf(tasks.filter(({ id }) => !begun.has(id))),
+      changed: idsOf(
+        tasks.filter(task => begun?.has(task.id) && wordsOf(begun.get(task.id)) !== wordsOf(task)),
+      ),
+      removed: [...(begun?.keys() ?? [])].filter(id => !now.has(id)),
+      ticked: idsOf(claimedIn(this.#state, tasks)),
+      unticked: idsOf(
+        (last ?? []).filter(({ id, ticked }) => ticked && isMerged(id) && now.get(id)?.ticked === false),
+      ),
+    }
+    const news = Object.fromEntries(
+      Object.entries(found).map(([kind, ids]) => [
+        kind,
+        ids.filter(id => !changes[kind as ListChangeKind].includes(id)),
+      ]),
+    ) as Record<ListChangeKind, string[]>
+    if (Object.values(news).every(ids => ids.length === 0)) return undefined
+    const { ticked, unticked, ...rest } = news
+    return {
+      ...{ type: 'list:changed', ...rest },
+      ...(ticked.length === 0 ? {} : { ticked }),
+      ...(unticked.length === 0 ? {} : { unticked }),
+    }
+  }
 }
 
-function changeOf(before: readonly Task[] | undefined, tasks: readonly Task[]): ListChange | undefined {
-  if (before === undefined) return undefined
-  const words = ({ line: _line, ticked: _ticked, ...rest }: Task) => JSON.stringify(rest)
-  const was = new Map(before.map(task => [task.id, words(task)]))
-  const now = new Set(tasks.map(({ id }) => id))
-  const added = tasks.filter(({ id }) => !was.has(id)).map(({ id }) => id)
-  const changed = tasks
-    .filter(task => was.has(task.id) && was.get(task.id) !== words(task))
-    .map(({ id }) => id)
-  const removed = before.filter(({ id }) => !now.has(id)).map(({ id }) => id)
-  if (added.length + changed.length + removed.length === 0) return undefined
-  return { type: 'list:changed', added, changed, removed }
+/** The tasks whose boxes somebody ticked since the loop began, and that it did not prove: they are not done. */
+export function claimedIn({ tasks: known, tickedBefore }: LoopState, tasks: readonly Task[]): Task[] {
+  return tasks.filter(
+    ({ id, ticked }) => ticked && !tickedBefore.has(id) && known.get(id)?.status !== 'merged',
+  )
+}
+
+/** Whether it was ticked when the loop began: then it is no task of this loop. */
+export function wasDoneBefore({ tickedBefore }: LoopState, { id, ticked }: Task): boolean {
+  return ticked && tickedBefore.has(id)
+}
+
+/** How a loop ends that has nothing more to work on. */
+export function endOf(state: LoopState, tasks: readonly Task[]): { reason: LoopEndReason; why: string } {
+  const isOpen = (task: Task) => state.tasks.get(task.id)?.status !== 'merged' && !wasDoneBefore(state, task)
+  const open = tasks.filter(isOpen)
+  if (open.length === 0) return { reason: 'done', why: doneWords(verdictCounts(state.tasks.values())) }
+  const claimed = claimedIn(state, tasks).length
+  const words = claimed === 0 ? '' : ` ${claimed} of them ticked by somebody, not proved.`
+  const are = open.length === 1 ? 'is' : 'are'
+  return { reason: 'blocked', why: `${open.length} of ${tasks.length} tasks ${are} not done.${words}` }
+}
+
+function wordsOf(task: Task | undefined): string {
+  if (task === undefined) return ''
+  const { line: _line, ticked: _ticked, ...words } = task
+  return JSON.stringify(words)
 }

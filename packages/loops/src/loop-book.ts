@@ -1,31 +1,29 @@
-import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { writeFileNow } from '@chirality/disk'
 import { ensureChiralityFolder } from '@chirality/runner'
 import type { SessionHost } from '@chirality/sessions'
 import { checkBase, findRepository, gitStatus, mergeIntoBase } from '@chirality/workspaces'
 import { noFleet } from './away-turn.ts'
 import { allCommandsOf, corrections } from './commands.ts'
-import { isNodeError, readIfThere, replaceFile } from './files.ts'
-import {
-  Journal,
-  type JournalEntry,
-  type LoopEndReason,
-  type LoopRunner,
-  readJournal,
-  type Stamped,
-} from './journal.ts'
+import { withBudget } from './default-budget.ts'
+import { readNamedFile } from './files.ts'
+import type { JournalEntry, LoopEndReason, LoopRunner, Stamped } from './journal.ts'
 import { Loop } from './loop.ts'
 import { isReverting, LoopBranch } from './loop-branch.ts'
 import type { AwayTurns } from './loop-context.ts'
 import { loopError } from './loop-error.ts'
+import { isOver, isWhole, realList, requireAgain, requireHome, requireMerged } from './loop-rules.ts'
 import type { LoopSettings } from './loop-settings.ts'
-import { applyEntry, foldJournal, type LoopState, type TaskState } from './loop-state.ts'
-import { oldLoops, removeLoopFolder, takeStartBack } from './old-loops.ts'
-import { LOOP_ID, ownLoopIds, readOwnLoop, removeOwnLoop, writeOwnLoop } from './own-loop.ts'
+import { applyEntry, type LoopState, type TaskState } from './loop-state.ts'
+import { LoopStore } from './loop-store.ts'
+import { sha256 } from './machine-key.ts'
+import { oldLoops, takeStartBack } from './old-loops.ts'
+import { newLoopId, ownLoopIds, removeOwnLoop, writeOwnLoop } from './own-loop.ts'
 import { reportText } from './report.ts'
-import { parseTaskList, slugOf, type Task, type TaskList } from './task-list.ts'
+import { parseTaskList, type Task, type TaskList } from './task-list.ts'
 import { TaskTree } from './task-tree.ts'
+import { requireReadable } from './unreadable-loop.ts'
+import { warningsOf } from './warnings.ts'
 
 export interface StartOptions {
   /** In the place of what the front matter says. */
@@ -42,7 +40,7 @@ export interface StartOptions {
   allowed?: readonly string[]
   /** Called with the list as the loop starts with it. Nothing is started if it throws. */
   check?: (list: TaskList) => Promise<void>
-  onEntry?: (entry: Stamped) => void
+  onEntry?: (entry: Stamped, n: number) => void
 }
 
 export interface ResumeOptions extends Omit<StartOptions, 'allowDirty' | 'loopId' | 'check' | 'allowed'> {
@@ -50,28 +48,35 @@ export interface ResumeOptions extends Omit<StartOptions, 'allowDirty' | 'loopId
   again?: { task: string; note: string }
   /** Commands that it may run from now on, besides those that were allowed before. */
   allow?: readonly string[]
+  /** A person goes on with what can still be believed of a loop whose files somebody changed. */
+  asFound?: boolean
 }
 
 /** The loops of a project. */
 export class LoopBook {
-  readonly #projectRoot: string
-  readonly #kept = new Map<string, { size: number; mtimeMs: number; state: LoopState }>()
+  readonly #store: LoopStore
 
-  constructor(projectRoot: string) {
-    this.#projectRoot = realpathSync(projectRoot)
+  /** `home`: the user's data folder. `onFault`: told why the folder of the loops in the project is not read. */
+  constructor(projectRoot: string, home: string, onFault: (error: Error) => void = () => {}) {
+    this.#store = new LoopStore(projectRoot, home, onFault)
+  }
+
+  get #projectRoot(): string {
+    return this.#store.projectRoot
   }
 
   /** A loop that is not running yet. Throws what is wrong with the list or the project, and has then changed nothing. */
   async start(host: SessionHost, listFile: string, options: StartOptions = {}): Promise<Loop> {
     const list = realList(listFile)
-    const parsed = parseTaskList(readIfThere(list) ?? '', path.basename(list))
+    const text = (await readNamedFile(list)) ?? ''
+    const parsed = parseTaskList(text, path.basename(list))
     const { settings: written, tasks } = parsed
     await options.check?.(parsed)
     if (options.away === undefined && tasks.some(({ where }) => where !== undefined)) throw noFleet()
-    const settings = { ...written, ...options.settings }
+    const settings = withBudget(host.home, written, options.settings)
     const base = await checkBase(this.#projectRoot)
     if (!options.allowDirty) await this.#requireClean(list)
-    const open = this.openOn(host, list)
+    const open = await this.openOn(list)
     if (open !== undefined)
       throw loopError(
         'loop-running',
@@ -80,24 +85,33 @@ export class LoopBook {
     await host.openProject(this.#projectRoot)
     const loopId = options.loopId ?? newLoopId(list)
     const allowed = [...(options.allowed ?? allCommandsOf(parsed))]
+    requireHome(host, this.#store)
+    this.#store.requireSeal()
     // Before its journal: one that is there and not this user's could be neither gone on with nor replaced.
     writeOwnLoop(host.home, loopId, { project: this.#projectRoot, allowed })
-    let folder: string | undefined
+    let copy: string | undefined
     try {
-      folder = await ensureChiralityFolder(this.#projectRoot, 'loops', loopId)
-      this.#addTo(folder, {
+      copy = await ensureChiralityFolder(this.#projectRoot, 'loops', loopId)
+      writeFileNow(path.join(this.folder(loopId), 'list.md'), text)
+      const journal = this.#store.journal(loopId)
+      journal.add({
         ...{ type: 'loop:start', loopId, list, projectRoot: this.#projectRoot, base: base.commit },
         ...{ baseBranch: base.branch, worktreeId: `loop-${loopId}`, settings, by: options.by ?? 'command' },
-        allowed,
+        ...{
+          allowed,
+          ticked: tasks.filter(({ ticked }) => ticked).map(({ id }) => id),
+          listHash: sha256(text),
+        },
       })
+      journal.close()
       try {
-        this.forgetOld(host)
+        await this.forgetOld(host)
       } catch (error) {
         host.logFault(error)
       }
-      return this.#open(host, loopId, options)
+      return await this.#open(host, loopId, options)
     } catch (error) {
-      takeStartBack(host, loopId, folder)
+      takeStartBack(host, loopId, copy)
       throw error
     }
   }
@@ -106,40 +120,38 @@ export class LoopBook {
    * Removes the folders of old loops with which nothing can be done any more: see `oldLoops`. Also the records of loops
    * whose process was killed before they had a journal.
    */
-  forgetOld(host: Pick<SessionHost, 'home'>, keep?: number): void {
-    for (const { loopId } of oldLoops(this.list(), keep)) {
-      if (!this.isOwn(host, loopId)) continue
-      removeLoopFolder(this.folder(loopId))
+  async forgetOld(host: Pick<SessionHost, 'home'>, keep?: number): Promise<void> {
+    const own = (await this.list()).filter(({ isForeign, broken }) => !isForeign && broken.length === 0)
+    for (const { loopId } of oldLoops(own, keep)) {
+      // First: what has no original is taken for something that came with the project.
+      this.#store.copy(loopId).remove()
       removeOwnLoop(host.home, loopId)
-      this.#kept.delete(loopId)
+      this.#store.forget(loopId)
     }
     for (const loopId of ownLoopIds(host.home))
-      if (this.isOwn(host, loopId) && !existsSync(path.join(this.folder(loopId), 'journal.ndjson')))
-        removeOwnLoop(host.home, loopId)
+      if (this.isOwn(loopId) && (await this.find(loopId)) === undefined) removeOwnLoop(host.home, loopId)
   }
 
   /** The loop on a list that can be gone on with: one that came with the project cannot. */
-  openOn(host: Pick<SessionHost, 'home'>, list: string): LoopState | undefined {
-    return this.list().find(loop => loop.list === list && !isOver(loop) && this.isOwn(host, loop.loopId))
+  async openOn(list: string): Promise<LoopState | undefined> {
+    const all = (await this.list()).filter(loop => loop.list === list && isWhole(loop))
+    return all.find(loop => !isOver(loop))
   }
 
   /** Whether this user started the loop in this folder, and not another one whose clone it is. */
-  isOwn({ home }: Pick<SessionHost, 'home'>, loopId: string): boolean {
-    return readOwnLoop(home, loopId)?.project === this.#projectRoot
+  isOwn(loopId: string): boolean {
+    return this.#store.isOwn(loopId)
   }
 
   /** The loop as it was left: by a limit, by a stop, by a crash. */
   async resume(host: SessionHost, id: string, options: ResumeOptions = {}): Promise<Loop> {
-    const state = this.get(id)
-    const { again, allow } = options
-    if (!this.isOwn(host, state.loopId))
-      throw loopError(
-        'loop-refused',
-        `You did not start the loop ${state.loopId} in this folder, or your data folder ${host.home} has no record of it any more: its files may have come with the project, and name commands. Start one on the list ${state.list} instead.`,
-      )
+    const state = await this.get(id)
+    const { again, allow, asFound } = options
+    requireHome(host, this.#store)
+    if (!asFound || state.isForeign || state.unreadable !== undefined) requireReadable(state)
     if (again !== undefined) requireAgain(state, again.task)
     await host.openProject(this.#projectRoot)
-    const loop = this.#open(host, state.loopId, {
+    const loop = await this.#open(host, state.loopId, {
       ...options,
       settings: { ...state.settings, ...options.settings },
     })
@@ -149,9 +161,9 @@ export class LoopBook {
   }
 
   /** Asks the process that runs it to stop. */
-  requestStop(id: string): LoopState {
-    const state = this.get(id)
-    replaceFile(path.join(this.folder(state.loopId), 'stop'), '')
+  async requestStop(id: string): Promise<LoopState> {
+    const state = await this.get(id)
+    writeFileNow(path.join(this.folder(state.loopId), 'stop'), '')
     return state
   }
 
@@ -164,7 +176,8 @@ export class LoopBook {
     id: string,
     taskId?: string,
   ): Promise<{ commit: string; tasks: TaskState[] }> {
-    const state = this.get(id)
+    const state = await this.get(id)
+    requireReadable(state)
     await this.settle(host, state)
     const task = taskId === undefined ? undefined : requireMerged(state, taskId)
     const { baseBranch, projectRoot, worktreeId } = state
@@ -185,13 +198,7 @@ export class LoopBook {
       throw loopError('loop-refused', `Nothing is proved in this loop that ${baseBranch} does not have.`)
     const titles = tasks.map(({ task: { title } }) => `- ${title}`).join('\n')
     const merge = await mergeIntoBase(repository, {
-      ...{
-        branch,
-        base: baseBranch,
-        commit,
-        how: 'merge',
-        mayDiffer: [inRepository(repository.top, state.list)],
-      },
+      ...{ branch, base: baseBranch, commit, how: 'merge' },
       message: `Merge ${branch}\n\n${titles}`,
     })
     if (merge.kind === 'conflicts')
@@ -201,13 +208,15 @@ export class LoopBook {
       )
     const made = merge.kind === 'merged' ? merge.commit : await tree.commitOf(`refs/heads/${baseBranch}`)
     const accepted = tasks.map(one => one.task.id)
-    this.#add(state, { type: 'loop:accepted', tasks: accepted, into: baseBranch, commit: made })
+    await this.#add(state, { type: 'loop:accepted', tasks: accepted, into: baseBranch, commit: made })
+    await this.#writeReport(state)
     return { commit: made, tasks }
   }
 
   /** Takes the change of a task back from the loop's branch, and its tick from the list. */
   async revert(host: SessionHost, id: string, taskId: string): Promise<void> {
-    const state = this.get(id)
+    const state = await this.get(id)
+    requireReadable(state)
     await this.settle(host, state)
     const task = requireMerged(state, taskId)
     const { baseBranch, projectRoot } = state
@@ -224,6 +233,7 @@ export class LoopBook {
     if (task.task.expect === 'none')
       throw loopError('loop-refused', 'It changed no file: there is nothing to revert.')
     await (await LoopBranch.open(host, state)).revert(task, entry => this.#add(state, entry))
+    await this.#writeReport(state)
   }
 
   /** Notes a revert that a killed process made and did not write down: whether there was one. For a loop that does not run. */
@@ -231,56 +241,46 @@ export class LoopBook {
     const { entries } = state
     if ([...state.tasks.values()].some(isReverting))
       await (await LoopBranch.open(host, state)).settle(entry => this.#add(state, entry))
+    if (state.entries > entries) await this.#writeReport(state)
     return state.entries > entries
   }
 
   /** A fact about a loop that does not run. */
-  #add(state: LoopState, entry: JournalEntry): void {
-    for (const stamped of this.#addTo(this.folder(state.loopId), entry)) applyEntry(state, stamped)
-    replaceFile(path.join(this.folder(state.loopId), 'report.md'), this.report(state))
-  }
-
-  #addTo(folder: string, entry: JournalEntry): Stamped[] {
-    const journal = new Journal(folder)
+  async #add(state: LoopState, entry: JournalEntry): Promise<void> {
+    const read = await this.#store.read(state.loopId)
+    if (read !== undefined) requireReadable(read.state)
+    const journal = this.#store.journal(state.loopId, read?.journal)
     try {
-      return journal.add(entry)
+      for (const stamped of journal.add(entry)) applyEntry(state, stamped)
     } finally {
       journal.close()
     }
   }
 
-  list(): LoopState[] {
-    let names: string[]
-    try {
-      names = readdirSync(path.join(this.#projectRoot, '.chirality', 'loops'))
-    } catch (error) {
-      if (isNodeError(error, 'ENOENT')) return []
-      throw error
-    }
-    const states = names.flatMap(name => this.find(name) ?? [])
-    return states.sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1))
+  async #writeReport(state: LoopState): Promise<void> {
+    const text = await this.report(state)
+    writeFileNow(path.join(this.folder(state.loopId), 'report.md'), text)
+    this.#store.copy(state.loopId).put(text, 'report.md')
   }
 
-  /** By its whole id. Its journal is read again only if it has changed. */
-  find(loopId: string): LoopState | undefined {
-    const file = statSync(path.join(this.folder(loopId), 'journal.ndjson'), { throwIfNoEntry: false })
-    if (!LOOP_ID.test(loopId) || file === undefined) return undefined
-    const kept = this.#kept.get(loopId)
-    if (kept?.size === file.size && kept.mtimeMs === file.mtimeMs) return kept.state
-    const state = this.#read(loopId)
-    if (state === undefined) return undefined
-    this.#kept.set(loopId, { size: file.size, mtimeMs: file.mtimeMs, state })
-    return state
+  /** Newest first. A loop whose files cannot be read or believed is among them, and says so. */
+  list(): Promise<LoopState[]> {
+    return this.#store.list()
   }
 
-  #read(loopId: string): LoopState | undefined {
-    const state = foldJournal(readJournal(this.folder(loopId)).entries)
-    return state?.loopId === loopId && state.projectRoot === this.#projectRoot ? state : undefined
+  /** By its whole id. */
+  find(loopId: string): Promise<LoopState | undefined> {
+    return this.#store.find(loopId)
+  }
+
+  /** All that its journal has. */
+  async entries(loopId: string): Promise<Stamped[]> {
+    return (await this.#store.read(loopId))?.journal?.entries ?? []
   }
 
   /** By its id or the beginning of it; the newest without one. */
-  get(id?: string): LoopState {
-    const all = this.list()
+  async get(id?: string): Promise<LoopState> {
+    const all = await this.list()
     const found = id === undefined ? all.slice(0, 1) : all.filter(({ loopId }) => loopId.startsWith(id))
     const [only] = found
     const exact = all.find(({ loopId }) => loopId === id)
@@ -296,42 +296,64 @@ export class LoopBook {
   }
 
   /** The tasks of its list as it is now. Undefined if it is gone or cannot be read. */
-  tasks({ list }: LoopState): Task[] | undefined {
+  async tasks({ list }: LoopState): Promise<Task[] | undefined> {
     try {
-      return parseTaskList(readIfThere(list) ?? '', path.basename(list)).tasks
+      return parseTaskList((await readNamedFile(list)) ?? '', path.basename(list)).tasks
     } catch {
       return undefined
     }
   }
 
   /** Says that a loop, which does not run, is over. */
-  end(state: LoopState, reason: LoopEndReason, why: string): void {
-    this.#add(state, { type: 'loop:end', reason, why })
+  async end(state: LoopState, reason: LoopEndReason, why: string): Promise<void> {
+    await this.#add(state, { type: 'loop:end', reason, why })
+    await this.#writeReport(state)
   }
 
-  report(state: LoopState): string {
-    return reportText(state, this.tasks(state), this.folder(state.loopId))
+  async report(state: LoopState): Promise<string> {
+    const warnings = await this.warnings(state)
+    return reportText(state, { tasks: await this.tasks(state), warnings })
   }
 
+  /** What a person has to know before anything else that a loop says. */
+  async warnings(state: LoopState): Promise<string[]> {
+    // The copy of one that is not over is being written.
+    if (state.isForeign || state.end === undefined) return warningsOf(state)
+    return warningsOf(state, await this.#store.copyDifferences(state.loopId))
+  }
+
+  /** In the user's data folder. */
   folder(loopId: string): string {
-    return path.join(this.#projectRoot, '.chirality', 'loops', loopId)
+    return this.#store.folder(loopId)
   }
 
-  #open(host: SessionHost, loopId: string, options: ResumeOptions): Loop {
-    const folder = this.folder(loopId)
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    // Of its own: it is changed in place while the loop runs.
-    const state = this.#read(loopId) ?? this.get(loopId)
+  /** In the project, for people. */
+  copyFolder(loopId: string): string {
+    return this.#store.copy(loopId).folder
+  }
+
+  async #open(host: SessionHost, loopId: string, options: ResumeOptions): Promise<Loop> {
+    const read = await this.#store.read(loopId)
+    const state = read?.state ?? (await this.get(loopId))
+    const own = this.#store.own(loopId)
+    if (options.asFound) {
+      delete state.end
+      state.broken = []
+      // What it allowed is not known any more: each command is asked for again.
+      if (own === undefined || own.isAltered)
+        writeOwnLoop(host.home, loopId, { project: this.#projectRoot, allowed: [] })
+    }
     const { until, onEntry, settings, by, away } = options
+    const journal = this.#store.journal(loopId, read?.journal)
     const loop = new Loop({
-      ...{ host, folder, state },
+      ...{ host, state, journal, store: this.#store },
       ...(settings === undefined ? {} : { settings: { ...state.settings, ...settings } }),
       ...(until === undefined ? {} : { until }),
       ...(onEntry === undefined ? {} : { onEntry }),
       ...(by === undefined ? {} : { by }),
       ...(away === undefined ? {} : { away }),
     })
-    loop.record(...corrections(state, readOwnLoop(host.home, loopId) ?? { allowed: [] }))
+    loop.record(...corrections(state, own ?? { allowed: [] }))
     return loop
   }
 
@@ -350,42 +372,5 @@ export class LoopBook {
       'loop-refused',
       `${changed.length} files are not committed (${names.join(', ')}${changed.length > 3 ? ', …' : ''}), and agents work from the last commit. Commit or stash them, or give --allow-dirty.`,
     )
-  }
-}
-
-/** Of a loop on this list. */
-export function newLoopId(list: string): string {
-  const name = path.basename(list, path.extname(list))
-  return `${slugOf(name).slice(0, 24)}-${randomBytes(3).toString('hex')}`
-}
-
-/** Nothing of it can go on by itself. */
-export function isOver({ end, tasks }: LoopState): boolean {
-  if (end?.reason === 'done') return true
-  return end?.reason === 'blocked' && ![...tasks.values()].some(({ status }) => status === 'working')
-}
-
-/** Throws unless it is a task that a person may put back. */
-export function requireAgain(state: LoopState, id: string): void {
-  const { status } = state.tasks.get(id) ?? {}
-  if (status === 'parked' || status === 'failed' || status === 'reverted') return
-  throw loopError('loop-refused', `${id} is no parked, failed or reverted task of the loop ${state.loopId}.`)
-}
-
-function requireMerged(state: LoopState, id: string): TaskState {
-  const task = state.tasks.get(id)
-  if (task?.status === 'merged') return task
-  throw loopError('loop-refused', `${id} is no proved task of the loop ${state.loopId}.`)
-}
-
-function inRepository(top: string, file: string): string {
-  return path.relative(top, file).split(path.sep).join('/')
-}
-
-function realList(file: string): string {
-  try {
-    return realpathSync(file)
-  } catch (error) {
-    throw loopError('bad-list', `There is no task list ${file}.`, error)
   }
 }

@@ -1,13 +1,14 @@
 import path from 'node:path'
 import type { SessionHost } from '@chirality/sessions'
-import { readIfThere, replaceUserFile } from './files.ts'
+import { readNamedFile, replaceUserFile } from './files.ts'
 import type { JournalEntry } from './journal.ts'
 import { loopError } from './loop-error.ts'
 import type { LoopState, TaskState } from './loop-state.ts'
+import { loopFolder } from './own-loop.ts'
 import { untickTask } from './task-list.ts'
 import { TaskTree } from './task-tree.ts'
 
-type Add = (entry: JournalEntry) => void
+type Add = (entry: JournalEntry) => void | Promise<void>
 
 /**
  * The loop's branch, in the worktree where proved tasks are merged. A person may commit on it, too: no step here takes a
@@ -16,16 +17,22 @@ type Add = (entry: JournalEntry) => void
 export class LoopBranch {
   readonly tree: TaskTree
   readonly #state: LoopState
+  /** Where a half-written list is left if the process is killed. */
+  readonly #folder: string
 
-  private constructor(tree: TaskTree, state: LoopState) {
+  private constructor(tree: TaskTree, state: LoopState, home: string) {
     this.tree = tree
     this.#state = state
+    this.#folder = loopFolder(home, state.loopId)
   }
 
-  static async open({ worktrees }: Pick<SessionHost, 'worktrees'>, state: LoopState): Promise<LoopBranch> {
+  static async open(
+    { worktrees, home }: Pick<SessionHost, 'worktrees' | 'home'>,
+    state: LoopState,
+  ): Promise<LoopBranch> {
     await worktrees.require(state.worktreeId)
     const { folder, prefix } = await worktrees.get(state.worktreeId)
-    return new LoopBranch(await TaskTree.open(path.join(folder, prefix), state.worktreeId), state)
+    return new LoopBranch(await TaskTree.open(path.join(folder, prefix), state.worktreeId), state, home)
   }
 
   /** Undoes a merge that a killed process began, so that its task makes it again, and notes a revert that it made. */
@@ -49,7 +56,7 @@ export class LoopBranch {
     const { reverting: onto = '', merged = '' } = task
     if ((await this.tree.head()) === onto) return this.tree.abortRevert()
     const commit = await this.tree.revertOf(merged, onto)
-    if (commit !== undefined) this.#reverted(task, commit, add)
+    if (commit !== undefined) await this.#reverted(task, commit, add)
   }
 
   /** Merges a commit. The merge itself, or the files in conflict, with nothing changed. */
@@ -76,7 +83,7 @@ export class LoopBranch {
 
   async #resetTo(onto: string, add: Add): Promise<void> {
     const ref = await this.tree.resetTo(onto, `refs/chirality/loop-kept/${this.#state.worktreeId}`)
-    if (ref !== undefined) add({ type: 'branch:kept', ref })
+    if (ref !== undefined) await add({ type: 'branch:kept', ref })
   }
 
   /** Takes the change of a proved task back, and its tick from the list. */
@@ -87,22 +94,21 @@ export class LoopBranch {
         `Files in ${this.tree.folder} are changed and not committed. Commit or discard them there, then revert.`,
       )
     const { merged = '' } = task
-    add({ type: 'revert:start', task: task.task.id, onto: await this.tree.head() })
+    await add({ type: 'revert:start', task: task.task.id, onto: await this.tree.head() })
     const result = await this.tree.revert(merged)
     if (!result.reverted)
       throw loopError(
         'loop-refused',
         `Later commits changed ${result.files.join(', ')}, too. Revert those first. Nothing was changed.`,
       )
-    this.#reverted(task, await this.tree.head(), add)
+    await this.#reverted(task, await this.tree.head(), add)
   }
 
-  #reverted({ task: { id } }: TaskState, commit: string, add: Add): void {
-    const { list, projectRoot, loopId } = this.#state
-    const text = readIfThere(list)
-    const folder = path.join(projectRoot, '.chirality', 'loops', loopId)
-    if (text !== undefined) replaceUserFile(list, untickTask(text, id, path.basename(list)), folder)
-    add({ type: 'task:reverted', task: id, commit })
+  async #reverted({ task: { id } }: TaskState, commit: string, add: Add): Promise<void> {
+    const { list } = this.#state
+    const text = await readNamedFile(list)
+    if (text !== undefined) replaceUserFile(list, untickTask(text, id, path.basename(list)), this.#folder)
+    await add({ type: 'task:reverted', task: id, commit })
   }
 }
 

@@ -3,6 +3,7 @@ import type { SessionHost } from '@chirality/sessions'
 import type { RunningCommand } from './checks.ts'
 import type { JournalEntry, Spent } from './journal.ts'
 import type { LoopState } from './loop-state.ts'
+import type { Seal } from './machine-key.ts'
 
 /** Why a loop is given up without its agents: another process goes on with them. */
 export const LEAVE = 'leave'
@@ -11,7 +12,9 @@ export const LEAVE = 'leave'
 export interface LoopContext {
   readonly host: SessionHost
   readonly state: LoopState
+  /** In the user's data folder. */
   readonly folder: string
+  readonly seal: Seal
   readonly signal: AbortSignal
   /** By task: the command that runs now. */
   readonly running: Map<string, RunningCommand>
@@ -21,8 +24,14 @@ export interface LoopContext {
   names(task: string): { sessionId: string; worktreeId: string }
   /** All of them, or nothing if the process is killed. */
   record(...entries: JournalEntry[]): void
+  /** Keeps a file of the loop, and its copy in the project. */
+  put(text: string, ...parts: string[]): void
+  /** Somebody changed files of the loop in the user's data folder: said with the next entry. */
+  noteAltered(found: string): void
   /** What the loop may still spend. */
   rest(): { usd?: number; tokens?: number }
+  /** Whether it is a check of more than one task: it has to stay true, and is not what one of them has to make so. */
+  isShared(command: string): boolean
   /** One merge at a time. */
   merging<T>(work: () => Promise<T>): Promise<T>
   /** The list has no such task any more, or it is proved. */
@@ -65,6 +74,7 @@ export interface AwayTurn {
     message: string
     request: {
       autoApproveTools?: string[]
+      unattended?: boolean
       permissionMode?: 'acceptEdits'
       maxBudgetUsd?: number
       maxBudgetTokens?: number
@@ -101,4 +111,21 @@ export interface AwayTurns {
   groups(): { group: string; project: string | null }[]
   /** No turn of the group is away: the fleet forgets what it knows of them. */
   end(group: string): Promise<void>
+}
+
+/** Which limit of the loop is reached, in words. `rest` is what is left of its money. */
+export function limitReached(state: LoopState, rest: { usd?: number; tokens?: number }): string | undefined {
+  const { settings, iterations, failures } = state
+  if (rest.usd !== undefined && rest.usd <= 0) return `The budget of $${settings.budget_usd} is used up.`
+  if (rest.tokens !== undefined && rest.tokens <= 0)
+    return `The budget of ${settings.budget_tokens} tokens is used up.`
+  if (settings.max_iterations !== undefined && iterations >= settings.max_iterations && !isProving(state))
+    return `${iterations} iterations are made, and no more are allowed.`
+  if (failures >= settings.max_failures) return `${failures} tasks in a row could not be proved.`
+  return undefined
+}
+
+/** A task that is past its last turn may still be proved and merged. */
+function isProving({ tasks }: LoopState): boolean {
+  return [...tasks.values()].some(({ status, stage }) => status === 'working' && stage.at !== 'rest')
 }

@@ -14,3 +14,8 @@ export type LoopErrorCode =
 export function loopError(code: LoopErrorCode, message: string, cause?: unknown): CodedError<LoopErrorCode> {
   return new CodedError(code, message, cause)
 }
+
+/** `line` is counted from 1. */
+export function badList(name: string, line: number, message: string): CodedError<LoopErrorCode> {
+  return loopError('bad-list', `${name}:${line}: ${message}`)
+}

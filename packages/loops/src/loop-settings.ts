@@ -1,7 +1,8 @@
-import { didYouMean, HARNESS_ID } from '@chirality/core'
+import { HARNESS_ID } from '@chirality/core'
 import { isMap, isScalar, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
-import { loopError } from './loop-error.ts'
+import { badList as bad } from './loop-error.ts'
+import { misspelled } from './task-items.ts'
 
 const COMMANDS = z.union([
   z
@@ -18,6 +19,9 @@ const MINUTES = z
   .number()
   .positive()
   .max(60 * 24 * 30)
+
+/** Of the key `tests`. */
+export const TESTS = ['may change', 'must stay'] as const
 
 const SETTINGS = z.strictObject({
   /** For every task, before its own. */
@@ -49,12 +53,22 @@ const SETTINGS = z.strictObject({
     .min(0)
     .max(60 * 24)
     .default(0),
+  /** Whether each attempt at a task begins a session of its own. */
+  fresh: z.boolean().default(false),
+  /** Whether a task whose agent was denied something, and that is not proved, waits for a person. */
+  park_on_denial: z.boolean().default(true),
   /** How many times the loop may wait for a limit of the plan to be reset, and then go on spending. */
   wait_for_limits: z.int().min(0).max(50).default(0),
   /** Whether another agent may go on with a task when a limit of its agent's plan is reached. */
   hand_over: z.boolean().optional(),
   /** Which, in order. A task that names its own has only those; without both, those of its persona count. */
   next_harnesses: HARNESS_NAMES.optional(),
+  /** Whether tasks are expected to change tests that exist. What they change is shown either way. */
+  tests: z.enum(TESTS).optional(),
+  /** How many small changes of the changed lines are tried against the checks. */
+  mutation: z.int().min(0).max(50).optional(),
+  /** How long all of them together may take for one task. */
+  mutation_minutes: MINUTES.default(15),
 })
 
 /** `codex, claude-code`, on one line or on several. */
@@ -68,6 +82,9 @@ export function namesIn(values: readonly string[]): string[] {
 export function isHarnessName(name: string): boolean {
   return HARNESS_ID.test(name)
 }
+
+/** As a journal has them: also with keys of a later version, and without those of this one. */
+export const STORED_SETTINGS = z.looseObject(SETTINGS.shape)
 
 /** What the front matter of a list says, with the defaults. */
 export type LoopSettings = z.infer<typeof SETTINGS>
@@ -98,27 +115,33 @@ export function readSettings(text: string, name: string): ReadSettings {
   if (typeof given !== 'object' || Array.isArray(given))
     throw bad(name, 2, 'The front matter is a list of "key: value" lines.')
   const { own, notices } = withoutSymphony(given as Record<string, unknown>)
+  const lineOf = (key: string) => lines.get(key) ?? 2
+  const others = Object.keys(own).filter(key => !Object.hasOwn(SETTINGS.shape, key))
+  for (const key of others) {
+    const near = misspelled(key, Object.keys(SETTINGS.shape))
+    // A budget under another name would be no budget.
+    if (near !== undefined)
+      throw bad(name, lineOf(key), `Unknown key "${key}". Did you mean "${near}"? Otherwise rename it.`)
+    delete own[key]
+  }
+  if (others.length > 0)
+    notices.push(
+      `${name}:${lineOf(others[0] ?? '')}: ${others.slice(0, MAX_NAMED).join(', ')}${others.length > MAX_NAMED ? ', …' : ''}: not used by a loop, and left as it is.`,
+    )
   const parsed = SETTINGS.safeParse(own)
   if (parsed.success) return { settings: parsed.data, notices, firstLine }
   const [issue] = parsed.error.issues
-  const key = issue?.code === 'unrecognized_keys' ? issue.keys[0] : String(issue?.path[0] ?? '')
-  const line = lines.get(key ?? '') ?? 2
-  if (issue?.code !== 'unrecognized_keys')
-    throw bad(name, line, `"${key}": ${issue?.message ?? 'is not valid'}.`)
-  const known = Object.keys(SETTINGS.shape)
-  const near = didYouMean(key ?? '', known)
-  throw bad(
-    name,
-    line,
-    `Unknown key "${key}".${near ? ` Did you mean "${near}"?` : ` Known are ${known.join(', ')}.`}`,
-  )
+  const key = String(issue?.path[0] ?? '')
+  throw bad(name, lineOf(key), `"${key}": ${issue?.message ?? 'is not valid'}.`)
 }
+
+const MAX_NAMED = 8
 
 function withoutSymphony(given: Record<string, unknown>): {
   own: Record<string, unknown>
   notices: string[]
 } {
-  if (!SYMPHONY.some(name => Object.hasOwn(given, name))) return { own: given, notices: [] }
+  if (!SYMPHONY.some(name => Object.hasOwn(given, name))) return { own: { ...given }, notices: [] }
   // It also has a section for each agent that it can start.
   const isSection = (name: string) => typeof given[name] === 'object' && !Object.hasOwn(SETTINGS.shape, name)
   const sections = Object.keys(given).filter(isSection)
@@ -142,8 +165,4 @@ function splitFrontMatter(text: string, name: string): { yaml: string | undefine
   const end = lines.findIndex((line, at) => at > 0 && line.trimEnd() === '---')
   if (end < 0) throw bad(name, 1, 'The front matter has no end: a line of three dashes is missing.')
   return { yaml: lines.slice(1, end).join('\n'), firstLine: end + 1 }
-}
-
-function bad(name: string, line: number, message: string) {
-  return loopError('bad-list', `${name}:${line}: ${message}`)
 }

@@ -1,87 +1,18 @@
-import type { CheckRecord } from './checks.ts'
-import type {
-  DiffStat,
-  Flag,
-  FreshStart,
-  LoopEndReason,
-  LoopRunner,
-  ParkKind,
-  PlanLimit,
-  Spent,
-  Stamped,
-  TaskStart,
-} from './journal.ts'
+import type { FreshStart, LoopEndReason, LoopRunner, Stamped } from './journal.ts'
 import type { LoopSettings } from './loop-settings.ts'
-import { notAllowedWords } from './not-allowed-words.ts'
-import { addSpent } from './spent.ts'
-import type { Task } from './task-list.ts'
+import { parkedWords } from './not-allowed-words.ts'
+import type { BaseResult, Proof } from './proof/verdict.ts'
+import {
+  applyFault,
+  applyLimit,
+  beginTask,
+  inNewSession,
+  putBack,
+  type TaskState,
+  type TaskStatus,
+} from './task-state.ts'
 
-/** `working` is one that was begun and is not over; a loop that does not run may have such tasks, too. */
-export type TaskStatus = 'working' | 'merged' | 'parked' | 'failed' | 'reverted'
-
-/** What is begun and not over, in the words of the journal. */
-export type TaskStage =
-  | { at: 'rest' }
-  | { at: 'turn'; fromSeq: number; since: string }
-  | { at: 'ended'; reason: string }
-  | { at: 'checks'; marker: string; reason: string }
-  | { at: 'passed'; tree: string }
-  | { at: 'proved'; commit: string }
-  | { at: 'merging'; commit: string; onto: string }
-
-/** A task that was begun. */
-export interface TaskState {
-  task: Task
-  status: TaskStatus
-  stage: TaskStage
-  sessionId: string
-  worktreeId: string
-  base: string
-  isSetUp: boolean
-  iterations: number
-  /** Since a person put it back. */
-  attempts: number
-  spent: Spent
-  /** In sessions before the present one. */
-  spentBefore?: Spent
-  /** The agent that it was handed to last, in the place of the one that the list names. */
-  harness?: string
-  /** Each time that another agent took it over, oldest first. */
-  handed?: HandOver[]
-  /** The machine of the fleet that makes, or made, its last turn. */
-  machine?: string
-  /** Why its turn waits for a machine. */
-  waits?: string
-  startedAt: string
-  endedAt?: string
-  /** The last checks. */
-  tree?: string
-  diff?: DiffStat
-  results: CheckRecord[]
-  failure?: string
-  parked?: ParkKind
-  why?: string
-  /** It is parked because nobody allowed these. */
-  commands?: string[]
-  notes: string[]
-  commit?: string
-  merged?: string
-  /** The commit of the loop's branch at which a revert of it was begun. */
-  reverting?: string
-  flags?: Flag[]
-  /** The branch that a person merged it into, and the commit there. */
-  accepted?: { into: string; commit: string }
-}
-
-export interface HandOver {
-  from: string
-  to: string
-  /** The session of the agent before, and what it has spent. */
-  sessionId: string
-  spent: Spent
-  at: string
-  why: string
-}
+export type { HandOver, TaskStage, TaskState, TaskStatus } from './task-state.ts'
 
 /** A loop as its journal tells it. */
 export interface LoopState {
@@ -92,8 +23,12 @@ export interface LoopState {
   /** Of its branch: the base, and then the last merge. */
   head: string
   baseBranch: string | null
+  /** The one that proved tasks are merged onto. Undefined before its first run. */
+  branch?: string
   worktreeId: string
   isSetUp: boolean
+  /** By `baseKey`: what checks did there before a task began. */
+  baseResults: Map<string, BaseResult>
   settings: LoopSettings
   /** The commands that it may run. For a loop that runs they are those of `OwnLoop`. */
   allowed: Set<string>
@@ -120,9 +55,27 @@ export interface LoopState {
   /** When its last run had to end. The next run has a time of its own, or none. */
   until?: string
   patterns: string[]
-  changes: { added: string[]; changed: string[]; removed: string[] }
+  changes: Record<ListChangeKind, string[]>
+  /** Tasks that were ticked in the list when it began. */
+  tickedBefore: Set<string>
+  /** The hash of the list as it was then. */
+  listHash?: string
+  /** What somebody changed in the user's data folder while it ran, as the loop itself found it. */
+  altered: string[]
+  /** The files of the copy in the project that somebody changed. */
+  copyAltered: string[]
+  /** The last commit that was merged on its branch, if the branch does not have it any more. */
+  branchLost?: string
+  /** What is not as this machine wrote it. Nobody goes on with it until a person says so. */
+  broken: string[]
+  /** Its files came with the project, or an earlier version wrote them: nothing of them counts. */
+  isForeign?: true
   end?: { reason: LoopEndReason; why: string; at: string }
+  /** What of its journal cannot be read. It is shown, and nobody goes on with it. */
+  unreadable?: string
 }
+
+export type ListChangeKind = 'added' | 'changed' | 'removed' | 'ticked' | 'unticked'
 
 /** The state after all entries. Undefined for a journal without its first entry. */
 export function foldJournal(entries: readonly Stamped[]): LoopState | undefined {
@@ -139,9 +92,12 @@ function initial(entry: Extract<Stamped, { type: 'loop:start' }>): LoopState {
   return {
     ...{ loopId, list, projectRoot, base, head: base, baseBranch, worktreeId, settings, startedAt: at },
     ...{ isSetUp: false, runs: 0, pid: 0, by, entries: 1, idleRuns: 0, tasks: new Map() },
+    baseResults: new Map(),
     ...{ iterations: 0, failures: 0, waits: 0, limited: new Map() },
     ...{ allowed: new Set(entry.allowed), refused: new Set() },
-    ...{ patterns: [], changes: { added: [], changed: [], removed: [] } },
+    ...{ patterns: [], altered: [], copyAltered: [], broken: [], tickedBefore: new Set(entry.ticked) },
+    changes: { added: [], changed: [], removed: [], ticked: [], unticked: [] },
+    ...(entry.listHash === undefined ? {} : { listHash: entry.listHash }),
   }
 }
 
@@ -180,18 +136,33 @@ export function applyEntry(state: LoopState, entry: Stamped): void {
     case 'loop:setup':
       state.isSetUp = true
       return
+    case 'base:checked':
+      for (const result of entry.results) state.baseResults.set(baseKey({ ...entry, ...result }), result)
+      return
+    case 'loop:branch':
+      state.branch = entry.branch
+      return
     case 'list:changed':
-      for (const key of ['added', 'changed', 'removed'] as const)
-        state.changes[key] = [...new Set([...state.changes[key], ...entry[key]])]
+      for (const key of ['added', 'changed', 'removed', 'ticked', 'unticked'] as const)
+        state.changes[key] = [...new Set([...state.changes[key], ...(entry[key] ?? [])])]
+      return
+    case 'journal:altered':
+      state.altered = [...new Set([...state.altered, ...entry.found])]
+      return
+    case 'branch:altered':
+      state.branchLost = entry.commit
+      return
+    case 'copy:altered':
+      state.copyAltered = [...new Set([...state.copyAltered, ...entry.files])]
       return
     case 'task:start':
-      begin(state, entry, entry.at)
+      beginTask(state.tasks, entry, entry.at)
       return
     case 'tasks:parked':
       for (const start of entry.tasks)
-        park(state, begin(state, start, entry.at), {
-          ...{ kind: 'commands', why: notAllowedWords(start.commands, state.refused), at: entry.at },
-          commands: start.commands,
+        park(state, beginTask(state.tasks, start, entry.at), {
+          ...{ kind: 'commands', why: parkedWords(start, state.refused), at: entry.at },
+          ...{ commands: start.commands, ...(start.missing && { missing: start.missing }) },
         })
       return
     case 'loop:wait':
@@ -211,18 +182,19 @@ export function applyEntry(state: LoopState, entry: Stamped): void {
     case 'run:left':
     case 'branch:kept':
       return
-    default: {
-      const task = state.tasks.get(entry.task)
-      if (task !== undefined) applyToTask(state, task, entry)
-    }
+    default:
+      for (const task of [state.tasks.get(entry.task) ?? []].flat()) applyToTask(state, task, entry)
   }
+}
+
+/** Of `baseResults`: with another set-up the same check may do something else. */
+export function baseKey(of: { commit: string; setup: readonly string[]; command: string }): string {
+  return JSON.stringify([of.commit, of.setup, of.command])
 }
 
 function hasLasted({ lastRunAt }: LoopState, until: string): boolean {
   return lastRunAt !== undefined && Date.parse(until) - Date.parse(lastRunAt) > IDLE_MS
 }
-
-const IDLE_MS = 60_000
 
 function setUntil(state: LoopState, until: string | null | undefined): void {
   if (until === null) delete state.until
@@ -240,6 +212,7 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
       state.iterations += 1
       task.iterations = entry.n
       task.attempts += 1
+      if (entry.prompt !== undefined) task.prompt = entry.prompt
       task.stage = { at: 'turn', fromSeq: entry.fromSeq, since: entry.at }
       return
     case 'task:placed':
@@ -264,7 +237,10 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
       delete task.waits
       task.spent = entry.spent
       task.stage = { at: 'ended', reason: entry.reason }
-      if (entry.limit !== undefined) applyLimit(state, task, entry.limit)
+      delete task.denied
+      if (entry.denied !== undefined) task.denied = entry.denied
+      if (entry.limit !== undefined) applyLimit(state.limited, task, entry.limit)
+      else applyFault(task, entry.error)
       state.patterns = [...new Set([...state.patterns, ...(entry.pattern ?? [])])].slice(-MAX_PATTERNS)
       return
     case 'task:handed': {
@@ -274,10 +250,16 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
       // Ended, and by no limit: the agent could not work at all, which is no attempt either.
       if (task.stage.at === 'ended') task.attempts -= 1
       task.harness = to
+      delete task.fault
+      delete task.denied
       inNewSession(task, sessionId)
       task.stage = { at: 'rest' }
       return
     }
+    case 'task:session':
+      task.earlier = [...(task.earlier ?? []), { sessionId: task.sessionId, spent: task.spent }]
+      inNewSession(task, entry.sessionId)
+      return
     case 'checks:start':
       task.stage = {
         ...{ at: 'checks', marker: entry.marker },
@@ -285,9 +267,13 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
       }
       return
     case 'checks:end':
+      if (task.fault !== undefined && task.tree !== entry.tree) task.fault.same = 1
       task.tree = entry.tree
       task.diff = entry.diff
       task.results = entry.results
+      task.counted = entry.counted ?? []
+      task.read = entry.read ?? null
+      task.hidden = [...new Set([...(task.hidden ?? []), ...(entry.hidden ?? [])])]
       delete task.failure
       if (entry.failure !== undefined) task.failure = entry.failure
       task.stage = entry.failure === undefined ? { at: 'passed', tree: entry.tree } : { at: 'rest' }
@@ -295,6 +281,7 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
     case 'task:proved':
       task.commit = entry.commit
       if (entry.flags !== undefined) task.flags = entry.flags
+      if (entry.proof !== undefined) task.proof = entry.proof
       task.stage = { at: 'proved', commit: entry.commit }
       return
     case 'merge:start':
@@ -303,9 +290,13 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
     case 'task:merged':
       close(task, 'merged', entry.at)
       task.merged = entry.commit
+      if (entry.receipt !== undefined) task.receipt = entry.receipt
       // The receipt has what they printed.
       task.results = task.results.map(result => ({ ...result, tail: '' }))
+      if (task.proof !== undefined) task.proof = shortProof(task.proof)
+      for (const key of ['counted', 'read'] as const) delete task[key]
       state.head = entry.commit
+      delete state.branchLost
       state.failures = 0
       return
     case 'task:parked':
@@ -333,66 +324,58 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
   }
 }
 
-function begin(state: LoopState, { task, ...names }: TaskStart, startedAt: string): TaskState {
-  const { sessionId, worktreeId, base } = names
-  const begun: TaskState = {
-    ...{ task, status: 'working', stage: { at: 'rest' }, sessionId, worktreeId, base, isSetUp: false },
-    ...{ iterations: 0, attempts: 0, spent: { usd: null, isEstimate: false, tokens: 0 }, startedAt },
-    ...{ results: [], notes: [] },
-  }
-  state.tasks.set(task.id, begun)
-  return begun
-}
+type Park = Omit<Extract<Stamped, { type: 'task:parked' }>, 'type' | 'task'> & { missing?: string[] }
 
-type Park = Omit<Extract<Stamped, { type: 'task:parked' }>, 'type' | 'task'>
-
-function park(state: LoopState, task: TaskState, { kind, why, commands, at }: Park): void {
+function park(state: LoopState, task: TaskState, { kind, why, commands, options, missing, at }: Park): void {
   close(task, 'parked', at)
   task.parked = kind
   task.why = why
-  if (commands !== undefined) task.commands = commands
+  Object.assign(task, commands && { commands }, options && { options }, missing && { missing })
   // Whatever the lines before say: a person is asked for them.
   for (const command of commands ?? []) state.allowed.delete(command)
 }
 
 /** Parked only because of commands, and all of them are allowed now. */
-function mayGoOn({ allowed }: LoopState, { status, commands }: TaskState): boolean {
-  return status === 'parked' && commands !== undefined && commands.every(command => allowed.has(command))
+function mayGoOn({ allowed }: LoopState, { status, commands, missing }: TaskState): boolean {
+  if (status !== 'parked' || commands === undefined) return false
+  // Without its checks it waits for a person, unless they allow others in their place.
+  if (missing !== undefined && commands.length === 0) return false
+  return commands.every(command => allowed.has(command))
 }
 
-function putBack(task: TaskState): void {
-  task.status = 'working'
-  task.stage = { at: 'rest' }
-  task.attempts = 0
-  // What follows is not compared with what was before: `tree`.
-  for (const key of ['tree', 'parked', 'why', 'commands', 'endedAt'] as const) delete task[key]
+/** The same without what the checks printed and which tests there were: a loop has thousands of tasks in memory. */
+function shortProof({ base, own, judged, ...proof }: Proof): Proof {
+  const short = <T extends { tail: string }>(results: T[]) => results.map(result => ({ ...result, tail: '' }))
+  return {
+    ...proof,
+    ...{ base: short(base).map(result => ({ ...result, counted: null })), own: short(own) },
+    judged: judged.kind === 'ran' ? { ...judged, results: short(judged.results) } : judged,
+  }
 }
 
 /** Nothing of the first time counts any more, but for what it cost. */
 function startFresh(task: TaskState, { sessionId, worktreeId, base }: FreshStart): void {
   Object.assign(task, { worktreeId, base, isSetUp: false, results: [] })
   inNewSession(task, sessionId)
-  for (const key of ['tree', 'diff', 'failure', 'commit', 'merged', 'flags', 'harness', 'handed'] as const)
-    delete task[key]
-}
-
-function inNewSession(task: TaskState, sessionId: string): void {
-  task.sessionId = sessionId
-  task.spentBefore = addSpent(task.spentBefore, task.spent)
-  task.spent = { usd: null, isEstimate: false, tokens: 0 }
-}
-
-/** The agent had no chance: what it was asked is asked again, of it or of another one. */
-function applyLimit(state: LoopState, task: TaskState, { harness, until }: PlanLimit): void {
-  task.attempts -= 1
-  task.stage = { at: 'rest' }
-  if (until !== undefined) state.limited.set(harness, until)
+  const gone = [
+    'tree',
+    'diff',
+    'failure',
+    'commit',
+    'merged',
+    'flags',
+    'proof',
+    'harness',
+    'handed',
+    'earlier',
+  ] as const
+  for (const key of [...gone, 'fault', 'denied'] as const) delete task[key]
 }
 
 function close(task: TaskState, status: TaskStatus, at: string): void {
-  task.status = status
   task.stage = { at: 'rest' }
-  task.endedAt = at
+  Object.assign(task, { status, endedAt: at })
 }
 
 const MAX_PATTERNS = 20
+const IDLE_MS = 60_000

@@ -1,40 +1,45 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { setMaxListeners } from 'node:events'
+import { existsSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isCodedError } from '@chirality/core'
+import { OneAfterTheOther } from '@chirality/disk'
 import type { SessionHost } from '@chirality/sessions'
 import { isAtRest } from './away-turn.ts'
 import { endMarked, type RunningCommand } from './checks.ts'
 import { isSetUpAwaited, notAllowed } from './commands.ts'
-import { replaceFile } from './files.ts'
-import {
-  Journal,
-  type JournalEntry,
-  type LoopEndReason,
-  type LoopRunner,
-  type ParkedStart,
-  type Stamped,
-  type TaskStart,
-} from './journal.ts'
-import { LiveList } from './live-list.ts'
+import type { JournalEntry, LoopEndReason, LoopRunner, ParkedStart, Stamped, TaskStart } from './journal.ts'
+import type { Journal } from './journal-file.ts'
+import { endOf, LiveList, wasDoneBefore } from './live-list.ts'
 import { LoopBranch } from './loop-branch.ts'
-import { type AwayTurns, deadlineOf, type LEAVE, type LoopContext, type TaskOutcome } from './loop-context.ts'
+import {
+  type AwayTurns,
+  deadlineOf,
+  type LEAVE,
+  type LoopContext,
+  limitReached,
+  type TaskOutcome,
+} from './loop-context.ts'
 import { writeBudget, writeProgress } from './loop-files.ts'
+import { LoopKeeper } from './loop-keeper.ts'
+import { newNames } from './loop-rules.ts'
 import type { LoopSettings } from './loop-settings.ts'
 import { applyEntry, type LoopState, type TaskState } from './loop-state.ts'
+import type { LoopStore } from './loop-store.ts'
 import { notAllowedWords } from './not-allowed-words.ts'
 import { writeOwnLoop } from './own-loop.ts'
-import { isAwaited, NO_TIME, noMoreWaits } from './plan-limit.ts'
+import { isAwaited, NO_TIME, noMoreWaits, waitUntil } from './plan-limit.ts'
+import { isShared, whyNotBegin } from './proof/base-checks.ts'
 import { reportText } from './report.ts'
 import { spentOf } from './spent.ts'
 import type { Task } from './task-list.ts'
 import { TaskRun } from './task-run.ts'
+import { warningsOf } from './warnings.ts'
 
 export interface LoopOptions {
   host: SessionHost
-  /** `.chirality/loops/<id>` of the project. */
-  folder: string
+  store: LoopStore
+  journal: Journal
   state: LoopState
   /** In the place of those that the loop has had so far. */
   settings?: LoopSettings
@@ -42,7 +47,7 @@ export interface LoopOptions {
   until?: Date
   by?: LoopRunner
   away?: AwayTurns
-  onEntry?: (entry: Stamped) => void
+  onEntry?: (entry: Stamped, n: number) => void
 }
 
 /** A loop that this process runs. */
@@ -52,9 +57,10 @@ export class Loop {
   readonly running = new Map<string, RunningCommand>()
   readonly #options: LoopOptions
   readonly #journal: Journal
+  readonly #keeper: LoopKeeper
   readonly #list: LiveList
   readonly #stop = new AbortController()
-  #merging: Promise<unknown> = Promise.resolve()
+  readonly #merging = new OneAfterTheOther()
   #isSuspended = false
   /** How many tasks wait for the reset of a limit of the plan: no other is started. */
   #waiting = 0
@@ -65,8 +71,11 @@ export class Loop {
   constructor(options: LoopOptions) {
     this.#options = options
     this.state = options.state
-    this.#journal = new Journal(options.folder)
-    this.#list = new LiveList(options.state.list, options.folder, change => {
+    // Each command that runs listens, and many tasks run at once.
+    setMaxListeners(0, this.#stop.signal)
+    this.#journal = options.journal
+    this.#keeper = new LoopKeeper(options)
+    this.#list = new LiveList(options.state, this.#keeper, change => {
       if (!this.#hasEnded) this.record(change)
     })
   }
@@ -90,7 +99,7 @@ export class Loop {
   again(id: string, note: string): void {
     const task = this.state.tasks.get(id)
     const isReverted = task?.status === 'reverted'
-    const fresh = isReverted ? { fresh: { ...this.#names(id), base: this.state.head } } : {}
+    const fresh = isReverted ? { fresh: { ...newNames(this.state, id), base: this.state.head } } : {}
     // If nothing of it has run, what its list says now counts, perhaps without the command that it was parked for.
     const hasRun = task?.commands === undefined || task.iterations > 0
     const now = hasRun ? undefined : this.#list.tasks()?.find(one => one.id === id)
@@ -103,7 +112,8 @@ export class Loop {
     const { allowed, loopId, projectRoot: project } = this.state
     const more = [...new Set(commands)].filter(command => !allowed.has(command))
     if (more.length === 0) return
-    writeOwnLoop(this.#options.host.home, loopId, { project, allowed: [...allowed, ...more] })
+    const { store } = this.#options
+    writeOwnLoop(store.home, loopId, { project, allowed: [...allowed, ...more] }, store.requireSeal())
     this.record({ type: 'commands:allowed', commands: more })
     this.#wake()
   }
@@ -116,22 +126,26 @@ export class Loop {
   }
 
   record(...entries: JournalEntry[]): void {
-    for (const stamped of this.#journal.add(...entries)) {
+    if (entries.length > 0) this.#apply(this.#journal.add(...entries))
+  }
+
+  #apply(entries: readonly Stamped[]): void {
+    for (const stamped of entries) {
       applyEntry(this.state, stamped)
-      this.#options.onEntry?.(stamped)
+      this.#options.onEntry?.(stamped, this.state.entries)
     }
   }
 
   /** Works until nothing is left that could be worked on, a limit is reached, or it is stopped. */
   async run(): Promise<NonNullable<LoopState['end']>> {
-    const { host, away, folder, settings, until } = this.#options
-    for (const name of ['prompts', 'outputs', 'receipts'])
-      mkdirSync(path.join(folder, name), { recursive: true, mode: 0o700 })
-    const stopFile = path.join(folder, 'stop')
+    const { host, away, settings, until } = this.#options
+    this.#keeper.open()
+    const stopFile = path.join(this.#keeper.folder, 'stop')
     rmSync(stopFile, { force: true })
     const { by = 'command' } = this.#options
     // The process before was ended while it waited for a limit of the plan.
     const waits = this.state.end === undefined ? this.state.waitUntil : undefined
+    const afterKill = this.state.end === undefined
     this.record({
       type: 'run:start',
       run: randomUUID(),
@@ -143,9 +157,11 @@ export class Loop {
     const watch = setInterval(() => existsSync(stopFile) && this.stop(), STOP_POLL_MS)
     this.#setTimer()
     try {
+      this.record(...(await this.#keeper.compareCopy({ afterKill })))
       await this.#integrate()
-      if (waits !== undefined) await this.#waitUntil(waits)
-      const end = await this.#work()
+      if (waits !== undefined) await waitUntil(waits, this.#stop.signal)
+      const cannot = await whyNotBegin(this.#context(), this.#list.tasks() ?? [])
+      const end = cannot === undefined ? await this.#work() : { reason: 'failed' as const, why: cannot }
       this.record(this.#isSuspended ? { type: 'run:left' } : { type: 'loop:end', ...end })
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
@@ -155,17 +171,31 @@ export class Loop {
       clearInterval(watch)
       clearTimeout(this.#timer)
       rmSync(stopFile, { force: true })
-      this.#hasEnded = true
-      replaceFile(path.join(folder, 'report.md'), reportText(this.state, this.#list.tasks(), folder))
-      this.#journal.close()
+      await this.#close()
     }
     // If this process is killed before, the next server does it.
     if (isAtRest(this.state)) await away?.end(this.state.loopId).catch(error => host.logFault(error))
     return this.state.end ?? { reason: 'stopped', why: 'The process that ran it ended.', at: '' }
   }
 
-  get hasEnded(): boolean {
-    return this.#hasEnded
+  /** What somebody changed behind its back is said before the report is written. */
+  async #close(): Promise<void> {
+    for (const found of await this.#keeper.ownFilesAltered()) this.#journal.note(found)
+    this.#apply(this.#journal.settle())
+    const { host } = this.#options
+    // A repository that is gone must not keep the report from being written.
+    const moved = await this.#keeper.compareBranch(host).catch(error => host.logFault(error))
+    this.record(...(moved ?? []), ...(await this.#keeper.compareCopy({})))
+    this.#hasEnded = true
+    const report = { tasks: this.#list.tasks(), warnings: warningsOf(this.state) }
+    this.#keeper.put(reportText(this.state, report), 'report.md')
+    this.#keeper.close()
+    this.#journal.close()
+  }
+
+  /** Whether it takes up no more work: it is being stopped, or has said its end and writes its report. */
+  get isEnding(): boolean {
+    return this.#stop.signal.aborted || this.state.end !== undefined
   }
 
   /** The worktree with the loop's branch, made if a killed process did not get to it. */
@@ -181,10 +211,12 @@ export class Loop {
       })
     await endMarked(id)
     await (await LoopBranch.open(host, this.state)).settle(entry => this.record(entry))
+    const { branch } = await host.worktrees.get(id)
+    if (branch !== this.state.branch) this.record({ type: 'loop:branch', branch })
     const merged = [...tasks.values()].filter(({ status }) => status === 'merged')
     this.#list.tick(merged.map(({ task }) => task.id))
-    writeProgress(this.state, this.#options.folder)
-    writeBudget(this.state, this.#options.folder)
+    writeProgress(this.#context())
+    writeBudget(this.#context())
     for (const { worktreeId } of merged)
       if ((await host.worktrees.find(worktreeId))?.state === 'ready') await host.worktrees.remove(worktreeId)
   }
@@ -203,7 +235,7 @@ export class Loop {
       while (ending === undefined && this.#waiting === 0 && running.size < this.state.settings.parallel) {
         const next = this.#next(tasks ?? [], running)
         if (next === undefined) break
-        const run = this.#freeing.then(() => new TaskRun(this.#context(), next).run())
+        const run = this.#freeing.settled().then(() => new TaskRun(this.#context(), next).run())
         const done = run.then(async outcome => {
           // It counts as running while a limit of the plan is waited for.
           const end = await this.#after(outcome)
@@ -214,7 +246,7 @@ export class Loop {
         })
         running.set(next.task.id, done)
       }
-      if (running.size === 0) return ending ?? this.#left(tasks ?? [])
+      if (running.size === 0) return ending ?? endOf(this.state, tasks ?? [])
       const woken = new Promise<void>(resolve => {
         this.#wake = resolve
       })
@@ -226,19 +258,19 @@ export class Loop {
   }
 
   /** Frees the sessions of tasks that are over. One that somebody looks at is asked for again after the next task. */
-  #letGo({ sessionId, handed = [] }: TaskState): Promise<void> {
-    for (const id of [sessionId, ...handed.map(before => before.sessionId)]) this.#over.add(id)
-    this.#freeing = this.#freeing.then(async () => {
+  #letGo({ sessionId, handed = [], earlier = [] }: TaskState): Promise<void> {
+    for (const id of [sessionId, ...[...handed, ...earlier].map(before => before.sessionId)])
+      this.#over.add(id)
+    return this.#freeing.run(async () => {
       for (const task of this.state.tasks.values())
         if (task.status === 'working') this.#over.delete(task.sessionId)
       for (const id of this.#over)
         if (await this.#options.host.letGo(id).catch(() => true)) this.#over.delete(id)
     })
-    return this.#freeing
   }
   readonly #over = new Set<string>()
   /** No task begins meanwhile: it could be in a session that is about to be closed. */
-  #freeing: Promise<void> = Promise.resolve()
+  readonly #freeing = new OneAfterTheOther()
 
   async #after(outcome: TaskOutcome): Promise<{ reason: LoopEndReason; why: string } | undefined> {
     if (outcome === 'over') return undefined
@@ -256,17 +288,9 @@ export class Loop {
       }
     if (isNew) this.record({ type: 'loop:wait', until, why })
     this.#waiting += 1
-    await this.#waitUntil(until)
+    await waitUntil(until, this.#stop.signal)
     this.#waiting -= 1
     return undefined
-  }
-
-  async #waitUntil(until: string): Promise<void> {
-    const { signal } = this.#stop
-    while (!signal.aborted && Date.now() < Date.parse(until)) {
-      const ms = Math.min(Date.parse(until) - Date.now(), 60_000)
-      await sleep(Math.max(ms, 1), undefined, { signal }).catch(() => {})
-    }
   }
 
   /** Begun ones first, then the first of the list whose dependencies are proved. */
@@ -274,15 +298,16 @@ export class Loop {
     const known = this.state.tasks
     for (const task of known.values())
       if (task.status === 'working' && !running.has(task.task.id) && !this.#parks(task.task)) return task
-    const ticked = new Set(tasks.filter(task => task.ticked).map(({ id }) => id))
-    const isProved = (id: string) => known.get(id)?.status === 'merged' || ticked.has(id)
+    const done = new Set(tasks.filter(task => wasDoneBefore(this.state, task)).map(({ id }) => id))
+    const isProved = (id: string) => known.get(id)?.status === 'merged' || done.has(id)
     const parked: ParkedStart[] = []
     let next: Task | undefined
     for (const task of isSetUpAwaited(this.state) ? [] : tasks) {
       if (task.ticked || known.has(task.id) || !task.dependsOn.every(isProved)) continue
       const commands = notAllowed(this.state, task)
-      if (commands.length === 0) next = task
-      else parked.push({ ...this.#start(task), commands })
+      const missing = this.#list.missing(task)
+      if (commands.length + missing.length === 0) next = task
+      else parked.push({ ...this.#start(task), commands, ...(missing.length === 0 ? {} : { missing }) })
       if (next !== undefined || commands.some(command => this.state.settings.setup.includes(command))) break
     }
     // At once: a pull can bring thousands of them, and each record waits for the disk.
@@ -294,7 +319,7 @@ export class Loop {
 
   #start(task: Task): TaskStart {
     // A copy: its texts are pieces of the whole list, which would be kept with each task.
-    return { task: structuredClone(task), ...this.#names(task.id), base: this.state.head }
+    return { task: structuredClone(task), ...newNames(this.state, task.id), base: this.state.head }
   }
 
   /** Whether a begun task runs a command that nobody allowed: then it is parked. */
@@ -306,34 +331,13 @@ export class Loop {
     return true
   }
 
-  #names(id: string): { sessionId: string; worktreeId: string } {
-    const worktreeId = `${this.state.loopId}-${id}`.slice(0, 55).replace(/-+$/, '')
-    return { sessionId: randomUUID(), worktreeId: `${worktreeId}-${randomUUID().slice(0, 6)}` }
-  }
-
   #reached(): { reason: LoopEndReason; why: string } | undefined {
-    const { settings, iterations, failures } = this.state
     const deadline = deadlineOf(this.state)
     if (deadline !== undefined && Date.now() >= deadline)
       return { reason: 'limit', why: 'The time of the loop is over.' }
     if (this.#stop.signal.aborted) return { reason: 'stopped', why: 'It was stopped.' }
-    const { usd, tokens } = this.#rest()
-    if (usd !== undefined && usd <= 0)
-      return { reason: 'limit', why: `The budget of $${settings.budget_usd} is used up.` }
-    if (tokens !== undefined && tokens <= 0)
-      return { reason: 'limit', why: `The budget of ${settings.budget_tokens} tokens is used up.` }
-    if (settings.max_iterations !== undefined && iterations >= settings.max_iterations && !this.#isProving())
-      return { reason: 'limit', why: `${iterations} iterations are made, and no more are allowed.` }
-    if (failures >= settings.max_failures)
-      return { reason: 'limit', why: `${failures} tasks in a row could not be proved.` }
-    return undefined
-  }
-
-  /** A task that is past its last turn may still be proved and merged. */
-  #isProving(): boolean {
-    return [...this.state.tasks.values()].some(
-      ({ status, stage }) => status === 'working' && stage.at !== 'rest',
-    )
+    const why = limitReached(this.state, this.#rest())
+    return why === undefined ? undefined : { reason: 'limit', why }
   }
 
   #setTimer(): void {
@@ -358,31 +362,25 @@ export class Loop {
     }
   }
 
-  #left(tasks: readonly Task[]): { reason: LoopEndReason; why: string } {
-    const open = tasks.filter(({ id, ticked }) => !ticked && this.state.tasks.get(id)?.status !== 'merged')
-    if (open.length === 0) return { reason: 'done', why: 'Every task is proved.' }
-    return { reason: 'blocked', why: `${open.length} of ${tasks.length} tasks are not proved.` }
-  }
-
   #context(): LoopContext {
     return {
       ...{
         host: this.#options.host,
         state: this.state,
-        folder: this.#options.folder,
+        folder: this.#keeper.folder,
+        seal: this.#options.store.requireSeal(),
         signal: this.#stop.signal,
         away: this.#options.away,
         running: this.running,
       },
-      names: task => this.#names(task),
+      names: task => newNames(this.state, task),
       record: (...entries) => this.record(...entries),
+      put: (text, ...parts) => this.#keeper.put(text, ...parts),
+      noteAltered: found => this.#journal.note(found),
       rest: () => this.#rest(),
-      merging: work => {
-        const next = this.#merging.then(work, work)
-        this.#merging = next.catch(() => {})
-        return next
-      },
+      merging: work => this.#merging.run(work),
       ticked: id => this.#list.tick([id]),
+      isShared: command => isShared(command, this.state.settings, this.#list.tasks() ?? []),
     }
   }
 }

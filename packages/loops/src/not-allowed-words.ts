@@ -9,6 +9,19 @@ export function notAllowedWords(commands: readonly string[], refused?: ReadonlyS
   return words.slice(0, MAX_WORDS)
 }
 
-const ONLY_JOURNAL =
-  ', as far as your data folder knows: only the journal in the project says so, where an agent or an earlier version wrote it'
+/** Why a task of the list did not begin. `missing`: its checks that are not in the list any more. */
+export function parkedWords(
+  { commands, missing = [] }: { commands: readonly string[]; missing?: readonly string[] },
+  refused?: ReadonlySet<string>,
+): string {
+  if (missing.length === 0) return notAllowedWords(commands, refused)
+  const gone = missing.map(one => `\`${visibleLine(one)}\``).join(', ')
+  const words = `Since the loop began, somebody took ${missing.length === 1 ? 'a check' : `${missing.length} checks`} out of it: ${gone}. Put it back in the list, or run the task again as the list has it now.`
+  return `${words}${commands.length === 0 ? '' : ` ${notAllowedWords(commands, refused)}`}`.slice(
+    0,
+    MAX_WORDS,
+  )
+}
+
+const ONLY_JOURNAL = ', as far as own.json in your data folder knows: only the journal says so'
 const MAX_WORDS = 2_000

@@ -1,5 +1,4 @@
-import { readdirSync, rmSync } from 'node:fs'
-import path from 'node:path'
+import { rmSync } from 'node:fs'
 import type { SessionHost } from '@chirality/sessions'
 import type { LoopState } from './loop-state.ts'
 import { removeOwnLoop } from './own-loop.ts'
@@ -20,18 +19,11 @@ function isFinished({ end, tasks }: LoopState): boolean {
   return [...tasks.values()].every(({ status, accepted }) => status === 'merged' && accepted !== undefined)
 }
 
-/** The journal goes last: a process that is killed meanwhile leaves a loop that the next one finds, and forgets. */
-export function removeLoopFolder(folder: string): void {
-  for (const name of readdirSync(folder))
-    if (name !== 'journal.ndjson') rmSync(path.join(folder, name), { recursive: true, force: true })
-  rmSync(folder, { recursive: true, force: true })
-}
-
 /** Of a start that failed, and of which nothing has run: the next server would run it with nobody there. */
 export function takeStartBack(
   host: Pick<SessionHost, 'home' | 'logFault'>,
   loopId: string,
-  folder: string | undefined,
+  copy: string | undefined,
 ): void {
   try {
     // First: a loop that is not the user's is run by nobody.
@@ -40,7 +32,7 @@ export function takeStartBack(
     host.logFault(error)
   }
   try {
-    if (folder !== undefined) removeLoopFolder(folder)
+    if (copy !== undefined) rmSync(copy, { recursive: true, force: true })
   } catch (error) {
     host.logFault(error)
   }

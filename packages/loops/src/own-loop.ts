@@ -1,52 +1,76 @@
+import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
+import { writeFileNow } from '@chirality/disk'
 import { z } from 'zod'
-import { isNodeError, readIfThere, replaceFile } from './files.ts'
+import { isNodeError, readIfThere } from './files.ts'
 import { loopError } from './loop-error.ts'
+import { openSeal, readSeal, type Seal } from './machine-key.ts'
+import { slugOf } from './task-list.ts'
 
 /**
  * What the user's data folder has of a loop: that this user started it in this project, and the commands that it may run.
- * The journal names both, too, but lies in the project, where a clone brings files and an agent with a shell writes: it
- * only shows them.
+ * The journal beside it names both, too. In the project is only a copy, for people.
  */
-export type OwnLoop = z.infer<typeof ownLoop>
+export interface OwnLoop {
+  project: string
+  allowed: string[]
+  /** It is not as this machine wrote it: it allows nothing. */
+  isAltered?: true
+}
+
+/** Of a loop on this list. */
+export function newLoopId(list: string): string {
+  const name = path.basename(list, path.extname(list))
+  return `${slugOf(name).slice(0, 24)}-${randomBytes(3).toString('hex')}`
+}
 
 export const LOOP_ID = /^[a-z0-9][a-z0-9-]{0,60}$/
 
-const ownLoop = z.object({ project: z.string(), allowed: z.array(z.string()) })
+const OWN = z.object({ project: z.string(), allowed: z.array(z.string()), sig: z.string() })
+
+/** The folder of a loop in the user's data folder. */
+export function loopFolder(home: string, loopId: string): string {
+  return path.join(home, 'loops', loopId)
+}
 
 /** Undefined if this user started no such loop, or the record is damaged. */
-export function readOwnLoop(home: string, loopId: string): OwnLoop | undefined {
+export function readOwnLoop(home: string, loopId: string, seal = readSeal(home)): OwnLoop | undefined {
   // A receipt names it, too, and could lead to a file that an agent wrote.
   if (!LOOP_ID.test(loopId)) return undefined
+  // An earlier version kept a file in the place of the folder, and the journal in the project: that is not its own.
   const text = inDataFolder(home, () => readIfThere(fileOf(home, loopId)))
   if (text === undefined) return undefined
-  // An earlier version kept only the project here, and the commands in the journal: none of them is known to be allowed.
-  if (path.isAbsolute(text)) return { project: text, allowed: [] }
   try {
-    return ownLoop.parse(JSON.parse(text))
+    const { project, allowed, sig } = OWN.parse(JSON.parse(text))
+    if (seal?.holds('own', wordsOf(loopId, { project, allowed }), sig)) return { project, allowed }
+    return { project, allowed: [], isAltered: true }
   } catch {
     return undefined
   }
 }
 
-export function writeOwnLoop(home: string, loopId: string, own: OwnLoop): void {
+export function writeOwnLoop(home: string, loopId: string, own: OwnLoop, seal?: Seal): void {
   const file = fileOf(home, loopId)
+  const { project, allowed } = own
   inDataFolder(home, () => {
     mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
-    replaceFile(file, `${JSON.stringify(own)}\n`)
+    const sig = (seal ?? openSeal(home)).sign('own', wordsOf(loopId, own))
+    writeFileNow(file, `${JSON.stringify({ project, allowed, sig })}\n`)
   })
 }
 
+/** With its journal. */
 export function removeOwnLoop(home: string, loopId: string): void {
-  inDataFolder(home, () => rmSync(fileOf(home, loopId), { force: true }))
+  inDataFolder(home, () => removeLoopFolder(loopFolder(home, loopId)))
 }
 
-/** The loops that have a record, of all projects. */
+/** The loops that have a folder, of all projects. */
 export function ownLoopIds(home: string): string[] {
   return inDataFolder(home, () => {
     try {
-      return readdirSync(path.join(home, 'loops'))
+      const entries = readdirSync(path.join(home, 'loops'), { withFileTypes: true })
+      return entries.filter(entry => entry.isDirectory()).map(({ name }) => name)
     } catch (error) {
       if (isNodeError(error, 'ENOENT')) return []
       throw error
@@ -54,8 +78,19 @@ export function ownLoopIds(home: string): string[] {
   })
 }
 
+/** What names the loop goes last: a process that is killed meanwhile leaves one that the next finds, and forgets. */
+export function removeLoopFolder(folder: string): void {
+  const names = readdirSync(folder).filter(name => name !== 'own.json' && name !== 'journal.ndjson')
+  for (const name of names) rmSync(path.join(folder, name), { recursive: true, force: true })
+  rmSync(folder, { recursive: true, force: true })
+}
+
+function wordsOf(loopId: string, { project, allowed }: OwnLoop): string {
+  return JSON.stringify([loopId, project, allowed])
+}
+
 function fileOf(home: string, loopId: string): string {
-  return path.join(home, 'loops', loopId)
+  return path.join(loopFolder(home, loopId), 'own.json')
 }
 
 function inDataFolder<T>(home: string, work: () => T): T {
@@ -65,7 +100,7 @@ function inDataFolder<T>(home: string, work: () => T): T {
     const why = error instanceof Error ? error.message : String(error)
     throw loopError(
       'loop-refused',
-      `The commands that you allow for a loop are kept in ${path.join(home, 'loops')}, and this cannot be used: ${why}. The folder must be yours and writable; CHIRALITY_HOME names another data folder.`,
+      `Loops are kept in ${path.join(home, 'loops')}, and this cannot be used: ${why}. The folder must be yours and writable; CHIRALITY_HOME names another data folder.`,
       error,
     )
   }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { LoopState } from './loop-state.ts'
 
 export const NO_TIME = 'The agent does not say when it is reset. Resume it later.'
@@ -19,3 +20,10 @@ export function isAwaited({ waitUntil }: LoopState, until: string): boolean {
 
 /** Agents state the same reset with a few seconds between. */
 const SAME_WINDOW_MS = 60_000
+
+export async function waitUntil(until: string, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && Date.now() < Date.parse(until)) {
+    const ms = Math.min(Date.parse(until) - Date.now(), 60_000)
+    await sleep(Math.max(ms, 1), undefined, { signal }).catch(() => {})
+  }
+}

@@ -14,21 +14,22 @@ export interface PromptParts {
  * the whole has one, too.
  */
 export function packPrompt({ state, progress, patterns, failure }: PromptParts): string {
-  const { task, iterations, notes, handed } = state
+  const { task, iterations, notes, handed, earlier, denied = [] } = state
   const isFirst = iterations === 0
   const parts = [
     part('Task', [...task.groups, task.title].join(' › '), 2_000),
     part('Notes', task.notes, 8_000),
-    part('What was done before', handed === undefined ? '' : HANDED, 1_000),
+    part('What was done before', handed !== undefined ? HANDED : earlier !== undefined ? EARLIER : '', 1_000),
     part('Answers and notes from the user', notes.join('\n\n'), 8_000),
     part(
       'How it is judged',
       task.expect === 'none'
         ? `Change no file. ${checksText(task.checks)}`
-        : `The files of this folder have to be changed. ${checksText(task.checks)} They are run after you have finished, by a program: saying that it is done does not count. Do not edit the task list, and do not change or remove checks or tests to make them pass.`,
+        : `The files of this folder have to be changed. ${checksText(task.checks)} They are run after you have finished, by a program: saying that it is done does not count. Do not edit the task list. ${task.mayChangeTests ? MAY_CHANGE : MUST_STAY}`,
       4_000,
     ),
     part(isFirst ? '' : 'Why the last attempt was not accepted', failure ?? '', 14_000, 'ends'),
+    part('What you were not allowed', denied.map(words => `- ${words}`).join('\n'), 2_000),
     part('Worth knowing about this project', patterns.map(line => `- ${line}`).join('\n'), 3_000),
     part('Done so far in this list', progress, 6_000, 'end'),
     'If you cannot go on without an answer, ask one question and stop. What later tasks should know about the project, say in lines that begin with "Pattern:".',
@@ -44,8 +45,14 @@ export function patternsIn(text: string): string[] {
     .slice(0, 5)
 }
 
+const MUST_STAY =
+  'The checks and tests that were there before are run on your code as well, as they were: do not change or remove them to make them pass.'
+const MAY_CHANGE =
+  'Tests that exist may be changed where the task needs it. They are also run as they were, and each difference is shown to a person.'
 const HANDED =
   'Another agent began this task and reached a limit of its plan. What it changed is in this folder: look at it first.'
+const EARLIER =
+  'There was an attempt at this task before, in another conversation. What it changed is in this folder: look at it first.'
 const MAX_PROMPT = 48_000
 
 function checksText(checks: readonly string[]): string {

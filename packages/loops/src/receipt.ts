@@ -1,18 +1,14 @@
-import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
-import { formatDuration, usdText, visibleLine } from '@chirality/core'
+import { formatDuration, usdText, VERDICT_WORDS } from '@chirality/core'
 import { z } from 'zod'
-import { type CheckResult, hasPassed, runCheck } from './checks.ts'
-import { readIfThere, replaceFile } from './files.ts'
-import type { Flag } from './journal.ts'
+import { readLoopFile, readNamedFile } from './files.ts'
+import { PROOF } from './journal-schema.ts'
+import type { LoopContext } from './loop-context.ts'
 import { loopError } from './loop-error.ts'
 import type { LoopState, TaskState } from './loop-state.ts'
-import { notAllowedWords } from './not-allowed-words.ts'
-import { readOwnLoop } from './own-loop.ts'
+import { type Seal, sha256 } from './machine-key.ts'
+import { proofLines } from './proof/proof-words.ts'
+import { type Flag, verdictOf } from './proof/verdict.ts'
 import { addSpent } from './spent.ts'
-import { TaskTree } from './task-tree.ts'
 
 const COMMIT = z.string().regex(/^[0-9a-f]{40,64}$/)
 const RECEIPT = z.object({
@@ -54,7 +50,12 @@ const RECEIPT = z.object({
   startedAt: z.string(),
   endedAt: z.string(),
   flags: z.array(z.object({ kind: z.string(), words: z.string(), files: z.array(z.string()) })),
+  /** Not in those of earlier versions. */
+  verdict: z.string().optional(),
+  proof: PROOF.optional(),
 })
+
+const SIGNED = z.looseObject({ signature: z.object({ key: z.string(), sig: z.string() }).optional() })
 
 /** The proof of one task: what was changed, which commands said that it works, and what it cost. */
 export type Receipt = z.infer<typeof RECEIPT>
@@ -88,26 +89,65 @@ export function makeReceipt({ loop, task, harness, model, nativeId, merged }: Re
     })),
     ...{ iterations: task.iterations, tokens: spent.tokens, costUsd: spent.usd },
     ...{ costIsEstimate: spent.isEstimate, startedAt: task.startedAt },
-    ...{ endedAt: new Date().toISOString(), flags: task.flags ?? [] },
+    ...{ endedAt: new Date().toISOString(), flags: task.proof?.flags ?? task.flags ?? [] },
+    verdict: verdictOf({ ...task, status: 'merged' })?.word,
+    ...(task.proof === undefined ? {} : { proof: task.proof }),
   }
 }
 
-export function writeReceipt(folder: string, receipt: Receipt): void {
-  replaceFile(path.join(folder, `${receipt.task.id}.json`), `${JSON.stringify(receipt, null, 2)}\n`)
-  replaceFile(path.join(folder, `${receipt.task.id}.md`), receiptText(receipt))
+/** Signs it, and keeps it in two forms. Its hash. */
+export function writeReceipt(receipt: Receipt, seal: Seal, put: LoopContext['put']): string {
+  const signature = { key: seal.id, sig: seal.sign('receipt', JSON.stringify(receipt)) }
+  const text = `${JSON.stringify({ ...receipt, signature }, null, 2)}\n`
+  put(text, 'receipts', `${receipt.task.id}.json`)
+  put(receiptText(receipt), 'receipts', `${receipt.task.id}.md`)
+  return sha256(text)
 }
 
-export function readReceipt(file: string): Receipt {
-  const text = readIfThere(file)
+/** A file that the user names: a project may bring it, and it may be a FIFO or a device. */
+export async function readReceipt(file: string): Promise<Receipt> {
+  return (await readSignedReceipt(file)).receipt
+}
+
+export interface SignedReceipt {
+  receipt: Receipt
+  /** Of all of it. */
+  hash: string
+  /** What was signed, and the signature, if there is one. */
+  signed?: { key: string; sig: string; text: string }
+}
+
+export async function readSignedReceipt(file: string): Promise<SignedReceipt> {
+  const text = await readNamedFile(file)
   if (text === undefined) throw loopError('bad-receipt', `There is no receipt ${file}.`)
   try {
-    return RECEIPT.parse(JSON.parse(text))
+    return parseReceipt(text)
   } catch (error) {
     throw loopError(
       'bad-receipt',
       `${file} is not a receipt of a task. It ends in .json and is in receipts/ of a loop.`,
       error,
     )
+  }
+}
+
+function parseReceipt(text: string): SignedReceipt {
+  const { signature, ...rest } = SIGNED.parse(JSON.parse(text))
+  const signed = signature === undefined ? {} : { signed: { ...signature, text: JSON.stringify(rest) } }
+  return { receipt: RECEIPT.parse(rest), hash: sha256(text), ...signed }
+}
+
+/** Of a merged task, from the user's data folder. Undefined for one that is not the one that the journal names. */
+export async function readLoopReceipt(
+  folder: string,
+  { task: { id }, receipt: hash }: Pick<TaskState, 'task' | 'receipt'>,
+): Promise<Receipt | undefined> {
+  const text = await readLoopFile(folder, 'receipts', `${id}.json`)
+  if (text === undefined || sha256(text) !== hash) return undefined
+  try {
+    return parseReceipt(text).receipt
+  } catch {
+    return undefined
   }
 }
 
@@ -127,9 +167,10 @@ export function receiptText(receipt: Receipt): string {
     `- Work: ${receipt.iterations} iterations, ${formatDuration(took)}, ${tokens} tokens, ${cost}`,
     '',
     ...(flags.length === 0 ? [] : ['## Look at this', '', ...flags.map(flagLine), '']),
-    '## Proved by',
+    `## ${WORDS.get(receipt.verdict ?? '') ?? 'Checks'}`,
     '',
     ...(checks.length === 0 ? ['No check: only the change itself.'] : []),
+    ...proofLines(receipt.proof),
     ...checks.flatMap(({ command, exitCode, ms, tail }) => [
       `- \`${command}\`: exit code ${exitCode ?? 'none'}, ${formatDuration(ms)}`,
       ...(tail.trim() === ''
@@ -147,91 +188,8 @@ export function receiptText(receipt: Receipt): string {
   ].join('\n')
 }
 
+const WORDS = new Map<string, string>(Object.entries(VERDICT_WORDS))
+
 export function flagLine({ words, files }: Flag | Receipt['flags'][number]): string {
   return `- ${words}${files.length === 0 ? '' : ` ${files.join(', ')}`}`
-}
-
-export interface Verification {
-  receipt: Receipt
-  /** What does not hold; empty if all of it does. */
-  problems: string[]
-  results: CheckResult[]
-}
-
-interface VerifyOptions {
-  projectRoot: string
-  /** The user's data folder: it has the commands that were allowed for the loop. */
-  home: string
-  /** Commands that may run besides those, word for word. */
-  allow?: readonly string[]
-  timeoutMs?: number
-  signal?: AbortSignal
-}
-
-/**
- * Runs the checks of a receipt again, on its commit, in a worktree that is removed afterwards. A receipt lies in the
- * project, where a clone brings files and an agent with a shell writes: it allows no command.
- */
-export async function verifyReceipt(
-  file: string,
-  { projectRoot, home, allow = [], timeoutMs = 600_000, signal }: VerifyOptions,
-): Promise<Verification> {
-  const receipt = readReceipt(file)
-  const commands = [...receipt.setup, ...receipt.checks.map(({ command }) => command)]
-  requireAllowed({ ...receipt, commands }, { file, projectRoot, home, allow })
-  const repository = await TaskTree.open(projectRoot)
-  for (const commit of [receipt.base, receipt.commit])
-    if (!(await repository.hasCommit(commit)))
-      return { receipt, problems: [`The commit ${commit} is not in ${projectRoot}.`], results: [] }
-  const problems: string[] = []
-  const { files, insertions, deletions } = await repository.diffStat(receipt.base, receipt.commit)
-  const { diff } = receipt
-  if (files !== diff.files || insertions !== diff.insertions || deletions !== diff.deletions)
-    problems.push(`The change is +${insertions} −${deletions} in ${files} files, not what the receipt says.`)
-  if (files > 0 !== (receipt.task.expect === 'diff'))
-    problems.push(files > 0 ? 'Files were changed, and none was to be.' : 'No file was changed.')
-  const parent = await mkdtemp(path.join(tmpdir(), 'chirality-verify-'))
-  const folder = path.join(parent, 'work')
-  const results: CheckResult[] = []
-  try {
-    await repository.checkOut(folder, receipt.commit)
-    const marker = randomUUID()
-    for (const command of commands) {
-      const result = await runCheck(command, {
-        cwd: folder,
-        timeoutMs,
-        marker,
-        ...(signal ? { signal } : {}),
-      })
-      results.push(result)
-      if (!hasPassed(result))
-        problems.push(`\`${command}\` ${result.stopped ?? `exits with ${result.exitCode}`}.`)
-    }
-  } finally {
-    await repository.removeCheckOut(folder)
-    await rm(parent, { recursive: true, force: true })
-  }
-  return { receipt, problems, results }
-}
-
-function requireAllowed(
-  { loop, commands }: Pick<Receipt, 'loop'> & { commands: string[] },
-  {
-    file,
-    projectRoot,
-    home,
-    allow,
-  }: { file: string; projectRoot: string; home: string; allow: readonly string[] },
-): void {
-  const other = allow.find(command => !commands.includes(command))
-  if (other !== undefined)
-    throw loopError('loop-refused', `The receipt ${file} has no command \`${visibleLine(other)}\`.`)
-  const own = readOwnLoop(home, loop)
-  const allowed = new Set([...(own?.project === projectRoot ? own.allowed : []), ...allow])
-  const refused = [...new Set(commands)].filter(command => !allowed.has(command))
-  if (refused.length === 0) return
-  throw loopError(
-    'loop-refused',
-    `Nothing was run. ${notAllowedWords(refused)}\nThe receipt lies in the project, where an agent or a clone can write it. Allow exactly a command that you know: chirality loop verify ${file} --allow '…' (may be repeated)`,
-  )
 }

@@ -1,55 +1,64 @@
-import { existsSync } from 'node:fs'
-import path from 'node:path'
-import { formatDuration, needsYouText, usdText, visibleLine } from '@chirality/core'
+import { formatDuration, usdText, VERDICT_WORDS, verdictsText, visibleLine } from '@chirality/core'
+import { claimedIn } from './live-list.ts'
 import type { LoopState, TaskState } from './loop-state.ts'
-import { flagLine, type Receipt, readReceipt } from './receipt.ts'
-import { spentOf } from './spent.ts'
+import { flagsOf, verdictCounts, verdictOf } from './proof/verdict.ts'
+import { flagLine } from './receipt.ts'
+import { addSpent, spentOf } from './spent.ts'
 import type { Task } from './task-list.ts'
 
-/** One page for a loop: what is proved, what needs a person, what it cost, and what to look at. */
-export function reportText(state: LoopState, tasks: readonly Task[] | undefined, folder: string): string {
+/**
+ * One page for a loop: what is proved, what needs a person, what it cost, and what to look at. All of it is what its
+ * journal says: `warnings` is what somebody changed elsewhere.
+ */
+export function reportText(
+  state: LoopState,
+  { tasks, warnings }: { tasks: readonly Task[] | undefined; warnings: readonly string[] },
+): string {
   const known = [...state.tasks.values()]
   const of = (status: TaskState['status']) => known.filter(task => task.status === status)
-  const open = (tasks ?? []).filter(({ id, ticked }) => !ticked && !state.tasks.has(id))
+  const toGo = tasksToGo(state, tasks)
+  const claimed = claimedIn(state, tasks ?? [])
   const spent = spentOf(state)
   const end = state.end?.at ?? new Date().toISOString()
   const limit = state.settings.budget_usd === undefined ? '' : ` of ${usdText(state.settings.budget_usd)}`
   const cost = spent.usd === null ? 'unknown' : `${spent.isEstimate ? '≈ ' : ''}${usdText(spent.usd)}${limit}`
   const took = formatDuration(Date.parse(end) - Date.parse(state.startedAt))
-  const receipts = new Map(of('merged').map(task => [task.task.id, receiptOf(folder, task.task.id)]))
-  const flagged = of('merged').filter(({ task }) => (receipts.get(task.id)?.flags.length ?? 0) > 0)
+  const withWord = (word: string) => of('merged').filter(task => verdictOf(task)?.word === word)
+  const flagged = of('merged').filter(task => flagsOf(task).length > 0)
+  const somebody = claimed.length === 0 ? '' : ` · ${claimed.length} ticked by somebody, not proved`
   return [
     `# Loop ${state.loopId}`,
     '',
-    `${of('merged').length} proved · ${needsYouText(of('parked').length)} · ${of('failed').length} failed · ${open.length + of('working').length} to go`,
+    ...section(
+      'Somebody changed files of this loop',
+      warnings.map(warning => `- ${warning}`),
+    ),
+    `${verdictsText(verdictCounts(known), true)}${somebody} · ${toGo.length} to go`,
     '',
     `- ${state.end === undefined ? 'It is not over.' : state.end.why}`,
     `- Cost: ${cost}, ${spent.tokens} tokens`,
     `- Time: ${took}, ${state.iterations} iterations`,
     `- List: ${state.list}`,
-    `- Merged in the worktree ${state.worktreeId}, from ${state.base.slice(0, 10)}`,
+    ...branchLines(state),
     ...changesOf(state),
     '',
     ...section(
       'Look at this first',
-      flagged.flatMap(({ task }) => [
-        `**${task.title}**`,
-        '',
-        ...(receipts.get(task.id)?.flags.map(flagLine) ?? []),
-        '',
-      ]),
+      flagged.flatMap(task => [`**${task.task.title}**`, '', ...flagsOf(task).map(flagLine), '']),
     ),
-    ...section(
-      'Proved',
-      of('merged').flatMap(task => [provedLine(task, receipts.get(task.task.id)), ...handedLines(task)]),
+    ...(['proved', 'look', 'no-check'] as const).flatMap(word =>
+      section(
+        capital(VERDICT_WORDS[word]),
+        withWord(word).flatMap(task => [mergedLine(task), ...handedLines(task)]),
+      ),
     ),
     ...section(
       'Needs you',
       of('parked').flatMap(task => [
         `- **${task.task.title}** (${task.parked}): ${task.why ?? ''}`,
         ...handedLines(task),
-        ...(task.commands !== undefined
-          ? task.commands.map(command => `  - Allow it: ${allowLine(state, command)}`)
+        ...((task.commands ?? []).length > 0
+          ? (task.commands ?? []).map(command => `  - Allow it: ${allowLine(state, command)}`)
           : [
               `  - Worktree ${task.worktreeId}, session ${task.sessionId}`,
               `  - Go on: \`chirality loop resume ${state.loopId} --task ${task.task.id} --note "…"\``,
@@ -57,7 +66,7 @@ export function reportText(state: LoopState, tasks: readonly Task[] | undefined,
       ]),
     ),
     ...section(
-      'Failed',
+      capital(VERDICT_WORDS['not-proved']),
       of('failed').flatMap(task => [
         `- **${task.task.title}**: ${task.why ?? ''}`,
         ...handedLines(task),
@@ -65,10 +74,44 @@ export function reportText(state: LoopState, tasks: readonly Task[] | undefined,
       ]),
     ),
     ...section(
+      'Ticked by somebody, not proved',
+      claimed.map(({ title }) => `- ${title}`),
+    ),
+    ...section(
       'To go',
-      [...of('working').map(({ task }) => task), ...open].map(({ title }) => `- ${title}`),
+      toGo.map(({ id, title }) => `- ${title}${lastFailure(state.tasks.get(id))}`),
     ),
   ].join('\n')
+}
+
+/** Where the proved work is, and how to take it over. */
+function branchLines({ branch, worktreeId, base, baseBranch, tasks, loopId }: LoopState): string[] {
+  const merged = [...tasks.values()].filter(({ status }) => status === 'merged')
+  const open = merged.filter(({ accepted }) => accepted === undefined)
+  const into = baseBranch === null ? '' : ` into ${baseBranch}`
+  return [
+    `- Branch: ${branch ?? 'not made yet'} (worktree ${worktreeId}), from ${base.slice(0, 10)}`,
+    ...(open.length === 0 || branch === undefined
+      ? []
+      : [`- Take it over${into}: \`chirality loop accept ${loopId}\`, or \`git merge ${branch}\``]),
+    ...(merged.length > open.length ? [`- ${merged.length - open.length} of them accepted`] : []),
+  ]
+}
+
+/** Why the last attempt at a task that is not over was not accepted. */
+export function lastFailure(task: TaskState | undefined): string {
+  const [line = ''] = (task?.status === 'working' ? (task.failure ?? '') : '').split('\n')
+  return line === '' ? '' : ` (last attempt: ${line})`
+}
+
+/** Those that are neither proved, nor failed, nor parked: begun ones, taken back ones, and what the list has besides. */
+export function tasksToGo(state: LoopState, tasks: readonly Task[] = []): Task[] {
+  const begun = [...state.tasks.values()].filter(
+    ({ status }) => status === 'working' || status === 'reverted',
+  )
+  // One that somebody ticked is named by itself.
+  const listed = tasks.filter(({ id, ticked }) => !ticked && !state.tasks.has(id))
+  return [...begun.map(({ task }) => task), ...listed]
 }
 
 /** The command line that allows exactly this command. None for one with characters that nobody would see or type. */
@@ -78,37 +121,35 @@ function allowLine({ loopId }: LoopState, command: string): string {
   return `\`chirality loop resume ${loopId} --allow '${command.replaceAll("'", "'\\''")}'\``
 }
 
+function capital(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`
+}
+
 function section(title: string, lines: string[]): string[] {
   return lines.length === 0 ? [] : [`## ${title}`, '', ...lines, '']
 }
 
-function provedLine(
-  { task, diff, commit, results, iterations }: TaskState,
-  receipt: Receipt | undefined,
-): string {
+function mergedLine(task: TaskState): string {
+  const { diff, commit, results, iterations } = task
   const change = `+${diff?.insertions ?? 0} −${diff?.deletions ?? 0}`
-  const cost = receipt?.costUsd == null ? '' : `, ${usdText(receipt.costUsd)}`
-  return `- ${task.title}: ${change}, ${results.length} checks, ${commit?.slice(0, 10)}, ${iterations} iterations${cost}`
+  const { usd } = addSpent(task.spentBefore, task.spent)
+  const cost = usd === null ? '' : `, ${usdText(usd)}`
+  return `- ${task.task.title}: ${change}, ${results.length} checks, ${commit?.slice(0, 10)}, ${iterations} iterations${cost}`
 }
 
-function handedLines({ handed = [] }: TaskState): string[] {
-  return handed.map(({ from, to, why }) => `  - Handed from ${from} to ${to}: ${why}`)
+/** What happened on the way. */
+function handedLines({ handed = [], denied = [], parked }: TaskState): string[] {
+  return [
+    ...handed.map(({ from, to, why }) => `  - Handed from ${from} to ${to}: ${why}`),
+    // The reason of one that is parked for it says it already.
+    ...(parked === 'permission' ? [] : denied.map(words => `  - Its agent was not allowed: ${words}`)),
+  ]
 }
 
 function changesOf({ changes }: LoopState): string[] {
-  return (['added', 'changed', 'removed'] as const).flatMap(kind =>
+  return (['added', 'changed', 'removed', 'unticked'] as const).flatMap(kind =>
     changes[kind].length === 0
       ? []
       : [`- While it ran, the list had tasks ${kind}: ${changes[kind].join(', ')}`],
   )
-}
-
-function receiptOf(folder: string, id: string): Receipt | undefined {
-  const file = path.join(folder, 'receipts', `${id}.json`)
-  try {
-    return existsSync(file) ? readReceipt(file) : undefined
-  } catch {
-    // A damaged receipt must not hide the report.
-    return undefined
-  }
 }

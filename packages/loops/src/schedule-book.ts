@@ -2,8 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { isNodeError } from './files.ts'
-import { newLoopId } from './loop-book.ts'
 import { loopError } from './loop-error.ts'
+import { newLoopId } from './own-loop.ts'
 import {
   type DueWork,
   isSameTime,

@@ -16,6 +16,7 @@ import {
 import path from 'node:path'
 import { isNodeError } from './files.ts'
 import { applyScheduleEntry, type ScheduleEntry, type ScheduleState } from './schedule.ts'
+import { readScheduleEntry } from './schedule-schema.ts'
 
 /**
  * What happened to one schedule, one fact a line: `journal.ndjson`, and when that has grown `journal-1.ndjson` and so on.
@@ -182,16 +183,7 @@ function openToRead(file: string): number | undefined {
 }
 
 function entriesIn(text: string): Stamped[] {
-  return text.split('\n').flatMap(line => {
-    try {
-      const entry: unknown = line === '' ? undefined : JSON.parse(line)
-      return typeof entry === 'object' && entry !== null && 'type' in entry && 'at' in entry
-        ? [entry as Stamped]
-        : []
-    } catch {
-      return []
-    }
-  })
+  return text.split('\n').flatMap(line => (line === '' ? [] : (readScheduleEntry(line) ?? [])))
 }
 
 function nameOf(number: number): string {

@@ -28,16 +28,15 @@ export const SCHEDULE_TIMES = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('at'), time: z.iso.datetime({ offset: true }).describe('Once.') }),
 ])
 
+const PERSONA = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the id of a persona')
+const TOOLS = z.array(z.string().trim().min(1).max(1_000)).max(100)
 /** What is run. */
 const SCHEDULE_WORK = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('prompt'),
     prompt: z.string().trim().min(1, 'must not be empty').max(100_000),
     harness: z.string().regex(HARNESS_ID, 'must be the id of a harness').optional(),
-    persona: z
-      .string()
-      .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the id of a persona')
-      .optional(),
+    persona: PERSONA.optional(),
     model: z
       .string()
       .regex(/^[A-Za-z0-9][\w.:@/[\]-]{0,127}$/, 'must be the name of a model')
@@ -46,6 +45,7 @@ const SCHEDULE_WORK = z.discriminatedUnion('kind', [
       .enum(['default', 'acceptEdits', 'dontAsk', 'plan'])
       .optional()
       .describe('Default: as in any session. What is asked waits for `answerMinutes`.'),
+    allow: TOOLS.optional().describe('Tools that it may use without asking: `Bash(npm test)`, `Edit`.'),
     worktree: z.boolean().optional().describe('In a worktree of its own, from what is checked out then.'),
   }),
   z.strictObject({

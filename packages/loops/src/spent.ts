@@ -25,7 +25,7 @@ export function spentOf(
   return sum
 }
 
-interface SpendingTask {
+export interface SpendingTask {
   status: string
   sessionId: string
   spent: Spent

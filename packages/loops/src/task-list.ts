@@ -1,6 +1,7 @@
 import { didYouMean } from '@chirality/core'
-import { loopError } from './loop-error.ts'
-import { isHarnessName, type LoopSettings, namesIn, readSettings } from './loop-settings.ts'
+import { badList as bad } from './loop-error.ts'
+import { isHarnessName, type LoopSettings, namesIn, readSettings, TESTS } from './loop-settings.ts'
+import { type Item, type Key, readItems } from './task-items.ts'
 
 /** A leaf of the list: what one agent works on. A task with subtasks is a group: its keys count for all of them. */
 export interface Task {
@@ -22,6 +23,8 @@ export interface Task {
   budgetTokens?: number
   /** On a machine of the fleet that has these labels. Without it, on this machine. */
   where?: string[]
+  /** It is expected to change tests that exist. What it changes is shown either way. */
+  mayChangeTests?: true
   /** Ids of tasks. */
   dependsOn: string[]
   /** Ticked in the file. */
@@ -42,7 +45,7 @@ export function parseTaskList(text: string, name: string): TaskList {
   if (text.length > MAX_LIST_CHARS)
     throw bad(name, 1, `The list is larger than ${MAX_LIST_CHARS} characters.`)
   const { settings, notices, firstLine } = readSettings(text, name)
-  const items = readItems(text.split('\n'), firstLine, name)
+  const { items, notices: told } = readItems(text.split('\n'), firstLine, name)
   const leaves = items.filter(({ isGroup }) => !isGroup)
   if (leaves.length === 0)
     throw bad(name, 1, 'The list has no task. Write each as a line that begins with "- [ ] ".')
@@ -57,7 +60,7 @@ export function parseTaskList(text: string, name: string): TaskList {
   const tasks = leaves.map((item, at): Task => taskOf(item, { id: ids[at] ?? '', settings, name }))
   resolveDependencies(tasks, leaves, items, name)
   requireNoCycle(tasks, name)
-  return { settings, tasks, notices }
+  return { settings, tasks, notices: [...notices, ...told] }
 }
 
 /** The text with these tasks ticked, and groups whose tasks all are. Every other byte stays as it is. */
@@ -70,7 +73,7 @@ export function tickTasks(text: string, ids: ReadonlySet<string>, name: string):
       : ids.has(idOf.get(item) ?? '')
     if (!isDone || item.ticked) continue
     item.ticked = true
-    lines[item.at] = (lines[item.at] ?? '').replace(/\[ \]/, '[x]')
+    for (const at of boxesOf(item)) lines[at] = (lines[at] ?? '').replace(/\[ \]/, '[x]')
   }
   return lines.join('\n')
 }
@@ -79,15 +82,20 @@ export function tickTasks(text: string, ids: ReadonlySet<string>, name: string):
 export function untickTask(text: string, id: string, name: string): string {
   const { lines, items, idOf } = readLeaves(text, name)
   const task = items.find(item => idOf.get(item) === id)
-  for (const item of task === undefined ? [] : [task, ...task.parents])
-    lines[item.at] = (lines[item.at] ?? '').replace(/\[[xX]\]/, '[ ]')
+  for (const at of task === undefined ? [] : [task, ...task.parents].flatMap(boxesOf))
+    lines[at] = (lines[at] ?? '').replace(/\[[xX]\]/, '[ ]')
   return lines.join('\n')
+}
+
+/** The lines that are ticked with it. A heading has no box of its own. */
+function boxesOf({ at, criteria, heading }: Item): number[] {
+  return heading === undefined ? [at, ...criteria] : criteria
 }
 
 function readLeaves(text: string, name: string) {
   const { firstLine } = readSettings(text, name)
   const lines = text.split('\n')
-  const items = readItems(lines, firstLine, name)
+  const { items } = readItems(lines, firstLine, name)
   const leaves = items.filter(({ isGroup }) => !isGroup)
   const idOf = new Map(giveIds(leaves, name).map((id, at) => [leaves[at] as Item, id]))
   return { lines, items, idOf }
@@ -95,102 +103,6 @@ function readLeaves(text: string, name: string) {
 
 const MAX_LIST_CHARS = 4 * 1024 * 1024
 const MAX_TASKS = 5_000
-
-interface Item {
-  at: number
-  indent: number
-  title: string
-  ticked: boolean
-  parents: Item[]
-  isGroup: boolean
-  keys: Map<Key, { values: string[]; at: number }>
-  notes: string[]
-}
-
-const KEYS = [
-  ...['id', 'checks', 'expect', 'persona', 'harness', 'next_harnesses', 'model', 'budget_usd'],
-  ...['budget_tokens', 'depends_on', 'where'],
-] as const
-type Key = (typeof KEYS)[number]
-
-function readItems(lines: readonly string[], from: number, name: string): Item[] {
-  const items: Item[] = []
-  let open: Item[] = []
-  let fence: string | undefined
-  let key: { values: string[]; indent: number } | undefined
-  for (let at = from; at < lines.length; at += 1) {
-    const line = (lines[at] ?? '').replace(/\r$/, '')
-    const current = open.at(-1)
-    const mark = /^\s*(```+|~~~+)/.exec(line)?.[1]
-    if (mark !== undefined && (fence === undefined || mark.startsWith(fence)))
-      fence = fence === undefined ? mark : undefined
-    if (fence !== undefined || mark !== undefined) {
-      current?.notes.push(line)
-      continue
-    }
-    const found = /^([ \t]*)[-*+] \[([ xX])\](?:[ \t]+(.*))?$/.exec(line)
-    const indent = widthOf(/^[ \t]*/.exec(line)?.[0] ?? '')
-    if (found !== null) {
-      const title = (found[3] ?? '').trim()
-      if (title === '')
-        throw bad(name, at + 1, 'The task has no words. Write what is to be done after "- [ ]".')
-      open = open.filter(item => item.indent < indent)
-      for (const parent of open) parent.isGroup = true
-      const ticked = found[2] !== ' '
-      const item: Item = {
-        ...{ at, indent, title, ticked, parents: [...open], isGroup: false },
-        ...{ keys: new Map(), notes: [] },
-      }
-      items.push(item)
-      open.push(item)
-      key = undefined
-      continue
-    }
-    if (line.trim() === '') {
-      if (current !== undefined && current.notes.length > 0) current.notes.push('')
-      continue
-    }
-    open = open.filter(item => item.indent < indent)
-    const item = open.at(-1)
-    if (item === undefined) continue
-    const entry = /^[ \t]*- +(.*)$/.exec(line)?.[1]
-    if (key !== undefined && entry !== undefined && indent >= key.indent) {
-      key.values.push(entry.trim())
-      continue
-    }
-    key = item.notes.length === 0 ? readKey(item, line, at, name) : undefined
-    if (key === undefined) item.notes.push(line)
-  }
-  return items
-}
-
-function readKey(
-  item: Item,
-  line: string,
-  at: number,
-  name: string,
-): { values: string[]; indent: number } | undefined {
-  const match = /^([ \t]*)([a-z][a-z_]*):(?:[ \t]+(.*))?$/.exec(line)
-  if (match === null) return undefined
-  const [, space = '', word = '', value = ''] = match
-  const known = KEYS.find(candidate => candidate === word)
-  if (known === undefined) {
-    const near = didYouMean(word, KEYS)
-    const hint = near ? ` Did you mean "${near}"?` : ` A task knows ${KEYS.join(', ')}.`
-    throw bad(name, at + 1, `Unknown key "${word}".${hint} Notes begin with a capital letter or a dash.`)
-  }
-  if (item.keys.has(known)) throw bad(name, at + 1, `"${word}" is given twice.`)
-  const values = value.trim() === '' ? [] : [value.trim()]
-  item.keys.set(known, { values, at })
-  // One value on the line, or a list below it.
-  return values.length === 0
-    ? { values, indent: widthOf(space) }
-    : { values: [], indent: Number.POSITIVE_INFINITY }
-}
-
-function widthOf(space: string): number {
-  return [...space].reduce((width, char) => width + (char === '\t' ? 4 : 1), 0)
-}
 
 function giveIds(leaves: readonly Item[], name: string): string[] {
   const given = new Map<string, Item>()
@@ -259,6 +171,7 @@ function taskOf(
     ...(budgetUsd === undefined ? {} : { budgetUsd }),
     ...(budgetTokens === undefined ? {} : { budgetTokens }),
     ...(where === undefined ? {} : { where }),
+    ...(mayChangeTests(one('tests'), settings, name) ? { mayChangeTests: true as const } : {}),
     dependsOn: [],
     ticked: item.ticked,
     line: item.at + 1,
@@ -271,6 +184,12 @@ function expectation(key: KeyValue, name: string): Task['expect'] {
   const [word = 'diff'] = key?.values ?? []
   if (word === 'diff' || word === 'none') return word
   throw bad(name, (key?.at ?? 0) + 1, `"expect" is diff or none, not "${word}".`)
+}
+
+function mayChangeTests(key: KeyValue, settings: LoopSettings, name: string): boolean {
+  const [word = settings.tests ?? 'must stay'] = key?.values ?? []
+  if (TESTS.some(known => known === word)) return word === 'may change'
+  throw bad(name, (key?.at ?? 0) + 1, `"tests" is ${TESTS.join(' or ')}, not "${word}".`)
 }
 
 function harnessNames(key: KeyValue, name: string): string[] | undefined {
@@ -377,8 +296,4 @@ function dedent(lines: readonly string[]): string {
     .map(line => line.slice(least))
     .join('\n')
     .trim()
-}
-
-function bad(name: string, line: number, message: string) {
-  return loopError('bad-list', `${name}:${line}: ${message}`)
 }

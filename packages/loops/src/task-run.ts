@@ -1,48 +1,50 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { isCodedError, type PermissionRequestEvent } from '@chirality/core'
-import { type LiveSession, noteClaudeSession } from '@chirality/sessions'
+import type { LiveSession } from '@chirality/sessions'
 import { turnAway } from './away-turn.ts'
-import { type CheckResult, endMarked, failureOf, hasPassed, recordOf, runShown } from './checks.ts'
-import { readIfThere, replaceFile } from './files.ts'
-import { findFlags } from './flags.ts'
-import { handOver, harnessOf, limitedUntil, planLimit } from './hand-over.ts'
+import { endMarked } from './checks.ts'
+import { iterationFile } from './files.ts'
+import { handOver, harnessOf, limitedUntil } from './hand-over.ts'
 import type { JournalEntry, ParkKind } from './journal.ts'
 import { LoopBranch } from './loop-branch.ts'
 import { isUsedUp, iterationsLeft, type LoopContext, type TaskOutcome } from './loop-context.ts'
-import { writeBudget, writeProgress } from './loop-files.ts'
+import { progressText, writeProgress } from './loop-files.ts'
 import type { TaskState } from './loop-state.ts'
-import { packPrompt, patternsIn } from './prompt.ts'
+import { sha256 } from './machine-key.ts'
+import { packPrompt } from './prompt.ts'
+import { missingWords } from './proof/base.ts'
+import { checkBase, knownBase } from './proof/base-checks.ts'
+import { makeProof } from './proof/make-proof.ts'
+import type { BaseResult } from './proof/verdict.ts'
 import { makeReceipt, writeReceipt } from './receipt.ts'
+import { TaskChecks } from './task-checks.ts'
 import { TaskTree, worktreeOf } from './task-tree.ts'
+import { endOfAttempts, endTurn, freshReason } from './turn-end.ts'
 import {
   budgetOf,
   eventsAfter,
   firstLine,
   lastText,
-  NOT_HERE,
-  NOT_OURS,
   PARK_CODES,
-  PARK_KIND,
   permissionsOf,
   questionIn,
-  requestWords,
-  roleOf,
-  spentIn,
 } from './turn-facts.ts'
+import { readOutput, readPrompt } from './turn-files.ts'
 import { watchTurn } from './watched-turn.ts'
 
 /** One task, from where its journal left it to its end. */
 export class TaskRun {
   readonly #loop: LoopContext
   readonly #task: TaskState
+  readonly #checks: TaskChecks
   /** What its agent asked on another machine, which ended that turn. */
   #asked: PermissionRequestEvent | undefined
 
   constructor(loop: LoopContext, task: TaskState) {
     this.#loop = loop
     this.#task = task
+    this.#checks = new TaskChecks(loop, task)
   }
 
   async run(): Promise<TaskOutcome> {
@@ -64,7 +66,7 @@ export class TaskRun {
   }
 
   async #run(): Promise<TaskOutcome> {
-    const { host, state, signal } = this.#loop
+    const { host, state, signal, record } = this.#loop
     const task = this.#task
     const away = await turnAway(this.#loop, task)
     if (away.kind !== 'here') return away.kind === 'stopped' ? 'stopped' : this.#run()
@@ -78,7 +80,7 @@ export class TaskRun {
     // For a turn elsewhere it is set up there, and here when it is back.
     if (!task.isSetUp && (task.task.where === undefined || task.stage.at !== 'rest')) {
       await endMarked(task.worktreeId)
-      const broken = await this.#setUp(folder)
+      const broken = await this.#checks.setUp(folder)
       if (signal.aborted) return 'stopped'
       if (broken !== undefined) return this.#park('error', broken)
     }
@@ -90,8 +92,11 @@ export class TaskRun {
         continue
       }
       if (task.stage.at === 'rest') {
-        if (task.attempts >= state.settings.max_attempts)
-          return this.#fail(`Not proved after ${task.attempts} attempts. ${firstLine(task.failure)}`)
+        const over = endOfAttempts(task, state.settings)
+        if (over !== undefined) {
+          record(over)
+          return 'over'
+        }
         if (isUsedUp(this.#loop.rest()) || isUsedUp({ iterations: iterationsLeft(state) })) return 'limit'
         const limited = await this.#knownLimit(live)
         if (limited === 'handed') {
@@ -99,6 +104,14 @@ export class TaskRun {
           continue
         }
         if (limited !== undefined) return limited
+        const missing = await this.#base()
+        if (signal.aborted) return 'stopped'
+        if (missing !== undefined) return this.#park('error', missing)
+        const why = freshReason(task, state.settings, live)
+        if (why !== undefined) {
+          record({ type: 'task:session', task: task.task.id, sessionId: randomUUID(), why })
+          live = await this.#session()
+        }
         await this.#begin(live)
         if (task.task.where !== undefined) return await this.#run()
       }
@@ -135,37 +148,41 @@ export class TaskRun {
     return host.session(sessionId)
   }
 
-  async #setUp(folder: string): Promise<string | undefined> {
-    const { settings } = this.#loop.state
-    for (const command of settings.setup) {
-      const result = await this.#check(command, folder, this.#task.worktreeId)
-      if (!hasPassed(result)) return `The set-up failed. ${failureOf(result)}`
-    }
-    this.#loop.record({ type: 'task:setup', task: this.#task.task.id })
-  }
-
-  #check(command: string, cwd: string, marker: string): Promise<CheckResult> {
-    const { signal, state, running } = this.#loop
-    const options = { cwd, marker, signal, timeoutMs: state.settings.check_minutes * MINUTE_MS }
-    return runShown(command, options, { id: this.#task.task.id, running })
+  /** What the checks do before anything is changed. Why they cannot run, if they cannot. */
+  async #base(): Promise<string | undefined> {
+    const { base: commit, task } = this.#task
+    const { state } = this.#loop
+    await checkBase(this.#loop, {
+      commit,
+      commands: task.checks,
+      id: this.#task.worktreeId,
+      shownAs: task.id,
+    })
+    const known = task.checks.flatMap(command => knownBase(state, commit, command) ?? [])
+    return missingWords(known, state.settings.setup)
   }
 
   /** Says in the journal that a turn begins, and keeps what the agent will be told. */
   async #begin(live: LiveSession): Promise<void> {
-    const { state, folder, record } = this.#loop
+    const { state, record, put } = this.#loop
     const task = this.#task
     const n = task.iterations + 1
-    const failure = readIfThere(this.#file('outputs', task.iterations)) ?? task.failure
-    const progress = readIfThere(path.join(folder, 'progress.md')) ?? ''
-    const prompt = packPrompt({ state: task, progress, patterns: state.patterns, failure })
-    replaceFile(this.#file('prompts', n), prompt)
-    record({ type: 'iteration:start', task: task.task.id, n, fromSeq: live.log.lastSeq })
+    const failure = await readOutput(this.#loop, task)
+    const prompt = packPrompt({
+      state: task,
+      progress: progressText(state),
+      patterns: state.patterns,
+      failure,
+    })
+    put(prompt, 'prompts', iterationFile(task, n))
+    const words = { type: 'iteration:start', task: task.task.id, n, fromSeq: live.log.lastSeq } as const
+    record({ ...words, prompt: sha256(prompt) })
   }
 
   /** Undefined if its result is to be checked; `handed` if another agent goes on. */
   async #turn(live: LiveSession): Promise<TaskOutcome | 'handed' | undefined> {
     const task = this.#task
-    const { host, signal, state, record } = this.#loop
+    const { host, signal, state } = this.#loop
     if (task.stage.at !== 'turn') return undefined
     const { fromSeq, since } = task.stage
     const hasBegun = eventsAfter(live, fromSeq).some(({ type }) => type === 'turn:start')
@@ -173,54 +190,16 @@ export class TaskRun {
     const watched = await watchTurn({
       ...{ host, live, signal, limitMs, since: hasBegun ? since : undefined },
       answerMs: () => state.settings.answer_minutes * MINUTE_MS,
-      start: () =>
-        live.start(readIfThere(this.#file('prompts', task.iterations)) ?? task.task.title, {
+      start: async () =>
+        live.start(await readPrompt(this.#loop, task), {
           ...permissionsOf(task),
           ...this.#budget(),
-          timeoutMs: limitMs,
+          ...{ timeoutMs: limitMs, unattended: true },
         }),
     })
     if (watched.left) return 'stopped'
     const asked = this.#asked ?? watched.asked
-    const events = eventsAfter(live, fromSeq)
-    const end = events.findLast(event => event.type === 'turn:end')
-    const reason = end?.type === 'turn:end' ? end.reason : 'crashed'
-    const { claudeSessionId } = live.stored
-    await noteClaudeSession(state.projectRoot, roleOf(task), claudeSessionId)
-    const failed = events.findLast(event => event.type === 'session:error' && !event.recovered)
-    const { code, error: lastError } =
-      reason === 'failed' && failed?.type === 'session:error' ? failed : NO_ERROR
-    const harness = await harnessOf(this.#loop, task, live)
-    const limit = code === 'rate_limited' ? planLimit(harness, live, fromSeq) : undefined
-    const ended: JournalEntry = {
-      ...{ type: 'iteration:end', task: task.task.id, n: task.iterations, reason, spent: spentIn(live) },
-      pattern: patternsIn(lastText(live, fromSeq)),
-      ...(limit === undefined ? {} : { limit }),
-    }
-    // One that the list names is the user's to mend; one that it was only handed to is passed over.
-    const broken = task.harness !== undefined && NOT_HERE.has(code ?? '') ? lastError : undefined
-    const mayGoOn = asked === undefined && !signal.aborted && (limit ?? broken) !== undefined
-    const handed = mayGoOn ? await handOver(this.#loop, task, limit ?? { harness }, broken) : undefined
-    // Only this process knows what was asked: the end of the turn is not written down without it.
-    if (asked !== undefined) record(ended, this.#parked(PARK_KIND[asked.kind], requestWords(asked)))
-    else if (handed !== undefined) record(ended, handed)
-    else record(ended)
-    writeBudget(this.#loop.state, this.#loop.folder)
-    if (asked !== undefined) return 'over'
-    if (signal.aborted) return 'stopped'
-    if (reason === 'budget') {
-      if (isUsedUp(this.#loop.rest())) return 'limit'
-      return this.#park(
-        'budget',
-        'The budget of the task is used up. Raise it in the list and run the task again.',
-      )
-    }
-    if (reason === 'interrupted' || reason === 'killed')
-      return this.#park('interrupted', 'Somebody stopped the agent in its session.')
-    if (handed !== undefined) return 'handed'
-    if (limit !== undefined) return { rateLimit: limit.until }
-    if (NOT_OURS.has(code ?? '')) return this.#park('harness', lastError)
-    return undefined
+    return endTurn(this.#loop, task, live, { fromSeq, asked, isTakenUp: hasBegun })
   }
 
   /** Before a turn: a limit that another turn met holds for this one, too. */
@@ -244,66 +223,35 @@ export class TaskRun {
 
   /** Runs the checks in the worktree, and writes down what they said. */
   async #prove(tree: TaskTree, folder: string, live: LiveSession): Promise<void> {
-    const task = this.#task
-    const { record, signal } = this.#loop
-    const reason = task.stage.at === 'ended' || task.stage.at === 'checks' ? task.stage.reason : 'completed'
-    const marker = randomUUID()
-    record({ type: 'checks:start', task: task.task.id, n: task.iterations, marker })
-    const staged = await tree.stage(task.base, this.#listFiles(tree))
-    const diff = await tree.diffStat(task.base, staged)
-    const failures: string[] = []
-    const hasFinished = reason === 'completed' || reason === 'max_turns'
-    if (!hasFinished) failures.push(`The agent did not finish: ${reason}.`)
-    if (task.task.expect === 'diff' && diff.files === 0)
-      failures.push('No file was changed, and the task needs a change.')
-    if (task.task.expect === 'none' && diff.files > 0)
-      failures.push(`${diff.files} files were changed, and none was to be.`)
-    const results: CheckResult[] = []
-    for (const command of task.task.checks) {
-      if (signal.aborted) return
-      results.push(await this.#check(command, folder, marker))
-    }
-    if (signal.aborted) return
-    failures.push(...results.filter(result => !hasPassed(result)).map(failureOf))
-    if ((await tree.stagedTree()) !== staged) failures.push('A check changed what is staged for the commit.')
-    const output = failures.join('\n\n')
-    if (output !== '') replaceFile(this.#file('outputs', task.iterations), output)
-    const failure = output.slice(0, MAX_JOURNAL_TEXT)
-    const ended: JournalEntry = {
-      ...{ type: 'checks:end', task: task.task.id, n: task.iterations, tree: staged, diff },
-      results: results.map(recordOf),
-      ...(failure === '' ? {} : { failure }),
-    }
-    if (failure === '') return record(ended)
+    const { record, put } = this.#loop
+    const checked = await this.#checks.run(tree, folder)
+    if (checked === undefined) return
+    const { entry, output, diff, isNoProgress } = checked
+    if (output !== '') put(output, 'outputs', iterationFile(this.#task))
+    if (entry.failure === undefined) return record(entry)
     const question = diff.files === 0 ? questionIn(lastText(live, 0)) : undefined
-    if (question !== undefined) record(ended, this.#parked('question', question))
+    if (question !== undefined) record(entry, this.#parked('question', question))
     // An agent that was cut off, by a crash of the server too, has not had its chance.
-    else if (hasFinished && task.tree === staged && task.failure === failure)
-      record(ended, this.#failed(`${SAME_TWICE} ${firstLine(failure)}`))
-    else record(ended)
-  }
-
-  /** An agent that ticks its own box changes nothing: the list is put back. */
-  #listFiles(tree: TaskTree): string[] {
-    const { list, projectRoot } = this.#loop.state
-    const inProject = path.relative(projectRoot, list)
-    return inProject.startsWith('..') ? [] : [path.posix.join(tree.prefix, inProject)]
+    else if (isNoProgress) record(entry, this.#failed(`${SAME_TWICE} ${firstLine(entry.failure)}`))
+    else record(entry)
   }
 
   async #commit(tree: TaskTree, live: LiveSession): Promise<void> {
     const task = this.#task
     const commit = task.task.expect === 'none' ? task.base : await tree.commit(task.task.title)
-    const flags = await findFlags(tree, task.base, commit, task.task)
-    this.#loop.record({ type: 'task:proved', task: task.task.id, commit, flags })
+    const proof = await makeProof(this.#loop, { tree, task, commit })
+    if (this.#loop.signal.aborted) return
+    this.#loop.record({ type: 'task:proved', task: task.task.id, commit, proof })
     this.#receipt(live, null)
   }
 
-  #receipt(live: LiveSession, merged: string | null): void {
-    const { state, folder } = this.#loop
+  /** Resolves to the hash of it. */
+  #receipt(live: LiveSession, merged: string | null): string {
+    const { state, put, seal } = this.#loop
     const { harness, model } = live.status
     const { claudeSessionId: nativeId } = live.stored
     const facts = { loop: state, task: this.#task, harness, model, nativeId, merged }
-    writeReceipt(path.join(folder, 'receipts'), makeReceipt(facts))
+    return writeReceipt(makeReceipt(facts), seal, put)
   }
 
   /** Onto the loop's branch, in its worktree, where the checks run again. */
@@ -314,6 +262,7 @@ export class TaskRun {
     return this.#loop.merging(async () => {
       const branch = await LoopBranch.open(host, state)
       let merged = await branch.tree.head()
+      let base: BaseResult[] = []
       if (task.task.expect === 'diff') {
         const made = await this.#mergeOnto(branch, commit)
         if (!made.merged)
@@ -322,17 +271,25 @@ export class TaskRun {
             `It cannot be merged: ${made.files.join(', ')} changed on the loop's branch, too.`,
           )
         merged = made.merge
-        const broken = await this.#checkMerge(branch.tree.folder)
-        if (signal.aborted || broken !== undefined) await branch.undo(made.merge, made.onto, record)
+        const done = await this.#checks.runMerged(branch.tree, made.onto, made.merge)
+        const isBroken = 'broken' in done
+        if (signal.aborted || isBroken) await branch.undo(made.merge, made.onto, record)
         if (signal.aborted) return 'stopped'
-        if (broken !== undefined)
-          return this.#park('merge-checks', `Merged with the other tasks it fails. ${broken}`)
+        if (isBroken)
+          return this.#park('merge-checks', `Merged with the other tasks it fails. ${done.broken}`)
+        base = done
       }
       // Before it is said to be merged: what is merged has a receipt that says so.
-      this.#receipt(live, merged)
-      record({ type: 'task:merged', task: task.task.id, commit: merged })
+      const receipt = this.#receipt(live, merged)
+      const { setup } = state.settings
+      record(
+        { type: 'task:merged', task: task.task.id, commit: merged, receipt },
+        ...(base.length === 0
+          ? []
+          : [{ type: 'base:checked', commit: merged, setup, results: base } as const]),
+      )
       ticked(task.task.id)
-      writeProgress(state, this.#loop.folder)
+      writeProgress(this.#loop)
       // The commits are on the loop's branch, so nothing of it is lost.
       await host.worktrees.remove(task.worktreeId)
       return 'over'
@@ -352,23 +309,6 @@ export class TaskRun {
     return { ...(await branch.merge(commit, message, onto)), onto }
   }
 
-  async #checkMerge(folder: string): Promise<string | undefined> {
-    const { state, record, signal } = this.#loop
-    if (!state.isSetUp) {
-      for (const command of state.settings.setup) {
-        const result = await this.#check(command, folder, state.worktreeId)
-        if (!hasPassed(result)) return failureOf(result)
-      }
-      record({ type: 'loop:setup' })
-    }
-    for (const command of this.#task.task.checks) {
-      const result = await this.#check(command, folder, state.worktreeId)
-      if (signal.aborted) return undefined
-      if (!hasPassed(result)) return failureOf(result)
-    }
-    return undefined
-  }
-
   #park(kind: ParkKind, why: string): TaskOutcome {
     this.#loop.record(this.#parked(kind, why))
     return 'over'
@@ -378,23 +318,11 @@ export class TaskRun {
     return { type: 'task:parked', task: this.#task.task.id, kind, why: why.slice(0, MAX_JOURNAL_TEXT) }
   }
 
-  #fail(why: string): TaskOutcome {
-    this.#loop.record(this.#failed(why))
-    return 'over'
-  }
-
   #failed(why: string): JournalEntry {
     return { type: 'task:failed', task: this.#task.task.id, why: why.slice(0, MAX_JOURNAL_TEXT) }
-  }
-
-  #file(kind: 'prompts' | 'outputs', n: number): string {
-    const folder = path.join(this.#loop.folder, kind)
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    return path.join(folder, `${this.#task.task.id}-${n}.md`)
   }
 }
 
 const SAME_TWICE = 'Two attempts ended with the same files and the same failure.'
-const NO_ERROR = { code: undefined, error: '' }
 const MINUTE_MS = 60_000
 const MAX_JOURNAL_TEXT = 8_000

@@ -1,13 +1,24 @@
-import { copyFile, rm } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { hasCode } from '@chirality/core'
+import { copyCarefully } from '@chirality/disk'
 import { findByMarker, MARKER_VARIABLE } from '@chirality/runner'
 import type { SessionHost } from '@chirality/sessions'
-import { findRepository, type GitRepository, git, type Worktree } from '@chirality/workspaces'
+import {
+  findRepository,
+  type GitRepository,
+  git,
+  overNested,
+  stageFiles,
+  type Worktree,
+} from '@chirality/workspaces'
 import type { DiffStat } from './journal.ts'
 import { loopError } from './loop-error.ts'
 import type { LoopState, TaskState } from './loop-state.ts'
+import type { ChangedFile } from './proof/matter.ts'
 
 /** Git in a worktree of a loop. No hook of the repository runs, and nothing is fetched or pushed. */
 export class TaskTree {
@@ -23,8 +34,10 @@ export class TaskTree {
   static async open(folder: string, worktreeId?: string): Promise<TaskTree> {
     const repository = await findRepository(folder)
     if (repository === undefined) throw loopError('loop-refused', `${folder} is not in a git repository.`)
-    const env = worktreeId === undefined ? {} : { env: { [MARKER_VARIABLE]: gitMarker(worktreeId) } }
-    return new TaskTree(folder, { ...repository, ...env })
+    const env: Record<string, string> =
+      worktreeId === undefined ? {} : { [MARKER_VARIABLE]: gitMarker(worktreeId) }
+    const overrides = [...repository.overrides, ...CAREFUL]
+    return new TaskTree(folder, { ...repository, overrides, env: { ...NOT_REPLACED, ...env } })
   }
 
   /** A git that outlived its process still writes: it is waited for, because killing it would leave its lock files. */
@@ -35,6 +48,11 @@ export class TaskTree {
   /** The project below the top of the worktree, with `/`. */
   get prefix(): string {
     return this.#repository.prefix
+  }
+
+  /** Of the worktree. */
+  get top(): string {
+    return this.#repository.top
   }
 
   head(): Promise<string> {
@@ -58,7 +76,7 @@ export class TaskTree {
 
   /** Stages everything but the files in `except`, which are as in `base`. Resolves with the tree. */
   async stage(base: string, except: readonly string[]): Promise<string> {
-    await this.#run(['add', '--all'], { timeoutMs: SLOW_MS })
+    await stageFiles(this.#repository, '--all', { timeoutMs: SLOW_MS })
     for (const file of except) {
       if (!(await this.#isInCommit(base, file))) continue
       await this.#run(['restore', `--source=${base}`, '--staged', '--worktree', '--', file])
@@ -81,33 +99,32 @@ export class TaskTree {
   }
 
   async diffStat(from: string, to: string): Promise<DiffStat> {
-    const output = await this.#run(['diff-tree', '-r', '--numstat', '-z', '--no-renames', from, to], BIG)
+    return (await this.difference(from, to)).stat
+  }
+
+  /** How much differs, and in which files: `A`, `M`, `D` or `T`, and the path. */
+  async difference(from: string, to: string): Promise<{ stat: DiffStat; files: ChangedFile[] }> {
+    const args = ['diff-tree', '-r', '--raw', '--numstat', '-z', '--no-renames', from, to]
+    const words = (await this.#run(args, BIG)).toString('utf8').split('\0')
     const stat: DiffStat = { files: 0, insertions: 0, deletions: 0 }
-    for (const entry of output.toString('utf8').split('\0')) {
+    const files: ChangedFile[] = []
+    let at = 0
+    for (; words[at]?.startsWith(':'); at += 2)
+      files.push({ status: words[at]?.slice(-1) ?? '', path: words[at + 1] ?? '' })
+    for (const entry of words.slice(at)) {
       const [added, removed] = entry.split('\t')
       if (removed === undefined) continue
       stat.files += 1
       stat.insertions += Number(added) || 0
       stat.deletions += Number(removed) || 0
     }
-    return stat
+    return { stat, files }
   }
 
-  /** The files that differ: `A`, `M` or `D`, and the path. */
-  async changedFiles(from: string, to: string): Promise<{ status: string; path: string }[]> {
-    const output = await this.#run(['diff-tree', '-r', '--name-status', '-z', '--no-renames', from, to], BIG)
-    const words = output.toString('utf8').split('\0')
-    const files: { status: string; path: string }[] = []
-    for (let at = 0; at + 1 < words.length; at += 2)
-      files.push({ status: words[at] ?? '', path: words[at + 1] ?? '' })
-    return files
-  }
-
-  /** The lines that were added and removed in some files. Null if they are too large to read. */
-  async changedLines(from: string, to: string, files: string[]): Promise<string[] | null> {
-    if (files.length === 0) return []
+  /** The lines that were added and removed, file by file as in `difference`. Null if they are too large to read. */
+  async changedLines(from: string, to: string): Promise<string[] | null> {
     try {
-      const output = await this.#run(['diff-tree', '-r', '-p', '-U0', from, to, '--', ...files], BIG)
+      const output = await this.#run(['diff-tree', '-r', '-p', '-U0', '--no-renames', from, to], BIG)
       return output.toString('utf8').split('\n')
     } catch (error) {
       if (hasCode(error, 'too-large')) return null
@@ -115,9 +132,78 @@ export class TaskTree {
     }
   }
 
-  async show(commit: string, file: string): Promise<string> {
-    const output = await this.#run(['show', `${commit}:${file}`], { okCodes: [0, 128] })
-    return output.toString('utf8')
+  /**
+   * The texts of files, by `<commit>:<path>`, without those that there are not or that are too large to be read. One that
+   * somebody wrote over in the store of the repository has another hash than its name, which git does not look at.
+   */
+  async textsOf(
+    names: readonly string[],
+    noteFalse: (name: string) => void = () => {},
+  ): Promise<Map<string, string>> {
+    const texts = new Map<string, string>()
+    const asked = names.filter(name => !name.includes('\n'))
+    for (let at = 0; at < asked.length; at += MAX_PATHS) {
+      const some = asked.slice(at, at + MAX_PATHS)
+      const input = some.map(name => `${name}\n`).join('')
+      const output = await this.#run(['cat-file', '--batch'], { ...BIG, input }).catch((error: unknown) => {
+        if (hasCode(error, 'too-large')) return Buffer.alloc(0)
+        throw error
+      })
+      let from = 0
+      for (const name of some) {
+        const end = output.indexOf(0x0a, from)
+        if (end < 0) break
+        const [, id, type, size] = /^(\w+) (\w+) (\d+)$/.exec(output.toString('utf8', from, end)) ?? []
+        from = end + 1
+        if (id === undefined || size === undefined) continue
+        const content = output.subarray(from, from + Number(size))
+        if (type === 'blob') texts.set(name, content.toString('utf8'))
+        if (type === 'blob' && id !== blobId(content, id.length)) noteFalse(name)
+        from += Number(size) + 1
+      }
+    }
+    return texts
+  }
+
+  /** Files that are in no commit, those that git ignores included. A folder of which none is known is one entry. */
+  async notInGit(): Promise<string[]> {
+    const others = ['ls-files', '--others', '--directory', '--no-empty-directory', '-z']
+    const output = await this.#run(others, BIG)
+    return output.toString('utf8').split('\0').filter(Boolean)
+  }
+
+  /** All files of a commit, from the top. */
+  async filesIn(commit: string): Promise<string[]> {
+    const output = await this.#run(['ls-tree', '-r', '-z', '--name-only', '--full-tree', commit], BIG)
+    return output.toString('utf8').split('\0').filter(Boolean)
+  }
+
+  /** Makes files as they are in a commit. What is staged stays as it is. */
+  async restoreFrom(commit: string, files: readonly string[]): Promise<void> {
+    for (let at = 0; at < files.length; at += MAX_PATHS) {
+      const some = files.slice(at, at + MAX_PATHS)
+      await this.#run(['restore', `--source=${commit}`, '--worktree', '--', ...some], { timeoutMs: SLOW_MS })
+    }
+  }
+
+  /**
+   * Files that git was told not to look at, though they are there: changes of them would not be in the commit, and checks
+   * would read them. It looks at them again.
+   */
+  async showHidden(): Promise<string[]> {
+    const output = await this.#run(['ls-files', '-v', '-z'], BIG)
+    const hidden = output
+      .toString('utf8')
+      .split('\0')
+      .filter(entry => /^[a-zS] /.test(entry))
+      .map(entry => entry.slice(2))
+      .filter(file => existsSync(path.join(this.top, file)))
+    for (let at = 0; at < hidden.length; at += MAX_PATHS) {
+      const some = hidden.slice(at, at + MAX_PATHS)
+      for (const bit of ['--no-assume-unchanged', '--no-skip-worktree'])
+        await this.#run(['update-index', bit, '--', ...some])
+    }
+    return hidden
   }
 
   /** Commits what is staged, if it is anything. Resolves with the commit. */
@@ -137,11 +223,14 @@ export class TaskTree {
   ): Promise<{ merged: true } | { merged: false; files: string[] }> {
     const options = ['--quiet', '--no-ff', '--no-verify', '--no-gpg-sign', '-m', message]
     try {
-      await this.#run(['merge', ...options, commit], { env: await this.#identity(), timeoutMs: SLOW_MS })
+      const env = await this.#identity()
+      await overNested(this.#repository, {}, () =>
+        this.#run(['merge', ...options, commit], { env, timeoutMs: SLOW_MS }),
+      )
       return { merged: true }
     } catch (error) {
       if (!hasCode(error, 'git-failed')) throw error
-      const unmerged = await this.#run(['diff', '--name-only', '--diff-filter=U', '-z'])
+      const unmerged = await this.#run(UNMERGED)
       const files = unmerged.toString('utf8').split('\0').filter(Boolean)
       await this.abortMerge()
       if (files.length === 0) throw error
@@ -182,7 +271,8 @@ export class TaskTree {
 
   /** Whether files that git knows are not as in the last commit. */
   async isChanged(): Promise<boolean> {
-    return (await this.#run(['status', '--porcelain', '--untracked-files=no'], BIG)).length > 0
+    const options = ['--porcelain', '--untracked-files=no', '--ignore-submodules=dirty']
+    return (await this.#run(['status', ...options], BIG)).length > 0
   }
 
   /** Makes a commit that takes a merge back. The files that stand in the way otherwise, and nothing is changed. */
@@ -190,11 +280,13 @@ export class TaskTree {
     const env = await this.#identity()
     const options = { env: { ...env, GIT_EDITOR: 'true' }, timeoutMs: SLOW_MS }
     try {
-      await this.#run(['revert', '--no-edit', '--no-gpg-sign', '-m', '1', merge], options)
+      await overNested(this.#repository, {}, () =>
+        this.#run(['revert', '--no-edit', '--no-gpg-sign', '-m', '1', merge], options),
+      )
       return { reverted: true }
     } catch (error) {
       if (!hasCode(error, 'git-failed')) throw error
-      const unmerged = await this.#run(['diff', '--name-only', '--diff-filter=U', '-z'])
+      const unmerged = await this.#run(UNMERGED)
       const files = unmerged.toString('utf8').split('\0').filter(Boolean)
       await this.abortRevert()
       if (files.length === 0) throw error
@@ -211,6 +303,12 @@ export class TaskTree {
     return (await this.hasCommit(branch)) && (await this.isAncestor(commit, branch))
   }
 
+  /** The branches that have a commit. */
+  async branchesWith(commit: string): Promise<string[]> {
+    const found = ['for-each-ref', '--format=%(refname:short)', `--contains=${commit}`, 'refs/heads']
+    return (await this.#text(found)).split('\n').filter(Boolean)
+  }
+
   /** What git knows and is not committed is kept below `keepAs`. Resolves with the ref, if there was any. */
   async resetTo(commit: string, keepAs: string): Promise<string | undefined> {
     const kept = await this.#keepChanges(keepAs)
@@ -225,8 +323,8 @@ export class TaskTree {
     const copy = `${index}.kept-${process.pid}`
     const env = { ...(await this.#identity()), GIT_INDEX_FILE: copy }
     try {
-      await copyFile(index, copy)
-      await this.#run(['add', '--update'], { env, timeoutMs: SLOW_MS })
+      await copyCarefully(index, copy)
+      await stageFiles(this.#repository, '--update', { env, timeoutMs: SLOW_MS })
       const tree = await this.#text(['write-tree'], { env })
       const head = await this.head()
       if (tree === (await this.treeOf(head))) return undefined
@@ -264,6 +362,9 @@ export class TaskTree {
   }
 }
 
+/** Not into nested repositories, whose config could name programs. */
+const UNMERGED = ['diff', '--name-only', '--diff-filter=U', '--ignore-submodules=dirty', '-z']
+
 /** The worktree of a task, made if it is not there. */
 export async function worktreeOf(
   { worktrees }: Pick<SessionHost, 'worktrees'>,
@@ -277,11 +378,26 @@ export async function worktreeOf(
   return found
 }
 
+function blobId(content: Buffer, length: number): string {
+  const hash = createHash(length === 64 ? 'sha256' : 'sha1')
+  return hash.update(`blob ${content.length}\0`).update(content).digest('hex')
+}
+
 function gitMarker(worktreeId: string): string {
   return `loop-git-${worktreeId}`
 }
 
+/** With settings of an agent a file could be changed without git looking at it again. */
+const CAREFUL: GitRepository['overrides'] = [
+  ['core.checkStat', 'default'],
+  ['core.trustctime', 'true'],
+  ['core.ignoreStat', 'false'],
+]
+/** A ref could put another text in the place of a test. */
+const NOT_REPLACED = { GIT_NO_REPLACE_OBJECTS: '1' }
 const SLOW_MS = 120_000
+/** A command line has a limit. */
+const MAX_PATHS = 200
 const BIG = { maxBytes: 64 * 1024 * 1024, timeoutMs: SLOW_MS }
 const IDENTITY = {
   ...{ GIT_AUTHOR_NAME: 'Chirality', GIT_AUTHOR_EMAIL: 'chirality@localhost' },

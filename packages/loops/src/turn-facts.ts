@@ -1,6 +1,6 @@
-import type { PermissionRequestEvent, UIEvent } from '@chirality/core'
+import { factsOf, type PermissionRequestEvent, type UIEvent } from '@chirality/core'
 import type { LiveSession } from '@chirality/sessions'
-import type { ParkKind, Spent } from './journal.ts'
+import type { JournalEntry, ParkKind, Spent } from './journal.ts'
 import type { TaskState } from './loop-state.ts'
 import { addSpent } from './spent.ts'
 
@@ -35,13 +35,32 @@ export function requestWords({ kind, toolName, input }: PermissionRequestEvent):
   return kind === 'plan' ? `It has a plan: ${detail}` : `It asks to use ${toolName}: ${detail}`
 }
 
+/** A task whose agent asked what nobody answered. */
+export function parkedBy(task: string, request: PermissionRequestEvent): JournalEntry {
+  const options = optionsOf(request)
+  const offered = options.length === 0 ? {} : { options }
+  return { type: 'task:parked', task, kind: PARK_KIND[request.kind], why: requestWords(request), ...offered }
+}
+
+/** The answers that a question offers. Of several questions none: one word would not say which it answers. */
+function optionsOf(request: PermissionRequestEvent): string[] {
+  const [question, other] = factsOf(request).questions ?? []
+  if (question === undefined || other !== undefined) return []
+  return question.options.slice(0, MAX_OPTIONS).map(({ label }) => label.slice(0, 200))
+}
+
+const MAX_OPTIONS = 10
+
 export function spentIn({ status }: LiveSession): Spent {
   return { usd: status.costUsd, isEstimate: status.costIsEstimate, tokens: status.tokens }
 }
 
-/** Of its session. An agent that takes it over has what those before it left; what was before a fresh start is not theirs. */
-export function budgetOf({ task: { budgetUsd, budgetTokens }, handed = [] }: TaskState) {
-  const before = handed.reduce<Spent | undefined>((sum, { spent }) => addSpent(sum, spent), undefined)
+/** Of its session. A later one has what those before it left; what was before a fresh start is not theirs. */
+export function budgetOf({ task: { budgetUsd, budgetTokens }, handed = [], earlier = [] }: TaskState) {
+  const before = [...handed, ...earlier].reduce<Spent | undefined>(
+    (sum, { spent }) => addSpent(sum, spent),
+    undefined,
+  )
   return {
     ...(budgetUsd === undefined ? {} : { budgetUsd: Math.max(budgetUsd - (before?.usd ?? 0), LEAST_USD) }),
     ...(budgetTokens === undefined
@@ -90,7 +109,3 @@ export const PARK_CODES = new Map<string, ParkKind>([
   ['not_found', 'harness'],
   ['budget', 'budget'],
 ])
-/** Errors of an agent that cannot work on this machine at all. */
-export const NOT_HERE = new Set(['auth_failed', 'not_installed'])
-/** Errors that no further attempt mends. */
-export const NOT_OURS = new Set(['auth_failed', 'billing', 'model_not_found', 'not_installed', 'unsupported'])

@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { awaitedCommands, requireAwaited } from '../src/commands.ts'
 import { LoopBook } from '../src/loop-book.ts'
+import { LoopStore } from '../src/loop-store.ts'
 import { KEEP_LOOPS } from '../src/old-loops.ts'
+import { writeOwnLoop } from '../src/own-loop.ts'
 import { parseTaskList } from '../src/task-list.ts'
 import { InstantAgent } from './support/instant-agent.ts'
 import { commitAll, hostWith, projectWith } from './support/loop-project.ts'
@@ -19,7 +21,7 @@ test('a task that joins or changes with a command that nobody allowed waits, and
   const ran = path.join(home, '..', 'ran')
   const hostile = `echo ran >> ${ran}`
   const host = hostWith(home, new InstantAgent())
-  const book = new LoopBook(project)
+  const book = new LoopBook(project, home)
   const loop = await book.start(host, list, {
     onEntry: ({ type }) => {
       // A pull brings another list while the first task is at work.
@@ -32,16 +34,19 @@ test('a task that joins or changes with a command that nobody allowed waits, and
   const { loopId } = loop.state
   expect([...loop.state.allowed]).toEqual(['test -e .'])
   expect(await loop.run()).toMatchObject({ reason: 'blocked' })
-  const ends = () => [...book.get(loopId).tasks.values()].map(({ task, status }) => [task.id, status])
-  expect(ends()).toEqual([
+  const ends = async () =>
+    [...(await book.get(loopId)).tasks.values()].map(({ task, status }) => [task.id, status])
+  expect(await ends()).toEqual([
     ['task-1', 'merged'],
     ['task-2', 'parked'],
     ['task-3', 'merged'],
   ])
-  const parked = book.get(loopId).tasks.get('task-2')
+  const parked = (await book.get(loopId)).tasks.get('task-2')
   expect(parked).toMatchObject({ parked: 'commands', commands: [hostile], iterations: 0 })
   expect(parked?.why).toContain(hostile)
-  expect(book.report(book.get(loopId))).toContain(`chirality loop resume ${loopId} --allow '${hostile}'`)
+  expect(await book.report(await book.get(loopId))).toContain(
+    `chirality loop resume ${loopId} --allow '${hostile}'`,
+  )
   expect(existsSync(ran)).toBe(false)
   // Neither a worktree nor a session was made for it.
   expect(await host.worktrees.find(parked?.worktreeId ?? '')).toBeUndefined()
@@ -50,17 +55,18 @@ test('a task that joins or changes with a command that nobody allowed waits, and
   // After a restart, and if a person only says "again", it is still not run.
   const again = { task: 'task-2', note: '' }
   expect(await (await book.resume(host, loopId, { again })).run()).toMatchObject({ reason: 'blocked' })
-  expect([existsSync(ran), awaitedCommands(book.get(loopId))]).toEqual([false, [hostile]])
-  expect(() => requireAwaited(book.get(loopId), [`${hostile} `])).toThrow('waits for the command')
+  expect([existsSync(ran), awaitedCommands(await book.get(loopId))]).toEqual([false, [hostile]])
+  const state = await book.get(loopId)
+  expect(() => requireAwaited(state, [`${hostile} `])).toThrow('waits for the command')
   const other = await book.resume(host, loopId, { allow: ['another one'] })
   expect(await other.run()).toMatchObject({ reason: 'blocked' })
   expect(existsSync(ran)).toBe(false)
 
   const allowing = await book.resume(host, loopId, { allow: [hostile] })
   expect(await allowing.run()).toMatchObject({ reason: 'done' })
-  expect(ends().map(([, status]) => status)).toEqual(['merged', 'merged', 'merged', 'merged'])
-  // In the worktree of the task, and once more after its merge.
-  expect(readFileSync(ran, 'utf8')).toBe('ran\nran\n')
+  expect((await ends()).map(([, status]) => status)).toEqual(['merged', 'merged', 'merged', 'merged'])
+  // On the base, in the worktree of the task, and once more after its merge.
+  expect(readFileSync(ran, 'utf8')).toBe('ran\nran\nran\n')
 })
 
 test('a parked command that the list does not name any more is not asked for: the task runs with what the list says now', {
@@ -69,7 +75,7 @@ test('a parked command that the list does not name any more is not asked for: th
   const { project, list, home } = projectWith('- [ ] Task 1\n  checks: exit 3\n')
   commitAll(project)
   const host = hostWith(home, new InstantAgent())
-  const book = new LoopBook(project)
+  const book = new LoopBook(project, home)
   // A schedule: what its user allowed is not what the list names.
   const loop = await book.start(host, list, { allowed: ['test -e .'] })
   expect(await loop.run()).toMatchObject({ reason: 'blocked' })
@@ -89,7 +95,7 @@ test('thousands of tasks with other commands are one record, and a set-up that n
   const { project, list, home } = projectWith(`${many}- [ ] Task 1\n  checks: test -e .\n`)
   commitAll(project)
   const host = hostWith(home, new InstantAgent())
-  const book = new LoopBook(project)
+  const book = new LoopBook(project, home)
   const entries: string[] = []
   const loop = await book.start(host, list, {
     ...{ allowed: ['test -e .'], onEntry: ({ type }) => entries.push(type) },
@@ -97,7 +103,7 @@ test('thousands of tasks with other commands are one record, and a set-up that n
   expect(await loop.run()).toMatchObject({ reason: 'blocked' })
   expect(entries.filter(type => type === 'tasks:parked')).toHaveLength(1)
   expect(entries).not.toContain('task:parked')
-  const kept = book.get(loop.state.loopId)
+  const kept = await book.get(loop.state.loopId)
   expect([...kept.tasks.values()].filter(({ status }) => status === 'parked')).toHaveLength(3000)
   expect(kept.tasks.get('task-1')?.status).toBe('merged')
   expect(kept.tasks.get('other-7')).toMatchObject({ parked: 'commands', commands: ['exit 7'], iterations: 0 })
@@ -116,36 +122,27 @@ test('an old loop whose folder cannot be removed does not keep a new one from it
   const { project, list, home } = projectWith('- [ ] Task 1\n')
   commitAll(project)
   const host = hostWith(home, new InstantAgent())
-  const book = new LoopBook(project)
+  const book = new LoopBook(project, home)
   // More loops than are kept, all over and accepted; the oldest cannot be removed.
   const journal = (loopId: string, day: number) => {
     const at = new Date(Date.UTC(2020, 0, 1 + day)).toISOString()
-    mkdirSync(book.folder(loopId), { recursive: true })
-    mkdirSync(path.join(home, 'loops'), { recursive: true })
-    writeFileSync(path.join(home, 'loops', loopId), project)
+    writeOwnLoop(home, loopId, { project, allowed: [] })
     const { settings } = parseTaskList('- [ ] One\n', 'TASKS.md')
-    const start = {
-      at,
-      type: 'loop:start',
-      loopId,
-      list,
-      projectRoot: project,
-      base: 'b',
-      baseBranch: 'main',
-    }
-    const lines = [
-      { ...start, worktreeId: 'w', settings, allowed: [] },
-      { at, type: 'loop:end', reason: 'done', why: '' },
-    ]
-    const text = lines.map(line => `${JSON.stringify(line)}\n`).join('')
-    writeFileSync(path.join(book.folder(loopId), 'journal.ndjson'), text)
+    const written = new LoopStore(project, home).journal(loopId)
+    // Its time is that of the first entry.
+    const start = { at, type: 'loop:start' as const, loopId, list, projectRoot: project, base: 'b' }
+    written.add(
+      { ...start, baseBranch: 'main', worktreeId: 'w', settings, allowed: [] },
+      { type: 'loop:end', reason: 'done', why: '' },
+    )
+    written.close()
   }
   for (let day = 0; day <= KEEP_LOOPS; day += 1) journal(`old-${day}`, day)
   // Deeper than a path can be: rights would not stop root.
   const deeper = 'cd "$1" && for i in $(seq 20); do mkdir "$2" && cd -P "$2"; done'
   execFileSync('sh', ['-c', deeper, 'sh', book.folder('old-0'), 'd'.repeat(250)])
   onTestFinished(() => void execFileSync('rm', ['-rf', book.folder('old-0')]))
-  expect(() => book.forgetOld(host, KEEP_LOOPS)).toThrow('ENAMETOOLONG')
+  await expect(book.forgetOld(host, KEEP_LOOPS)).rejects.toThrow('ENAMETOOLONG')
   const loop = await book.start(host, list, { allowDirty: true })
   expect(await loop.run()).toMatchObject({ reason: 'done' })
 })
@@ -157,7 +154,7 @@ test('the sessions of tasks that are over are closed, but for one that somebody 
   commitAll(project)
   const host = hostWith(home, new InstantAgent())
   let followed: AsyncIterator<unknown> | undefined
-  const loop = await new LoopBook(project).start(host, list, {
+  const loop = await new LoopBook(project, home).start(host, list, {
     onEntry: entry => {
       if (entry.type !== 'iteration:end' || entry.task !== 'task-1') return
       const { sessionId = '' } = loop.state.tasks.get('task-1') ?? {}

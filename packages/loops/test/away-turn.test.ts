@@ -52,7 +52,7 @@ async function hub() {
     await host.close()
     rmSync(folder, { recursive: true, force: true })
   })
-  const book = new LoopBook(project)
+  const book = new LoopBook(project, path.join(folder, 'home'))
   const entries: Stamped[] = []
   const closed: string[] = []
   const ended: string[] = []

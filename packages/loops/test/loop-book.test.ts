@@ -1,43 +1,46 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import type { SessionHarness } from '@chirality/core'
 import { HarnessRegistry } from '@chirality/runner'
 import { SessionHost } from '@chirality/sessions'
 import { expect, onTestFinished, test } from 'vitest'
-import { Journal } from '../src/journal.ts'
 import { LoopBook } from '../src/loop-book.ts'
+import { LoopStore } from '../src/loop-store.ts'
+import { writeOwnLoop } from '../src/own-loop.ts'
 import { parseTaskList } from '../src/task-list.ts'
 import { InstantAgent } from './support/instant-agent.ts'
 import { commitAll, hostWith, projectWith } from './support/loop-project.ts'
 
-test('a loop that came with the project is not taken for one that can be gone on with', () => {
+test('a loop is found from the data folder by its project, also one that nothing has run of', async () => {
   const { project, list, home } = projectWith('- [ ] One\n')
-  const book = new LoopBook(project)
-  const folder = book.folder('tasks-1')
-  mkdirSync(folder, { recursive: true })
-  const { settings } = parseTaskList('- [ ] One\n', 'TASKS.md')
-  const journal = new Journal(folder)
-  journal.add({
-    ...{ type: 'loop:start', loopId: 'tasks-1', list, projectRoot: project, base: 'b', baseBranch: 'main' },
-    ...{ worktreeId: 'w', settings, by: 'server' },
-  })
-  journal.close()
-  expect(book.list()).toHaveLength(1)
-  expect(book.openOn({ home }, list)).toBeUndefined()
-  mkdirSync(path.join(home, 'loops'), { recursive: true })
-  writeFileSync(path.join(home, 'loops', 'tasks-1'), path.dirname(project))
-  expect(book.openOn({ home }, list)).toBeUndefined()
-  writeFileSync(path.join(home, 'loops', 'tasks-1'), project)
-  expect(book.openOn({ home }, list)?.loopId).toBe('tasks-1')
-  expect(book.openOn({ home }, path.join(project, 'OTHER.md'))).toBeUndefined()
+  const book = new LoopBook(project, home)
+  const write = (loopId: string, projectRoot: string) => {
+    writeOwnLoop(home, loopId, { project: projectRoot, allowed: [] })
+    const journal = new LoopStore(project, home).journal(loopId)
+    const { settings } = parseTaskList('- [ ] One\n', 'TASKS.md')
+    journal.add({
+      ...{ type: 'loop:start', loopId, list, projectRoot, base: 'b', baseBranch: 'main' },
+      ...{ worktreeId: 'w', settings, by: 'server' },
+    })
+    journal.close()
+  }
+  write('tasks-1', path.dirname(project))
+  // The same name in this project is a clone of the other one.
+  expect((await book.list()).map(({ loopId, isForeign }) => [loopId, isForeign])).toEqual([['tasks-1', true]])
+  expect(await book.openOn(list)).toBeUndefined()
+  write('tasks-2', project)
+  expect((await book.openOn(list))?.loopId).toBe('tasks-2')
+  expect(await book.openOn(path.join(project, 'OTHER.md'))).toBeUndefined()
+  rmSync(path.join(project, '.chirality'), { recursive: true })
+  expect((await book.list()).map(({ loopId }) => loopId)).toEqual(['tasks-2'])
 })
 
 test('a start on a list that its caller refuses, or that is a pipe, leaves nothing behind', async () => {
   const { project, list, home } = projectWith('- [ ] One\n')
   const host = new SessionHost({ harnesses: new HarnessRegistry<SessionHarness>(), address: 'test', home })
   onTestFinished(() => host.close())
-  const book = new LoopBook(project)
+  const book = new LoopBook(project, home)
   const seen: string[] = []
   const check = async ({ tasks }: { tasks: { title: string }[] }) => {
     seen.push(...tasks.map(({ title }) => title))
@@ -49,7 +52,7 @@ test('a start on a list that its caller refuses, or that is a pipe, leaves nothi
   const pipe = path.join(project, 'PIPE.md')
   execFileSync('mkfifo', [pipe])
   await expect(book.start(host, pipe)).rejects.toMatchObject({ code: 'bad-list' })
-  expect(book.list()).toEqual([])
+  expect(await book.list()).toEqual([])
 })
 
 test('a start that fails after its journal was begun leaves no loop that the next server would run', async () => {
@@ -57,7 +60,7 @@ test('a start that fails after its journal was begun leaves no loop that the nex
   const host = new SessionHost({ harnesses: new HarnessRegistry<SessionHarness>(), address: 'test', home })
   onTestFinished(() => host.close())
   class Disturbed extends LoopBook {
-    override forgetOld(): void {
+    override async forgetOld(): Promise<void> {
       // Another program puts something else in its place.
       const journal = path.join(this.folder('tasks-1'), 'journal.ndjson')
       rmSync(journal)
@@ -65,11 +68,11 @@ test('a start that fails after its journal was begun leaves no loop that the nex
     }
   }
   commitAll(project)
-  const book = new Disturbed(project)
-  await expect(book.start(host, list, { loopId: 'tasks-1', by: 'server' })).rejects.toThrow(/EISDIR/)
+  const book = new Disturbed(project, home)
+  await expect(book.start(host, list, { loopId: 'tasks-1', by: 'server' })).rejects.toThrow()
   expect(existsSync(book.folder('tasks-1'))).toBe(false)
-  expect(book.isOwn(host, 'tasks-1')).toBe(false)
-  expect(new LoopBook(project).list()).toEqual([])
+  expect(book.isOwn('tasks-1')).toBe(false)
+  expect(await new LoopBook(project, home).list()).toEqual([])
 })
 
 test('a start whose journal cannot be written leaves nothing, and a record without a journal is removed', async () => {
@@ -85,14 +88,14 @@ test('a start whose journal cannot be written leaves nothing, and a record witho
   const host = new Disturbed(options)
   onTestFinished(() => host.close())
   commitAll(project)
-  const book = new LoopBook(project)
+  const book = new LoopBook(project, home)
   const record = (loopId: string) => path.join(home, 'loops', loopId)
-  await expect(book.start(host, list, { loopId: 'tasks-1', by: 'server' })).rejects.toThrow(/EISDIR/)
+  await expect(book.start(host, list, { loopId: 'tasks-1', by: 'server' })).rejects.toThrow(/EEXIST/)
   expect([existsSync(book.folder('tasks-1')), existsSync(record('tasks-1'))]).toEqual([false, false])
 
   // Its process was killed between the record and the journal. Those of other projects are theirs.
-  writeFileSync(record('tasks-2'), JSON.stringify({ project, allowed: [] }))
-  writeFileSync(record('tasks-3'), JSON.stringify({ project: path.dirname(project), allowed: [] }))
+  writeOwnLoop(home, 'tasks-2', { project, allowed: [] })
+  writeOwnLoop(home, 'tasks-3', { project: path.dirname(project), allowed: [] })
   await host.close()
   const next = new SessionHost(options)
   onTestFinished(() => next.close())
@@ -126,7 +129,7 @@ test('tasks that meet the same limit at once wait for it once, and no other is s
     }),
   )
   const seen: string[] = []
-  const loop = await new LoopBook(project).start(host, list, {
+  const loop = await new LoopBook(project, home).start(host, list, {
     onEntry: ({ type }) => {
       seen.push(type)
       const met = seen.filter(one => one === 'iteration:end').length
@@ -156,7 +159,7 @@ test('a task is handed to no agent that is not installed, and goes on to the nex
     new InstantAgent({ id: 'loginless', hasLogin: false }),
     new InstantAgent({ id: 'last' }),
   )
-  const loop = await new LoopBook(project).start(host, list)
+  const loop = await new LoopBook(project, home).start(host, list)
   expect(await loop.run()).toMatchObject({ reason: 'done' })
   const [task] = loop.state.tasks.values()
   expect(task).toMatchObject({
@@ -173,7 +176,7 @@ test('a reset time that is over is not waited for', { timeout: 120_000 }, async 
   const { project, list, home } = projectWith('---\nwait_for_limits: 3\n---\n- [ ] One\n')
   commitAll(project)
   const host = hostWith(home, new InstantAgent({ limitedUntil: inHours(-1) }))
-  const loop = await new LoopBook(project).start(host, list)
+  const loop = await new LoopBook(project, home).start(host, list)
   expect(await loop.run()).toMatchObject({
     reason: 'rate-limit',
     why: expect.stringContaining('does not say when'),

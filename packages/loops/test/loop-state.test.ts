@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { JournalEntry, Stamped } from '../src/journal.ts'
 import { foldJournal, type LoopState } from '../src/loop-state.ts'
 import { oldLoops } from '../src/old-loops.ts'
+import { reportText, tasksToGo } from '../src/report.ts'
 import { spentOf } from '../src/spent.ts'
 import { parseTaskList } from '../src/task-list.ts'
 import { budgetOf } from '../src/turn-facts.ts'
@@ -30,16 +31,24 @@ test('a run counts as idle only if it was over at once: a long turn writes nothi
   expect(after([0, run], [0, run], [0, { type: 'run:left' }], [0, run]).idleRuns).toBe(1)
 })
 
+test('a task that was begun is still to go, in the report as in the status', () => {
+  if (one === undefined) throw new Error('no task')
+  const begun = after([0, run], [0, { type: 'task:start', task: one, ...NAMES }])
+  expect(tasksToGo(begun, tasks).map(({ title }) => title)).toEqual(['One', 'Two'])
+  expect(reportText(begun, { tasks, warnings: [] })).toContain(' · 2 to go')
+})
+
+const NAMES = { sessionId: 's', worktreeId: 't', base: 'b' }
+
 test('checks that passed are a stage of their own, and a task that is put back is not compared with before', () => {
   if (one === undefined) throw new Error('no task')
-  const names = { sessionId: 's', worktreeId: 't', base: 'b' }
   const checked: JournalEntry = {
     ...{ type: 'checks:end', task: 'one', n: 1, tree: 'tree', results: [] },
     diff: { files: 1, insertions: 1, deletions: 0 },
   }
   const begun: [number, JournalEntry][] = [
     [0, run],
-    [0, { type: 'task:start', task: one, ...names }],
+    [0, { type: 'task:start', task: one, ...NAMES }],
   ]
   expect(after(...begun, [1, checked]).tasks.get('one')?.stage).toEqual({ at: 'passed', tree: 'tree' })
   const failed: [number, JournalEntry] = [1, { ...checked, failure: 'It fails.' }]

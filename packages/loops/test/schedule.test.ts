@@ -178,6 +178,36 @@ test('its journal stands a torn line, other processes, links and foreign files',
   expect(() => book.end(id, 'x', DONE)).not.toThrow()
 })
 
+test('odd lines in its journal, also of another version, are passed over', () => {
+  const { book, home, id } = added()
+  const now = new Date(ADDED).toISOString()
+  const odd = [
+    ...['null', '[[', '0', '{}', '"run:ended"', '{"type":"later:kind","at":"2099"}', '{"version":0}'],
+    ...[
+      { type: 'schedule:paused' },
+      { type: 'schedule:removed', at: 'soon' },
+      { type: 'run:claimed', at: now },
+    ],
+    ...[{ type: 'run:claimed', at: now, run: 'r', due: 'x', why: 'due', until: 'never' }],
+    ...[
+      { type: 'run:ended', at: now, run: 'r', receipt: null },
+      { type: 'run:skipped', at: now, due: null },
+    ],
+    ...[
+      { type: 'schedule:kept', at: now, upTo: 0, state: {} },
+      { type: 'schedule:changed', at: now },
+    ],
+  ]
+  const lines = odd.map(entry => `${typeof entry === 'string' ? entry : JSON.stringify(entry)}\n`)
+  const before = new ScheduleBook(home).get(id)
+  appendFileSync(path.join(book.folder, id, 'journal.ndjson'), lines.join(''))
+  expect(new ScheduleBook(home).get(id)).toEqual(before)
+  book.pause(id)
+  expect(new ScheduleBook(home).list()).toMatchObject([
+    { isPaused: true, runs: [], dealtWith: before.dealtWith },
+  ])
+})
+
 test('a journal that has grown begins a new file, which says the same and loses nothing of another process', () => {
   const { book, home, id, deal } = added({ when: { kind: 'every', minutes: 60 } })
   const files = () => readdirSync(path.join(book.folder, id)).sort()

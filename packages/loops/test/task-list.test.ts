@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { parseTaskList, tickTasks } from '../src/task-list.ts'
+import { describe, expect, test } from 'vitest'
+import { parseTaskList, tickTasks, untickTask } from '../src/task-list.ts'
 
 const parse = (text: string) => parseTaskList(text, 'TASKS.md')
 
@@ -102,4 +102,129 @@ test('a task runs here without a word, on any machine of the fleet, or on one wi
   expect(where(`---\nwhere: build\n---\n${list}`)).toEqual([['build'], [], ['gpu', 'arm64'], undefined])
   for (const odd of ['*', 'a,,b', '../x', 'a b'])
     expect(() => where(`- [ ] A\n  where: ${odd}\n`)).toThrow(/:2: "where" is here, fleet, or labels/)
+})
+
+describe('lists as people have them', () => {
+  test('other keys of a front matter are named and left; a misspelled one is refused', () => {
+    const text = '---\ntitle: Plan\nstatus: draft\ntags: [a, b]\nbudget_usd: 3\n---\n- [ ] A\n'
+    const { settings, notices, tasks } = parse(text)
+    expect(settings.budget_usd).toBe(3)
+    expect(settings).not.toHaveProperty('title')
+    expect(notices).toEqual(['TASKS.md:2: title, status, tags: not used by a loop, and left as it is.'])
+    expect(tickTasks(text, new Set([tasks[0]?.id ?? '']), 'T')).toBe(text.replace('[ ]', '[x]'))
+    expect(() => parse('---\nbudget_uds: 3\n---\n- [ ] A\n')).toThrow('Did you mean "budget_usd"?')
+  })
+
+  test('numbered and starred boxes are tasks, and are ticked', () => {
+    const text = '1. [ ] One\n2) [x] Two\n* [ ] Three\n10. [ ] Four\n    1. [ ] Inner\n+   [ ] Five\n'
+    const { tasks, notices } = parse(text)
+    expect(tasks.map(({ title, ticked }) => [title, ticked])).toEqual([
+      ...[
+        ['One', false],
+        ['Two', true],
+        ['Three', false],
+      ],
+      ...[
+        ['Inner', false],
+        ['Five', false],
+      ],
+    ])
+    expect(tasks[3]?.groups).toEqual(['Four'])
+    expect(notices).toEqual([])
+    expect(tickTasks(text, new Set(['one', 'inner']), 'T')).toBe(
+      text
+        .replace('1. [ ] One', '1. [x] One')
+        .replace('[ ] Inner', '[x] Inner')
+        .replace('[ ] Four', '[x] Four'),
+    )
+  })
+
+  test('a note with a colon is a note, and a check below it is a check', () => {
+    const { tasks, notices } = parse(
+      '- [ ] A\n  priority: high\n  file: src/a.ts\n  expected: 200\n  checks: npm test\n  Words.\n- [ ] B\n  priority: low\n',
+    )
+    expect(tasks[0]).toMatchObject({
+      ...{ checks: ['npm test'], notes: 'priority: high\nfile: src/a.ts\nexpected: 200\nWords.' },
+    })
+    expect(notices).toEqual([
+      'TASKS.md:2,8: "priority:" is no key of a task, and is read as a note.',
+      'TASKS.md:3: "file:" is no key of a task, and is read as a note.',
+      'TASKS.md:4: "expected:" is no key of a task, and is read as a note.',
+    ])
+  })
+
+  test.each([
+    ['- [ ] A\n  Words first.\n  checks: npm test\n', 3],
+    ['- [ ] A\n  - checks: npm test\n', 2],
+  ])('a key that is no key where it stands is told: %j', (text, line) => {
+    const { tasks, notices } = parse(text)
+    expect(tasks[0]?.checks).toEqual([])
+    expect(notices).toEqual([expect.stringContaining(`TASKS.md:${line}: "checks:" is read as a note.`)])
+  })
+
+  const PRD = [
+    ...['# PRD: Login', '', '## User Stories', '', '### US-001: Sign in', 'checks: npm test', ''],
+    ...['As a user I sign in.', '', '**Acceptance Criteria:**', '- [ ] A form', '- [ ] Typecheck passes', ''],
+    ...[
+      '### US-002: Sign out',
+      '#### Description',
+      'As a user.',
+      '#### Steps',
+      '- [x] A button',
+      '- [ ] Typecheck passes',
+      '',
+    ],
+    ...['### US-003: Later', 'No box here.', '', '## Definition of Done', '- [ ] Reviewed', ''],
+  ].join('\n')
+
+  test('boxes under the heading of a story are its acceptance criteria', () => {
+    const { tasks, notices } = parse(PRD)
+    expect(tasks.map(({ title, ticked, line }) => [title, ticked, line])).toEqual([
+      ['US-001: Sign in', false, 5],
+      ['US-002: Sign out', false, 14],
+    ])
+    expect(tasks[0]).toMatchObject({ id: 'us-001-sign-in', checks: ['npm test'] })
+    expect(tasks[0]?.notes).toContain('- [ ] Typecheck passes')
+    expect(tasks[1]?.notes).toContain('#### Steps')
+    expect(notices.join('\n')).toContain('2 headings are read as one task each')
+    expect(notices.join('\n')).toMatch(/TASKS\.md:21: This heading has no box to tick/)
+    expect(notices.join('\n')).toMatch(/TASKS\.md:25: 1 box belongs to no task/)
+    const ticked = tickTasks(PRD, new Set(['us-001-sign-in']), 'T')
+    expect(ticked).toBe(PRD.replace('- [ ] A form\n- [ ] Typecheck', '- [x] A form\n- [x] Typecheck'))
+    expect(parse(ticked).tasks.map(task => task.ticked)).toEqual([true, false])
+    expect(untickTask(ticked, 'us-001-sign-in', 'T')).toBe(PRD)
+  })
+
+  test.each([
+    [
+      'a heading without a number, with acceptance criteria',
+      '## Sign in\n### Acceptance criteria\n- [ ] A\n- [ ] B\n',
+      ['Sign in'],
+    ],
+    [
+      'criteria below a task',
+      '- [ ] Sign in\n  Acceptance criteria:\n  - [ ] A\n  - [ ] B\n- [ ] Out\n',
+      ['Sign in', 'Out'],
+    ],
+    [
+      'boxes with numbers of their own',
+      '## User Story 1\n- [ ] T012 [P] Model\n- [ ] T013 View\n',
+      ['T012 [P] Model', 'T013 View'],
+    ],
+    ['boxes with keys of their own', '## Task 1: Do\n- [ ] A\n  checks: make\n- [ ] B\n', ['A', 'B']],
+    ['plain sections', '# Plan\n## Phase 1: Start\n- [ ] A\n## UTF-8 support\n- [ ] B\n', ['A', 'B']],
+    [
+      'a story of a tracker',
+      '## ABC-12: Do it\n- [ ] A\n- [ ] B\n## Other\n- [ ] C\n',
+      ['ABC-12: Do it', 'C'],
+    ],
+    ['a fence', '### US-1: Do\n```\n# no heading\n- [ ] no box\n```\n- [ ] A\n', ['US-1: Do']],
+  ])('%s', (_, text, titles) => {
+    expect(parse(text).tasks.map(({ title }) => title)).toEqual(titles)
+  })
+
+  test('thousands of odd lines make a few notices', () => {
+    const { notices } = parse(`${'- [ ] A\n  priority: high\n'.repeat(4000)}`)
+    expect(notices).toEqual([expect.stringContaining('TASKS.md:2,4,6 and 3997 more: "priority:"')])
+  })
 })

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
+import { errnoOf, messageOf } from '@chirality/disk'
 import { decodeText } from './files/decode-text.ts'
-import { errnoOf, messageOf } from './files/errno.ts'
 import type { FileCache } from './files/file-cache.ts'
 import { insideProject } from './files/inside-project.ts'
 import type { ParsedPersona } from './parse/parse-persona.ts'

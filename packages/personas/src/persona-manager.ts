@@ -43,6 +43,13 @@ export interface ComposedPrompt extends AssembledPrompt {
   warnings: string[]
 }
 
+export interface PromptChoices {
+  /** Added by the caller. */
+  append?: string | undefined
+  /** How much of AGENTS.md: none for an agent that reads it itself, all for one that does not. Default: its head. */
+  agentsFile?: 'none' | 'head' | 'whole' | undefined
+}
+
 /** What a text would be as a persona's file. `persona` is null where the problems keep it from being used. */
 export interface PersonaDraft {
   persona: PersonaConfig | null
@@ -145,19 +152,22 @@ export class PersonaManager {
     projectRoot: string,
     persona: PersonaConfig | null,
     mode: SessionMode,
-    append?: string,
+    more: PromptChoices = {},
   ): Promise<ComposedPrompt> {
     const told = persona ? await this.#instructions(realProjectRoot(projectRoot), persona.id) : undefined
-    return this.#compose(projectRoot, told, mode, append)
+    return this.#compose(projectRoot, told, mode, more)
   }
 
   async #compose(
     projectRoot: string,
     persona: PromptPart | undefined,
     mode: SessionMode,
-    append?: string,
+    { append, agentsFile = 'head' }: PromptChoices = {},
   ): Promise<ComposedPrompt> {
-    const { parts, warnings } = await readProjectContext(realProjectRoot(projectRoot), this.#files)
+    const { parts, warnings } = await readProjectContext(realProjectRoot(projectRoot), this.#files, {
+      'README.md': MAX_CONTEXT_BYTES,
+      'AGENTS.md': AGENTS_BYTES[agentsFile],
+    })
     const prompt = assemblePrompt({
       base: baseText(projectRoot, mode),
       context: parts,
@@ -251,17 +261,23 @@ interface ProjectContext {
 }
 
 /** The start of README.md and of AGENTS.md. A bad one is left out, and said: it must not keep a turn from starting. */
-async function readProjectContext(realRoot: string, files: FileCache): Promise<ProjectContext> {
+async function readProjectContext(
+  realRoot: string,
+  files: FileCache,
+  limits: Record<(typeof CONTEXT_FILES)[number], number>,
+): Promise<ProjectContext> {
   const parts: PromptPart[] = []
   const warnings: string[] = []
   for (const name of CONTEXT_FILES) {
+    const limit = limits[name]
+    if (limit === 0) continue
     try {
       const head = await files.read({
         realRoot,
         relativePath: name,
-        kind: 'context',
-        maxBytes: MAX_CONTEXT_BYTES + LONGEST_CHARACTER_BYTES,
-        parse: parseHead,
+        kind: `context ${limit}`,
+        maxBytes: limit + LONGEST_CHARACTER_BYTES,
+        parse: (bytes, size) => parseHead(bytes, size, limit),
       })
       if (head === null) continue
       if (head.isRepaired)
@@ -277,8 +293,11 @@ async function readProjectContext(realRoot: string, files: FileCache): Promise<P
 }
 
 /** In the order of the prompt. README.md is cut before AGENTS.md, which was written for agents. */
-const CONTEXT_FILES = ['README.md', 'AGENTS.md']
+const CONTEXT_FILES = ['README.md', 'AGENTS.md'] as const
 const MAX_CONTEXT_BYTES = 4 * 1024
+/** As much as Codex reads of it by default. */
+const MAX_AGENTS_BYTES = 32 * 1024
+const AGENTS_BYTES = { none: 0, head: MAX_CONTEXT_BYTES, whole: MAX_AGENTS_BYTES } as const
 const LONGEST_CHARACTER_BYTES = 4
 
 interface ContextHead {
@@ -288,10 +307,10 @@ interface ContextHead {
   isBinary: boolean
 }
 
-function parseHead(bytes: Uint8Array, size: number): ContextHead {
+function parseHead(bytes: Uint8Array, size: number, limit: number): ContextHead {
   const decoded = decodeText(bytes, bytes.length < size)
   if (decoded.kind === 'binary') return { text: '', droppedBytes: size, isRepaired: false, isBinary: true }
-  const text = cutBytes(decoded.text, MAX_CONTEXT_BYTES)
+  const text = cutBytes(decoded.text, limit)
   const isWhole = text === decoded.text && bytes.length === size
   return {
     text,

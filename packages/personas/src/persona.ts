@@ -31,7 +31,7 @@ export interface PersonaConfig {
 }
 
 /** A file in a project may not take all checks away: that is for the person who runs it. */
-export type PersonaPermissionMode = Exclude<PermissionMode, 'bypassPermissions'>
+export type PersonaPermissionMode = Exclude<PermissionMode, 'auto' | 'bypassPermissions'>
 
 /** A persona, or a file that should be one and why it is not. */
 export type PersonaEntry = GoodPersona | BrokenPersona

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import path from 'node:path'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type PersonaErrorCode, PersonaManager } from '../src/index.ts'
 import { useProject } from './support/project.ts'
 
@@ -93,6 +94,14 @@ describe('a file that is no persona is listed with its error, and the others sti
     },
     'a FIFO': {
       make: () => execFileSync('mkfifo', [project.path('agents/AGENT_BAD.md')]),
+      code: 'persona-wrong-kind',
+      error: 'not a regular file',
+    },
+    'a socket': {
+      make: () => {
+        const server = createServer().listen(project.path('agents/AGENT_BAD.md'))
+        onTestFinished(() => void server.close())
+      },
       code: 'persona-wrong-kind',
       error: 'not a regular file',
     },

@@ -214,6 +214,21 @@ describe('the prompt', () => {
     expect(warnings).toEqual([])
   })
 
+  test('takes all of AGENTS.md up to 32 KB for an agent that does not read it, and none for one that does', async () => {
+    project.write({ 'README.md': 'readme', 'AGENTS.md': 'a'.repeat(33 * 1024) })
+    const personas = new PersonaManager()
+    const compose = (agentsFile: 'none' | 'whole') =>
+      personas.composePrompt(project.root, null, 'direct', { agentsFile })
+    const { text, truncated } = await compose('whole')
+    expect(text).toContain('a'.repeat(32 * 1024))
+    expect(truncated).toEqual([{ part: 'AGENTS.md', keptChars: 32 * 1024, droppedChars: 1024 }])
+    const none = await compose('none')
+    expect(none.text).not.toContain('AGENTS.md')
+    expect(none.text).toContain('\nreadme\n')
+    // Each is remembered apart.
+    expect((await compose('whole')).text).toBe(text)
+  })
+
   test.each([4095, 4096])('does not cut what is %i bytes long', async size => {
     project.write({ 'README.md': `\uFEFF${'R'.repeat(size)}` })
     const { text, truncated } = await new PersonaManager().composePrompt(project.root, null, 'direct')

@@ -10,7 +10,7 @@ export interface HarnessDescriptor {
   /** Loads the code of the harness: a command that does not run the agent need not read it. */
   create(options?: HarnessOptions): Promise<SessionHarness>
   /** How the agent is run against a model on loopback, with nothing of the user's. Undefined: it cannot be. */
-  readonly trial?: Trial
+  readonly trial?: Trial | undefined
 }
 
 /** What it takes to try an agent without an account, the network or the user's own settings. */
@@ -18,7 +18,7 @@ export interface Trial {
   /** Writes the agent's settings into the given folders, and gives the variables that it needs beside PATH, HOME and TMPDIR. */
   prepare(place: TrialPlace): Promise<Record<string, string>>
   /** What a call of the agent's command tool needs beside the command, so that somebody is asked about it. */
-  asking?: Record<string, unknown>
+  asking?: Record<string, unknown> | undefined
 }
 
 export interface TrialPlace {
@@ -32,17 +32,17 @@ export interface TrialPlace {
 
 /** What an app gives to every harness that it makes. A harness takes what it has a use for. */
 export interface HarnessOptions {
-  onLog?: (entry: RunnerLogEntry) => void
+  onLog?: ((entry: RunnerLogEntry) => void) | undefined
   /** What the environment of the agent is filtered from. Default: that of this process. */
   environment?: Readonly<Record<string, string | undefined>>
   /** The agent's program. Default: the one that is found. */
-  binaryPath?: string
+  binaryPath?: string | undefined
   /** Where facts about programs are kept that are the same for every project. */
-  dataFolder?: string
+  dataFolder?: string | undefined
   /** False: every turn has a process of its own. */
-  keepAlive?: boolean
+  keepAlive?: boolean | undefined
   /** How much memory agents may take that are kept and have nothing to do. */
-  keepMemory?: MemoryLimit
+  keepMemory?: MemoryLimit | undefined
   /** Prices for agents that do not say what a turn costs. */
-  prices?: () => PriceTable
+  prices?: (() => PriceTable) | undefined
 }

@@ -7,10 +7,13 @@ export {
   readConfiguredAgents,
   removeConfiguredAgent,
 } from './acp/configured-agents.ts'
+export type { OwnAgentsOptions } from './acp/own-agents.ts'
 export { type AgentProbe, type OwnAgent, OwnAgents } from './acp/own-agents.ts'
-export type { ClaudeCodeHarnessConfig } from './claude-code/config.ts'
+export type { HookName } from './agent-sdk/protocol/worker-messages.ts'
+export type { ClaudeArgFiles, ClaudeCodeHarnessConfig } from './claude-code/config.ts'
 export { ClaudeCodeHarness } from './claude-code/harness.ts'
 export { bundledClaude } from './claude-code/install/executable.ts'
+export type { LookOptions } from './claude-code/install/features.ts'
 export { ClaudeFeatures, claudeFeatures } from './claude-code/install/features.ts'
 export { buildClaudeArgs, type ClaudeArgInput } from './claude-code/launch/args.ts'
 export { writeMcpConfigJson } from './claude-code/launch/temp-files.ts'
@@ -30,17 +33,30 @@ export {
   type CodexMcpServers,
   codexMcpServers as buildCodexMcpConfigOverrides,
 } from './codex/options/mcp-servers.ts'
-export { errnoOf } from './common/errno.ts'
+export type { CodexSandbox } from './codex/options/permissions.ts'
 export type { RunnerLogEntry } from './common/log-entry.ts'
 export { ALLOW_VARIABLE } from './env/allowed-names.ts'
 export { buildChildEnv, type ChildEnv, type ChildEnvOptions } from './env/child-env.ts'
 export { hideEnvironment } from './env/hide-environment.ts'
 export { secretValues } from './env/secrets.ts'
 export { detectShellEnvironment } from './env/shell-environment.ts'
+export {
+  configEnvironment,
+  type GitSetting,
+  LIST_NAMES,
+  repositoryNames,
+  settingsAgainst,
+} from './git/git-settings.ts'
 export type { HarnessDescriptor, HarnessOptions, Trial, TrialPlace } from './harness-descriptor.ts'
 export { conversationKeeper, HARNESSES, harnessMeta } from './harnesses.ts'
+export type { Answer, AnswerBuilder } from './messages-api/api/answer.ts'
+export type { ApiErrorFacts } from './messages-api/api/api-error.ts'
+export type { OtherBlock, RedactedThinkingBlock } from './messages-api/api/messages.ts'
 export type { MessagesApiHarnessConfig } from './messages-api/config.ts'
 export { MessagesApiHarness, messagesApiAgent } from './messages-api/harness.ts'
+export type { UnfinishedCalls } from './messages-api/loop/history.ts'
+export type { ConversationKeeper } from './native-sessions/conversation-files.ts'
+export type { SpoolPlace } from './process/adopt-agent.ts'
 export { type AdoptAgentOptions, adoptAgent } from './process/adopt-agent.ts'
 export {
   type AgentProcess,
@@ -48,19 +64,29 @@ export {
   type ProcessExit,
   spawnAgent,
 } from './process/agent-process.ts'
-export type { AgentOutput } from './process/output/agent-output.ts'
+export type { RpcId, RpcRequest, RpcSource } from './process/json-rpc.ts'
+export type { AgentOutput, AgentOutputOptions } from './process/output/agent-output.ts'
+export type { FileDamage } from './process/output/tail.ts'
 export {
   checkExecutable,
   type ExecutableCheck,
   resolveExecutable,
 } from './process/program/resolve-executable.ts'
+export {
+  type CommandResult as HelperResult,
+  type RunCommandOptions as HelperOptions,
+  runCommand as runHelper,
+} from './process/program/run-command.ts'
 export { SpawnError, type SpawnErrorCode } from './process/program/spawn-error.ts'
+export { type StartedProgram, type StartOptions, startProgram } from './process/program/start-program.ts'
 export { type CommandOptions, type CommandResult, endMarked, runCommand } from './process/run-command.ts'
 export { type SpawnJsonlOptions, spawnJsonl } from './process/spawn-jsonl.ts'
+export type { RawLogs } from './process/spool/log-directory.ts'
 export { ensureChiralityFolder } from './process/spool/log-directory.ts'
-export { ensurePrivateDirectory } from './process/spool/private-directory.ts'
+export type { SpoolFile } from './process/spool/spool.ts'
 export { isSpoolOpen, openSpool, type Spool, type SpoolOptions } from './process/spool/spool.ts'
-export { SpoolError, type SpoolErrorCode } from './process/spool/spool-error.ts'
+export { SpoolError } from './process/spool/spool-error.ts'
+export type { SpoolReadEnd, SpoolSource } from './process/spool/spool-source.ts'
 export { makeTempFolder, newTempFolder, sweepTempFolders } from './process/spool/temp-folder.ts'
 export type { StopOptions, StopReport, StopStep } from './process/stop/stop.ts'
 export { type MemoryLimit, parseMemoryLimit } from './process/system/kept-memory.ts'
@@ -69,8 +95,10 @@ export {
   findByMarker,
   MARKER_VARIABLE,
   type MarkedProcess,
+  parseMarkers,
 } from './process/system/leftovers.ts'
 export { processEnv } from './process/system/process-env.ts'
+export type { ProcessIdentity } from './process/system/process-table.ts'
 export {
   type ProcessEntry,
   type ProcessUsage,
@@ -82,7 +110,10 @@ export {
 export { enclose, isEnclosing } from './process/system/run-group.ts'
 export { stopByMarker, stopTraced, traceProcess } from './process/traced-process.ts'
 export { HarnessRegistry } from './registry.ts'
+export { countAsTested } from './tested-releases.ts'
 export { type ProbeOptions, probeToolServer, type ServerProbe } from './tool-server/probe-server.ts'
+export { type ServedClientTools, serveClientTools } from './tool-server/serve-client-tools.ts'
+export type { AdoptionRecord, TurnNote } from './turn/adoption-record.ts'
 export type {
   Connection,
   ConnectionEnd,
@@ -92,6 +123,7 @@ export type {
   TurnPlan,
   TurnPrompt,
 } from './turn/connection.ts'
+export type { AgentHarness, Offered } from './turn/create-harness.ts'
 export {
   type BegunTurn,
   createHarness,
@@ -100,14 +132,31 @@ export {
   type NativeSessions,
   type NewTurn,
 } from './turn/create-harness.ts'
+export type { HarnessLog } from './turn/harness-log.ts'
+export type { AgentLease, KeptAgent } from './turn/kept-agents.ts'
+export type { AttemptOptions, ProcessAttempt } from './turn/process-attempt.ts'
+export type { AttemptSource, Candidate, ProcessTurnOptions } from './turn/process-turn.ts'
 export { adoptedAttempts, processPlan, startedAttempts } from './turn/process-turn.ts'
+export type { QueryOutcome } from './turn/query-process.ts'
+export { type QueryProcessOptions, queryEnd, queryProcess } from './turn/query-process.ts'
+export type { RpcView, SteeredTurn } from './turn/rpc-turn.ts'
+export {
+  type RpcAnswer,
+  type RpcDialogue,
+  type RpcMessage,
+  RpcTurn,
+  type RpcTurnOptions,
+} from './turn/rpc-turn.ts'
+export type { AgentEnd, ExitListener, StopReason } from './turn/turn-events.ts'
 export type {
   AgentName,
   Invocation,
   ReaderOptions,
   TurnConfig,
+  TurnFacts,
   TurnOutcome,
   TurnProgram,
   TurnReader,
 } from './turn/turn-program.ts'
 export { withAccount } from './turn/turn-query.ts'
+export type { TurnStop } from './turn/turn-stop.ts'

@@ -27,6 +27,18 @@ test('an unknown id is refused with the known ones', () => {
   expect(() => registry.getOrThrow('cluade')).toThrow('There is no harness cluade. Known: claude-code.')
 })
 
+test('an agent that is known and not installed is named with how to get it', () => {
+  const registry = new HarnessRegistry()
+  registry.register(claude())
+  expect(() => registry.getOrThrow('acp-kimi')).toThrow(
+    'Kimi CLI (acp-kimi) is known, but kimi is not on the PATH of this machine. Install it with `npm install -g @moonshot-ai/kimi-code`, and start Chirality again.',
+  )
+  expect(() => registry.getOrThrow('acp-goose')).toThrow('See https://block.github.io/goose, and start')
+  expect(() => registry.getOrThrow('acp-nobody')).toThrow(
+    'There is no harness acp-nobody. Known: claude-code.',
+  )
+})
+
 test('an id can be registered once', () => {
   const registry = new HarnessRegistry()
   registry.register(claude())

@@ -1,4 +1,11 @@
-import { type Harness, HarnessError, type HarnessId, type HarnessInstallStatus } from '@chirality/core'
+import {
+  ACP_ID_PREFIX,
+  type Harness,
+  HarnessError,
+  type HarnessId,
+  type HarnessInstallStatus,
+} from '@chirality/core'
+import { KNOWN_AGENTS } from './acp/agent-spec.ts'
 
 /** The harnesses an app knows, by their id. */
 export class HarnessRegistry<H extends Harness = Harness> {
@@ -25,6 +32,16 @@ export class HarnessRegistry<H extends Harness = Harness> {
   getOrThrow(id: HarnessId): H {
     const harness = this.#harnesses.get(id)
     if (harness) return harness
+    const spec = KNOWN_AGENTS.find(({ name }) => `${ACP_ID_PREFIX}${name}` === id)
+    if (spec !== undefined) {
+      const how = spec.install?.includes(' install ') ? `Install it with \`${spec.install}\`` : spec.install
+      const advice = how === undefined ? `Install ${spec.command}` : how
+      throw new HarnessError(
+        `${spec.title ?? spec.name} (${id}) is known, but ${spec.command} is not on the PATH of this machine. ${advice}, and start Chirality again.`,
+        'not_installed',
+        id,
+      )
+    }
     const known = [...this.#harnesses.keys()].join(', ') || 'none'
     throw new HarnessError(`There is no harness ${id}. Known: ${known}.`, 'invalid_query', id)
   }

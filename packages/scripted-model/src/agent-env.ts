@@ -1,13 +1,13 @@
 import path from 'node:path'
 import type { ScriptedModel } from './scripted-model.ts'
 
-type Endpoint = Pick<ScriptedModel, 'url' | 'openaiUrl'>
+export type ModelEndpoint = Pick<ScriptedModel, 'url' | 'openaiUrl'>
 
 /**
  * The whole environment of a Claude Code that talks to the scripted model and to nothing else.
  * `home` is a folder of its own, with a `tmp` folder in it.
  */
-export function claudeEnv(model: Pick<Endpoint, 'url'>, home: string): Record<string, string> {
+export function claudeEnv(model: Pick<ModelEndpoint, 'url'>, home: string): Record<string, string> {
   return {
     ...bareEnv(home),
     ANTHROPIC_BASE_URL: model.url,
@@ -20,7 +20,7 @@ export function claudeEnv(model: Pick<Endpoint, 'url'>, home: string): Record<st
 }
 
 /** The leading arguments and the environment that point Codex at the scripted model. */
-export function codexArgs(model: Pick<Endpoint, 'openaiUrl'>): {
+export function codexArgs(model: Pick<ModelEndpoint, 'openaiUrl'>): {
   args: string[]
   env: Record<string, string>
 } {

@@ -1,3 +1,4 @@
+export type { ModelEndpoint } from './agent-env.ts'
 export { claudeEnv, codexArgs } from './agent-env.ts'
 export type { RecordedRequest, WantedRequest } from './request/request-log.ts'
 export { loadScript, parseScript, ScriptError, type ScriptProblem } from './script/parse-script.ts'

@@ -2,9 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync 
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { cloneLargeRepository, LARGE, largeFile, largeText, type Repository } from '@chirality/fixtures'
-import type { SessionStatus, StartingTurn } from '@chirality/sessions'
+import { TurnChanges } from '@chirality/workspaces'
 import { type BenchRow, benchRow } from '../../core/bench/report.ts'
-import { TurnChanges } from '../src/changes/turn-changes.ts'
 import { median } from './statistics.ts'
 
 /** `--turns=500` measures a long session: at a high load it takes a quarter of an hour. */
@@ -109,34 +108,26 @@ function sizeOf({ root }: Repository): { objects: number; bytes: number } {
 
 type Rounds = Record<'before' | 'after' | 'status', Timed[]>
 
-/** Turns of one session, as the server hears of them from its host. */
+/** Turns of one session, as their host records them. */
 class RecordedTurns {
   count = 0
   readonly #repository: Repository
   readonly #changes = new TurnChanges()
   readonly #place: { sessionId: string; projectRoot: string }
-  #tell: (status: SessionStatus) => void = () => {}
-  #begin: (turn: StartingTurn) => Promise<string | undefined> = async () => undefined
 
   constructor(repository: Repository) {
     this.#repository = repository
     this.#place = { sessionId: 'b3f7a1c2-0000-4000-8000-000000000001', projectRoot: repository.root }
-    this.#changes.watch({
-      onStatus: listener => {
-        this.#tell = listener
-        return () => {}
-      },
-      beforeTurns: prepare => {
-        this.#begin = prepare
-        return () => {}
-      },
-    })
   }
 
   async before(): Promise<void> {
     this.count += 1
     const turn = { turnId: `turn-${this.count}`, workFolder: this.#repository.root }
-    const problem = await this.#begin({ ...this.#place, ...turn, signal: new AbortController().signal })
+    const problem = await this.#changes.begin({
+      ...this.#place,
+      ...turn,
+      signal: new AbortController().signal,
+    })
     if (problem !== undefined) throw new Error(problem)
   }
 
@@ -149,9 +140,14 @@ class RecordedTurns {
   }
 
   async after(): Promise<void> {
-    this.#tell({ ...this.#place, turnId: null, phase: 'idle', lastSeq: 1 } as unknown as SessionStatus)
-    // Waits for what is being recorded; the host goes on to be heard.
-    await this.#changes.close()
+    const turn = {
+      turnId: `turn-${this.count}`,
+      workFolder: this.#repository.root,
+      lastSeq: 1,
+      isLate: false,
+    }
+    const problem = await this.#changes.end({ ...this.#place, ...turn })
+    if (problem !== undefined) throw new Error(problem)
   }
 }
 

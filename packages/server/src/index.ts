@@ -1,7 +1,6 @@
 export { listBrowsers, removeBrowser, type SignedInBrowser } from './browsers/signed-in-browsers.ts'
-export { blameProjectFile, noteCommits, openBlamePlace } from './changes/blame.ts'
-export { openRadar, sessionOverlaps } from './changes/radar.ts'
 export type { HarnessInfo } from './contract/agent-answers.ts'
+export type { Answer, Endpoint } from './contract/endpoints.ts'
 export type {
   Blame,
   BlamedTurn,
@@ -16,6 +15,7 @@ export type {
   TurnDiff,
 } from './contract/file-answers.ts'
 export { toolServerConfig } from './contract/values.ts'
+export type { FleetTurns } from './fleet/fleet-service.ts'
 export {
   type FleetLocal,
   type FleetService,
@@ -29,8 +29,14 @@ export { budgetKey } from './fleet/repository-key.ts'
 export type { GuardReason, GuardVerdict, RequestFacts, RouteKind, TokenVerdict } from './guard/guard.ts'
 export { LINK_MINUTES } from './guard/keys.ts'
 export type { Exposed, ListenErrorCode } from './http/check-binding.ts'
+export type { TlsFiles } from './http/http-server.ts'
+export type { Route, RouteRequest } from './http/routes.ts'
+export type { SendPaceOptions } from './http/send-pace.ts'
 export type { RegisteredProject } from './projects/project-registry.ts'
+export type { ToldByWork } from './push/told-by-work.ts'
+export type { SocketLimits } from './socket/socket-server.ts'
 export { type RunningServer, type ServerOptions, startServer } from './start-server.ts'
+export type { TryAgent } from './system/agent-trials.ts'
 export { listServerFiles, readServerFile, type ServerFile } from './system/server-file.ts'
 export type { SessionProcesses } from './system/session-processes.ts'
 export type { Demo } from './trpc/context.ts'

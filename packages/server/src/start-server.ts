@@ -4,14 +4,15 @@ import { PersonaManager } from '@chirality/personas'
 import { type HarnessRegistry, OwnAgents, type RunnerLogEntry } from '@chirality/runner'
 import {
   type FindElsewhere,
+  requireRest,
   SessionHost,
   StorageError,
+  settlePushes,
   sweepTemporaries,
   userDataFolder,
 } from '@chirality/sessions'
 import { endPrograms } from '@chirality/workspaces'
 import { SignedInBrowsers } from './browsers/signed-in-browsers.ts'
-import { TurnChanges } from './changes/turn-changes.ts'
 import { HttpError } from './errors/call-error.ts'
 import { toHttpError } from './errors/to-call-error.ts'
 import { awayTurns, type FleetLocal, type FleetService } from './fleet/fleet-service.ts'
@@ -34,8 +35,6 @@ import { ProjectRegistry } from './projects/project-registry.ts'
 import { PushService } from './push/push-service.ts'
 import { toldByWork } from './push/told-by-work.ts'
 import { apiRoutes } from './rest/api-routes.ts'
-import { recoverMoves, requireRest } from './review/at-rest.ts'
-import { settlePushes } from './review/begun-pushes.ts'
 import { type SocketLimits, SocketServer } from './socket/socket-server.ts'
 import { serveTrpc } from './socket/trpc-socket.ts'
 import { AgentTrials, type TryAgent } from './system/agent-trials.ts'
@@ -46,12 +45,12 @@ import { StoppedTurns } from './system/stopped-turns.ts'
 import type { AppServices, Demo } from './trpc/context.ts'
 import { RawLogKeeper } from './trpc/data-router.ts'
 import { DiscardedSessions, RemovedSessions } from './trpc/discarded-sessions.ts'
-import { deleteForGood, requireKept } from './trpc/live-session.ts'
+import { deleteForGood, liveSession, requireKept } from './trpc/live-session.ts'
 import { appRouter } from './trpc/router.ts'
 import { createCallerFactory } from './trpc/trpc.ts'
 
 export interface ServerOptions {
-  /** The available agents. Pass `onHarnessLog` as `onLog` to each. */
+  /** The available agents. `log` of the running server is for their `onLog`. */
   harnesses: HarnessRegistry<SessionHarness>
   /** The agents that the user added. Default: those of the data folder, with harnesses as they come. */
   agents?: OwnAgents
@@ -90,7 +89,7 @@ export interface ServerOptions {
 export interface RunningServer {
   /** The address for this machine: `http://127.0.0.1:4096`. */
   readonly url: string
-  /** The public address, which differs from `url` if it uses TLS or another host. */
+  /** Of `url`: the one that it listens at, also where 0 was asked for. */
   readonly port: number
   /** For `Authorization: Bearer`. */
   readonly token: string
@@ -158,16 +157,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     spentElsewhere: options.fleet === undefined ? options.spentElsewhere : toldTo(options.fleet),
   })
   log = host
-  const changes = new TurnChanges()
-  changes.watch(host, root => recoverMoves({ host, changes }, root))
-  host.moves.holdWith((folder, work) => changes.hold([folder], () => {}, work))
   const projects = new ProjectRegistry(home, async root => {
     await loops.closeProject(root)
     await closeIfThere(host, root)
   })
   const loops = new ServerLoops({
     ...{ host, projects, onFault },
-    atRest: (folders, work) => changes.hold(folders, () => requireRest({ host }, folders), work),
+    atRest: (folders, work) => host.changes.hold(folders, () => requireRest(host, folders), work),
     ...(options.fleet?.info().role === 'hub' ? { away: awayTurns(options.fleet, options.harnesses) } : {}),
   })
   const schedules = new ServerSchedules({ home, address: url, host, loops, projects, onFault })
@@ -175,7 +171,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ...{ home, host, loops, schedules, onFault, allowLocal: options.allowLocalPush, fleet: options.fleet },
   })
   const services: AppServices = {
-    ...{ host, personas, changes, browsers, push, loops, schedules, projects, harnesses: options.harnesses },
+    ...{ host, personas, browsers, push, loops, schedules, projects, harnesses: options.harnesses },
     agents: options.agents ?? new OwnAgents({ dataFolder: home, harnesses: options.harnesses }),
     programs: new Programs(home, keys),
     trials: new AgentTrials(home, options.tryAgent),
@@ -196,6 +192,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     },
   }
   host.moves.keptWith(id => requireKept(services, id))
+  host.onDeleted(id => services.removed.tell(id))
   const rawLogs = new RawLogKeeper(services)
   const proxies = proxiesOf(options)
   const api = apiRoutes({
@@ -226,7 +223,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       await rawLogs.close()
       await loopsOver
       await host.close({ agents })
-      await changes.close()
     } finally {
       await trialsOver
       // After the agents: their last events are shipped, too. In any case: it may have started a broker.
@@ -244,11 +240,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     await services.discarded.load()
     for (const project of options.projects ?? []) {
       const { root } = await services.projects.add(project)
-      await host.openProject(root)
-      void recoverMoves({ host, changes }, root)
+      await openTelling(host, root, onFault)
     }
     void rawLogs.apply()
-    void settlePushes(services).catch(onFault)
+    void settlePushes(host, { session: id => liveSession(services, id) }).catch(onFault)
     // Not waited for: the git of a server that was killed may still be writing.
     void recoverWorktrees(host)
       .then(() => loops.continueUnfinished().catch(onFault))
@@ -269,6 +264,20 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     },
   }
 }
+
+/** What a clone has in the place of Chirality's files may not keep the server from the other projects: its fault is told. */
+async function openTelling(
+  host: SessionHost,
+  root: string,
+  onFault: (error: unknown) => void,
+): Promise<void> {
+  await host.openProject(root).catch((error: unknown) => {
+    if (!(error instanceof StorageError) || !ODD.has(error.code)) throw error
+    onFault(error)
+  })
+}
+
+const ODD: ReadonlySet<string> = new Set(['unsafe', 'io'])
 
 /** A project whose folder was deleted is closed soon, and must not stay in the list forever. */
 async function closeIfThere(host: SessionHost, root: string): Promise<void> {

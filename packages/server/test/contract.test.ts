@@ -52,16 +52,6 @@ test('the server serves its own description, with every route and procedure in i
   for (const { path } of Object.values(ENDPOINTS)) expect(paths).toContain(path.replace(/:(\w+)/g, '{$1}'))
 })
 
-test('each reference in the description leads to a schema', () => {
-  const described = openApi('0', callTypes(appRouter))
-  const text = JSON.stringify(described)
-  const named = Object.keys((described.components as { schemas: object }).schemas)
-  const wanted = [...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref]) => ref)
-  expect(wanted.length).toBeGreaterThan(10)
-  const there = [...named.map(name => `#/components/schemas/${name}`), '#/components/responses/Refused']
-  expect([...new Set(wanted)].sort()).toEqual(there.sort())
-})
-
 test('an answer that is not what its schema says is an error in tests, and passes as it is otherwise', () => {
   const asNumber = checked(z.strictObject({ n: z.number() }))
   const wrong = { n: 1, more: 2 }

@@ -1,6 +1,7 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { type JournalEntry, LoopStore, writeOwnLoop } from '@chirality/loops'
 import { expect, onTestFinished, test } from 'vitest'
 import { endGroups } from '../src/loops/ended-groups.ts'
 import { LoopBooks } from '../src/loops/loop-books.ts'
@@ -11,18 +12,18 @@ test('the fleet forgets loops that ended or were removed, and no other', async (
   onTestFinished(() => {
     for (const folder of [project, home]) rmSync(folder, { recursive: true, force: true })
   })
-  const own = (loopId: string, root: string) => {
-    mkdirSync(path.join(home, 'loops'), { recursive: true })
-    writeFileSync(path.join(home, 'loops', loopId), JSON.stringify({ project: root, allowed: [] }))
-  }
+  const own = (loopId: string, root: string) => writeOwnLoop(home, loopId, { project: root, allowed: [] })
   const task = (id: string, where: string[] | undefined) => ({
     ...{ type: 'task:start', sessionId: `session-${id}`, worktreeId: `tree-${id}`, base: 'abc' },
-    task: { id, title: id, groups: [], dependsOn: [], checks: [], expect: 'change', ...(where && { where }) },
+    task: {
+      ...{ id, title: id, notes: '', groups: [], dependsOn: [], checks: [], expect: 'diff', ticked: false },
+      ...{ line: 1, ...(where && { where }) },
+    },
   })
   const END = { type: 'loop:end', reason: 'stopped', why: 'It was stopped.' }
+  const store = new LoopStore(project, home)
   const journal = (loopId: string, ...entries: object[]) => {
-    const folder = path.join(project, '.chirality', 'loops', loopId)
-    mkdirSync(folder, { recursive: true })
+    own(loopId, project)
     const start = {
       ...{
         type: 'loop:start',
@@ -34,10 +35,9 @@ test('the fleet forgets loops that ended or were removed, and no other', async (
       },
       ...{ worktreeId: `loop-${loopId}`, settings: {} },
     }
-    const lines = [start, ...entries].map(entry =>
-      JSON.stringify({ at: new Date(0).toISOString(), ...entry }),
-    )
-    writeFileSync(path.join(folder, 'journal.ndjson'), `${lines.join('\n')}\n`)
+    const written = store.journal(loopId)
+    written.add(...([start, ...entries] as JournalEntry[]))
+    written.close()
   }
   journal('over-1', END)
   journal('open-1')
@@ -45,9 +45,14 @@ test('the fleet forgets loops that ended or were removed, and no other', async (
   // Stopped while a machine had its turn: it is gone on with when the loop is resumed.
   journal('away-1', task('one', ['fleet']), END)
   journal('here-1', task('one', undefined), END)
+  // Of a later version, perhaps: what it has begun is not known.
+  journal('later-1', { type: 'later:kind' }, END)
   const ended: string[] = []
   const groups: { group: string; project: string | null }[] = [
-    ...['over-1', 'open-1', 'runs-1', 'away-1', 'here-1', 'removed-1'].map(group => ({ group, project })),
+    ...['over-1', 'open-1', 'runs-1', 'away-1', 'here-1', 'removed-1', 'later-1'].map(group => ({
+      group,
+      project,
+    })),
     // A project whose disk is not there now, and one whose empty mount point is.
     { group: 'elsewhere-1', project: path.join(project, 'no-such-folder') },
     { group: 'unmounted-1', project: path.join(project, 'mount') },
@@ -59,9 +64,9 @@ test('the fleet forgets loops that ended or were removed, and no other', async (
   own('unmounted-1', path.join(project, 'mount'))
   journal('over-2', END)
   journal('open-2')
-  for (const loopId of ['removed-1', 'over-2', 'open-2']) own(loopId, project)
+  own('removed-1', project)
   const away = { groups: () => groups, end: async (group: string) => void ended.push(group) }
-  const books = new LoopBooks()
+  const books = new LoopBooks(home, error => expect.unreachable(String(error)))
   await endGroups({ away, host: { home } }, books, loopId => loopId === 'runs-1')
   expect(ended).toEqual(['over-1', 'here-1', 'removed-1', 'unmounted-removed-1', 'over-2', 'unknown-1'])
   await endGroups({ host: { home } }, books, () => false)

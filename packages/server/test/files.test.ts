@@ -5,12 +5,11 @@ import { rename } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import path from 'node:path'
 import { isCodedError } from '@chirality/core'
+import { confine } from '@chirality/workspaces'
 import { expect, onTestFinished, test } from 'vitest'
-import { changesFromTools } from '../src/changes/changes-from-tools.ts'
-import { confine } from '../src/files/confine.ts'
 import { readProjectFile } from '../src/files/read-file.ts'
 import { createWorld, serveWorld } from './support/agents.ts'
-import { sessionWith, startTestServer } from './support/test-server.ts'
+import { startTestServer } from './support/test-server.ts'
 import { connect } from './support/trpc-client.ts'
 import { SessionWatch } from './support/watch-session.ts'
 
@@ -164,73 +163,6 @@ test('a path that is no file, or no folder, gets an error', async () => {
   expect(await reasonOf(client.files.tree.query({ project, path: 'a.txt' }))).toBe('not-a-folder')
   expect(await reasonOf(client.files.tree.query({ project, path: 'gone' }))).toBe('file-missing')
   expect(server.faults).toEqual([])
-})
-
-test('without git the tools tell what a turn changed', async () => {
-  const server = await startTestServer()
-  const { id, log } = await sessionWith(server, 5)
-  const result = (detail: unknown) =>
-    log.append(
-      { type: 'tool:result', sessionId: id, toolUseId: 'c', content: '', isError: false, detail },
-      { turnId: 't' },
-    )
-  const file = (name: string) => path.join(server.project, name)
-  result({
-    filePath: file('a.txt'),
-    structuredPatch: [{ oldStart: 1, oldLines: 1, newStart: 1, newLines: 2, lines: ['-a', '+b', '+c'] }],
-  })
-  result({ type: 'create', filePath: file('new.txt'), content: 'one\ntwo\n', structuredPatch: [] })
-  result({ filePath: '/etc/passwd', structuredPatch: [] })
-  result({ filePath: file('x'), structuredPatch: 'odd' })
-  result('odd')
-  await log.flush()
-  expect(changesFromTools(log, 't', server.project)).toEqual({
-    files: [
-      { path: 'a.txt', kind: 'changed', added: 2, removed: 1 },
-      { path: 'new.txt', kind: 'added', added: 2, removed: 0 },
-    ],
-    patch: [
-      ...['diff --git a/a.txt b/a.txt', '--- a/a.txt', '+++ b/a.txt', '@@ -1,1 +1,2 @@', '-a', '+b', '+c'],
-      ...['diff --git a/new.txt b/new.txt', 'new file mode 100644', '--- /dev/null', '+++ b/new.txt'],
-      ...['@@ -0,0 +1,2 @@', '+one', '+two', ''],
-    ].join('\n'),
-    truncated: false,
-  })
-  expect(changesFromTools(log, 'other', server.project)).toBeUndefined()
-})
-
-test('without git, a tool that changes several files reports each of them', async () => {
-  const server = await startTestServer()
-  const { id, log } = await sessionWith(server, 5)
-  const changed = (...changes: unknown[]) =>
-    log.append(
-      {
-        ...{ type: 'tool:result', sessionId: id, toolUseId: 'c', content: '', isError: false },
-        detail: { changes },
-      },
-      { turnId: 't' },
-    )
-  const file = (name: string) => path.join(server.project, name)
-  changed(
-    { path: file('new.txt'), kind: 'add', diff: 'one\ntwo\n' },
-    { path: file('empty.txt'), kind: 'add', diff: '' },
-    { path: file('old.txt'), kind: 'delete', diff: 'gone\n' },
-    { path: file('from.txt'), kind: 'update', movePath: file('to.txt'), diff: '@@ -1 +1,2 @@\n-a\n+b\n+c\n' },
-    ...[null, 'odd', { path: 3 }, { path: '/etc/passwd', kind: 'add', diff: 'x' }, { path: server.project }],
-  )
-  changed({ path: file('new.txt'), kind: 'update', diff: '@@ -2 +2 @@ x\n-two\n+three\n' })
-  await log.flush()
-  const { files, patch } = changesFromTools(log, 't', server.project) ?? {}
-  expect(files).toEqual([
-    { path: 'new.txt', kind: 'added', added: 3, removed: 1 },
-    { path: 'empty.txt', kind: 'added', added: 0, removed: 0 },
-    { path: 'old.txt', kind: 'deleted', added: 0, removed: 1 },
-    { path: 'to.txt', kind: 'renamed', renamedFrom: 'from.txt', added: 2, removed: 1 },
-  ])
-  expect(patch).toContain('deleted file mode 100644\n--- a/old.txt\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-gone\n')
-  expect(patch).toContain(
-    'diff --git a/from.txt b/to.txt\nrename from from.txt\nrename to to.txt\n--- a/from.txt\n+++ b/to.txt\n@@ -1,1 +1,2 @@\n-a',
-  )
 })
 
 test('a turn of Codex shows its diff where there is no git', async () => {

@@ -1,5 +1,5 @@
 import { createHook } from 'node:async_hooks'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -35,6 +35,32 @@ test('a follow-up turn is on the stdin of its agent without having waited for a 
   // Now and then something else of the server falls into that moment; what belongs to the turn would be in each.
   expect(waits).toContainEqual([])
   expect(server.faults).toEqual([])
+})
+
+test('a follow-up turn in a project with agent settings does not read them again while they are unchanged', async () => {
+  const { server } = await startWithAgent()
+  const settings = path.join(server.project, '.claude', 'settings.json')
+  mkdirSync(path.join(server.project, '.claude', 'commands'), { recursive: true })
+  writeFileSync(settings, '{}')
+  writeFileSync(path.join(server.project, '.claude', 'commands', 'hello.md'), 'Say hello.')
+  writeFileSync(path.join(server.project, '.mcp.json'), '{"mcpServers":{}}')
+  const { id: sessionId } = await server.host.createSession(server.project)
+  const turn = async () => {
+    await (await server.host.session(sessionId)).settled()
+    const { beforeStdin } = watchFileRequests()
+    await runTurn(server, sessionId)
+    return beforeStdin.filter(stack => stack.includes('project-files'))
+  }
+  expect(await turn()).not.toEqual([])
+  // Files are trusted to be unchanged once their last change is some seconds old.
+  await expect.poll(turn).toEqual([])
+  const { fingerprint } = await server.host.trust.state(server.project)
+  // Same size and time of change: an agent could hide a change so.
+  const { atime, mtime } = statSync(settings)
+  writeFileSync(settings, '[]')
+  utimesSync(settings, atime, mtime)
+  expect(await turn()).not.toEqual([])
+  expect((await server.host.trust.state(server.project)).fingerprint).not.toBe(fingerprint)
 })
 
 test('ten sessions in turn keep their ten agents while the memory for them is not used up', async () => {

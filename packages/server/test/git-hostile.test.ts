@@ -11,9 +11,8 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { initRepository, type Repository } from '@chirality/fixtures'
-import { gitStatus } from '@chirality/workspaces'
+import { gitStatus, TurnChanges } from '@chirality/workspaces'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { TurnChanges } from '../src/changes/turn-changes.ts'
 import { toCallError } from '../src/errors/to-call-error.ts'
 import { createCommitted } from './support/repository.ts'
 

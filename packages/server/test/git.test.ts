@@ -2,9 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { gitStatus, parseStatus } from '@chirality/workspaces'
+import { gitStatus, parseStatus, TurnChanges } from '@chirality/workspaces'
 import { expect, onTestFinished, test } from 'vitest'
-import { TurnChanges } from '../src/changes/turn-changes.ts'
 import { createCommitted, createRepository } from './support/repository.ts'
 
 test('status reports every kind of change', async () => {

@@ -8,7 +8,7 @@ const isLong = process.env.CHIRALITY_TEST_ALL !== undefined
 let world: KillWorld
 beforeAll(async () => {
   world = await KillWorld.open()
-}, 120_000)
+})
 afterAll(() => world.close())
 
 const [KILLS, TASKS] = isLong
@@ -33,7 +33,7 @@ test('a server that is killed between a step and its journal: nothing is done tw
     killAt: { when: 'after', type: 'loop:start' },
   })
   await server.exited
-  const [made, , asking] = (book.tasks(book.get(loopId)) ?? []).map(({ id }) => id)
+  const [made, , asking] = ((await book.tasks(await book.get(loopId))) ?? []).map(({ id }) => id)
   const killedBefore = async (type: string) => (await world.server({ when: 'before', type })).exited
   // The checks have passed.
   await killedBefore('task:proved')
@@ -48,8 +48,8 @@ test('a server that is killed between a step and its journal: nothing is done tw
   // The checks have failed, and the question is known.
   await killedBefore('task:parked')
   const last = await world.server({ when: 'before', type: 'task:reverted' })
-  await expect.poll(() => book.get(loopId).end?.reason, SLOW).toBe('blocked')
-  const { problems, state } = world.problems(loopId, before)
+  await expect.poll(async () => (await book.get(loopId)).end?.reason, SLOW).toBe('blocked')
+  const { problems, state } = await world.problems(loopId, before)
   expect(problems).toEqual([])
   // No agent was asked again for what it had done.
   expect([...state.tasks.values()].map(({ status, iterations }) => [status, iterations])).toEqual([
@@ -62,7 +62,7 @@ test('a server that is killed between a step and its journal: nothing is done tw
   await last.exited
 
   const next = await world.server()
-  await expect.poll(() => book.get(loopId).tasks.get(made ?? '')?.status, SLOW).toBe('reverted')
+  await expect.poll(async () => (await book.get(loopId)).tasks.get(made ?? '')?.status, SLOW).toBe('reverted')
   await next.kill()
   const branch = `chirality/loop-${list.slice(0, -3).toLowerCase()}`
   expect(repository.run('ls-tree', '--name-only', branch)).toMatch(

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import path from 'node:path'
 import { initRepository } from '@chirality/fixtures'
-import { LoopBook, readJournal, readReceipt } from '@chirality/loops'
+import { LoopBook, readReceipt } from '@chirality/loops'
 import type { Script, ScriptAnswer } from '@chirality/scripted-model'
 import { expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../src/index.ts'
@@ -95,10 +95,11 @@ test('a loop at a limit of the plan waits as often as it may, ends, or hands its
     { id: 'make-two', iterations: 1, ...proved },
   ])
   expect(turns()).toBe(beforeSecond)
-  const folder = new LoopBook(project).folder(loopId)
-  const receipt = readReceipt(path.join(folder, 'receipts', 'make-one.json'))
+  const book = new LoopBook(project, path.join(home, 'chirality'))
+  const folder = book.folder(loopId)
+  const receipt = await readReceipt(path.join(folder, 'receipts', 'make-one.json'))
   expect(receipt).toMatchObject({ harness: 'messages-api', handed, sessions: [{}, {}] })
-  expect(readJournal(folder).entries.filter(({ type }) => type === 'loop:wait')).toHaveLength(1)
+  expect((await book.entries(loopId)).filter(({ type }) => type === 'loop:wait')).toHaveLength(1)
   const { markdown } = await loops.report.query({ loopId })
   expect(markdown).toContain('Handed from codex to messages-api')
 

@@ -20,7 +20,7 @@ async function openWith(tasks: string) {
 
 test('a program starts a loop and reads it; a command that nobody allowed is not run, and waits for the user', async () => {
   const { world, server, call } = await openWith(TASKS)
-  expect((await call('list_loops')).json).toEqual([])
+  expect((await call('list_loops')).json).toEqual({ loops: [] })
   const { json } = await call('start_loop', { list: 'TASKS.md' })
   const { loop_id } = json as { loop_id: string }
   expect((await call('await_loop', { loop_id })).json).toMatchObject({
@@ -29,7 +29,7 @@ test('a program starts a loop and reads it; a command that nobody allowed is not
   expect((await call('read_loop', { loop_id })).json).toMatchObject({
     tasks: [{ title: 'Say one', state: 'parked', waits_for_commands: ['touch checked.txt'], turns: 0 }],
   })
-  expect((await call('list_loops')).json).toMatchObject([{ loop_id, state: 'blocked' }])
+  expect((await call('list_loops')).json).toMatchObject({ loops: [{ loop_id, state: 'blocked' }] })
   expect(world.model.requests).toEqual([])
   expect(existsSync(path.join(world.project, 'checked.txt'))).toBe(false)
   expect(server.faults).toEqual([])
@@ -40,7 +40,7 @@ test('a list that needs no commands is worked through', async () => {
   const { json } = await call('start_loop', { list: 'TASKS.md' })
   const { loop_id } = json as { loop_id: string }
   expect((await call('await_loop', { loop_id, timeout_seconds: 300 })).json).toMatchObject({
-    ...{ state: 'done', tasks_by_state: { proved: 1 } },
+    ...{ state: 'done', tasks_by_state: { proved: 0, changed_no_check: 1 } },
   })
   // The file is on the branch of the loop, for the user to accept.
   expect(existsSync(path.join(world.project, 'one.txt'))).toBe(false)
@@ -66,6 +66,6 @@ test('loops of other projects, lists outside of the project, and an agent that w
   expect(await agent.call('start_loop', { list: 'TASKS.md' })).toMatchObject({
     ...{ isError: true, text: expect.stringContaining('Only the user starts loops') },
   })
-  expect((await call('list_loops')).json).toEqual([])
+  expect((await call('list_loops')).json).toEqual({ loops: [] })
   expect(server.faults).toEqual([])
 })

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { connect, markerOf, open } from './support/mcp-program.ts'
+import { startTestServer } from './support/test-server.ts'
 
 test('a program starts a session, waits for its answer, goes on with it and reads it', async () => {
   const { client, call, start, server } = await open({ answers: ['Four.', 'Because.'] })
@@ -23,9 +24,9 @@ test('a program starts a session, waits for its answer, goes on with it and read
   const read = await call('read_session', { session_id: id })
   expect(read.text).toMatch(/Two and two\?.*Four\..*Why\?.*Because\./s)
   expect((await call('read_session', { session_id: id, max_chars: 500 })).text.length).toBeLessThan(700)
-  expect((await call('list_sessions')).json).toMatchObject([
-    { session_id: id, title: 'Two and two?', agent: 'messages-api', state: 'done' },
-  ])
+  expect((await call('list_sessions')).json).toMatchObject({
+    sessions: [{ session_id: id, title: 'Two and two?', agent: 'messages-api', state: 'done' }],
+  })
   expect(server.faults).toEqual([])
 })
 
@@ -40,6 +41,68 @@ test('the answer is that of the last turn, and never one of an earlier turn', as
   expect(json).toMatchObject({ state: 'running' })
   expect((json as { answer: string }).answer).not.toContain('Four')
   await call('stop_session', { session_id: id })
+})
+
+test('a call that waits tells its program so, which waits on, and its default is shorter than a client waits', async () => {
+  const slow = { text: 'This takes its time.', stallAfter: 1 }
+  const { world, client, start } = await open({ answers: [slow] })
+  const id = await start({ prompt: 'Take your time.' })
+  await world.model.waitForRequest(({ state }) => state === 'stalled')
+  let told = 0
+  const result = await client.callTool(
+    { name: 'await_session', arguments: { session_id: id, timeout_seconds: 300 } },
+    undefined,
+    {
+      timeout: 600_000,
+      resetTimeoutOnProgress: true,
+      onprogress: ({ message, progress }) => {
+        told += 1
+        expect(progress).toBe(told)
+        expect(message).toContain('running')
+        if (told === 2) world.model.release()
+      },
+    },
+  )
+  expect(told).toBeGreaterThanOrEqual(2)
+  expect(result.structuredContent).toMatchObject({ session_id: id, answer: 'This takes its time.' })
+  const { tools } = await client.listTools()
+  for (const { name, inputSchema } of tools.filter(tool => tool.name.startsWith('await_')))
+    expect([name, inputSchema.properties?.timeout_seconds]).toEqual([
+      name,
+      expect.objectContaining({ default: 45 }),
+    ])
+})
+
+test('a program knows before it calls what a tool does, and what it returns', async () => {
+  const { client } = await open({ answers: [] })
+  const { tools } = await client.listTools()
+  const reads = tools.filter(({ annotations }) => annotations?.readOnlyHint)
+  expect(reads.map(({ name }) => name)).toEqual([
+    ...['list_agents', 'list_sessions', 'await_session', 'read_session'],
+    ...['list_loops', 'await_loop', 'read_loop'],
+  ])
+  for (const { name, title, annotations, outputSchema } of tools) {
+    expect(title, name).toMatch(/^[A-Z]/)
+    expect(annotations).toMatchObject({
+      destructiveHint: expect.any(Boolean),
+      idempotentHint: expect.any(Boolean),
+      openWorldHint: expect.any(Boolean),
+    })
+    // The conversation is a text.
+    expect(outputSchema?.type, name).toBe(name === 'read_session' ? undefined : 'object')
+  }
+})
+
+test('the list tells the state of a session that failed as await_session does, also after a restart', async () => {
+  const { world, server, call, start } = await open({ answers: [{ error: 400 }] })
+  const id = await start({ prompt: 'Fail.' })
+  expect((await call('await_session', { session_id: id })).json).toMatchObject({ state: 'failed' })
+  const stateIn = async (program: typeof call) =>
+    ((await program('list_sessions')).json as { sessions: { state: string }[] }).sessions[0]?.state
+  expect(await stateIn(call)).toBe('failed')
+  await server.close()
+  const next = await startTestServer({ harnesses: world.harnesses(), projects: [world.project] })
+  expect(await stateIn((await connect(next, world.project)).call)).toBe('failed')
 })
 
 test('what a session asks waits for the user: no tool answers it, and the program is told', async () => {
@@ -94,6 +157,7 @@ test('wrong input is answered with what is wrong, and starts nothing', async () 
     await call('start_session', { prompt: '' }),
     await call('start_session', { prompt: 'Hi', agent: 'nobody' }),
     await call('start_session', { prompt: 'Hi', permission_mode: 'bypassPermissions' }),
+    await call('start_session', { prompt: 'Hi', permission_mode: 'auto' }),
     await call('start_session', { prompt: 'Hi', persona: 'NOBODY' }),
     await call('await_session', { session_id: 'none' }),
     await call('await_session', { session_id: '../x' }),
@@ -102,8 +166,25 @@ test('wrong input is answered with what is wrong, and starts nothing', async () 
   ]
   for (const refusal of refusals)
     expect(refusal).toMatchObject({ isError: true, text: expect.stringMatching(/\w/) })
-  expect((await call('list_sessions')).json).toEqual([])
+  for (const mode of ['auto', 'bypassPermissions']) {
+    const refused = await call('start_session', { prompt: 'Hi', permission_mode: mode })
+    expect(refused.text).toContain(
+      `${mode} is refused: a program cannot let an agent work unasked, only the user can`,
+    )
+  }
+  expect((await call('list_sessions')).json).toEqual({ sessions: [] })
   expect(server.faults).toEqual([])
+})
+
+test.each([
+  ...['x', 'a:b', 'not a marker', '0123456789:'],
+  // As Chirality makes them, of an agent that ended or of another server.
+  ...['9f0c7d1e-0000-4000-8000-000000000000', '9f0c7d1e-0000-4000-8000-000000000000:1234567890abcdef'],
+])('a program with the marker %j gets no token', async marker => {
+  const server = await startTestServer()
+  const response = await server.post('/trpc/system.newProgramToken', { project: server.project, marker })
+  expect(response.status).toBe(400)
+  expect(await response.json()).toMatchObject({ error: { data: { reason: 'invalid-input' } } })
 })
 
 test('agents cannot start agents without end, nor with more than they may do themselves', async () => {

@@ -30,7 +30,10 @@ function loopOf(project: string, loopId: string, entries: readonly JournalEntry[
   }
   const state = foldJournal([start, ...entries].map((entry): Stamped => ({ ...entry, at: AT })))
   if (state === undefined) throw new Error('no state')
-  return shownLoop({ state, book: new LoopBook(project), runs: 'no', live: () => undefined }, null)
+  return shownLoop(
+    { state, book: new LoopBook(project, path.join(project, '../home')), runs: 'no', live: () => undefined },
+    null,
+  )
 }
 
 function begun(worktreeId: string): JournalEntry {
@@ -57,7 +60,7 @@ test('of old loops only the worktree of a branch goes that nothing goes on with;
   const parked: JournalEntry = { type: 'task:parked', task: 'one', kind: 'question', why: 'Which?' }
   const end = (reason: LoopEndReason): JournalEntry => ({ type: 'loop:end', reason, why: '' })
   // By the age of their runs, the oldest first.
-  const loops = new Map(
+  const shown = await Promise.all(
     Object.entries({
       done: [begun('restored'), merged, end('done')],
       nesting: [begun('none'), merged, end('done')],
@@ -65,8 +68,9 @@ test('of old loops only the worktree of a branch goes that nothing goes on with;
       // A person ticked the box of the task that is parked.
       ticked: [begun('other'), parked, end('done')],
       last: [begun('none'), merged, end('done')],
-    }).map(([loopId, entries]) => [loopId, loopOf(project, loopId, entries)]),
+    }).map(async ([loopId, entries]) => [loopId, await loopOf(project, loopId, entries)] as const),
   )
+  const loops = new Map(shown)
   const ids = [...[...loops.keys()].map(id => `loop-${id}`), 'restored', 'asking', 'other']
   for (const id of ids) await host.worktrees.make({ projectRoot: project, title: id, id })
   // A repository in it, which is on the main branch by now: it is clean, but refuses to be removed.
@@ -106,9 +110,9 @@ test('of old loops only the worktree of a branch goes that nothing goes on with;
   await tidy()
   expect(await ready()).toEqual(ids.filter(one => one !== 'loop-done').sort())
   expect(faults.map(String)).toEqual([expect.stringContaining('contains another repository')])
-}, 120_000)
+})
 
-test('a task that was handed over is shown with what all of its agents have spent', () => {
+test('a task that was handed over is shown with what all of its agents have spent', async () => {
   const { project } = projectOf()
   const ended = (usd: number): JournalEntry => ({
     ...{ type: 'iteration:end', task: 'one', n: 1, reason: 'completed' },
@@ -117,7 +121,7 @@ test('a task that was handed over is shown with what all of its agents have spen
   const handed: JournalEntry = {
     ...{ type: 'task:handed', task: 'one', from: 'a', to: 'b', sessionId: 's2', why: 'The limit.' },
   }
-  const loop = loopOf(project, 'tasks', [begun('w'), ended(1), handed, ended(2)])
+  const loop = await loopOf(project, 'tasks', [begun('w'), ended(1), handed, ended(2)])
   expect(loop.tasks).toMatchObject([{ spent: { usd: 3, tokens: 30 }, harness: 'b' }])
   expect(loop.spent).toMatchObject({ usd: 3, tokens: 30 })
 })

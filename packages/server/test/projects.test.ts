@@ -46,6 +46,14 @@ test.each([
   ['/', 'project-too-wide'],
   ['/no/such/folder', 'project-missing'],
   ['/dev/null', 'project-not-a-directory'],
+  ['/dev', 'project-reserved'],
+  ...(process.platform === 'linux'
+    ? [
+        ['/proc', 'project-reserved'],
+        ['/proc/self/fd', 'project-reserved'],
+        ['/sys/kernel', 'project-reserved'],
+      ]
+    : []),
 ])('%s is no project: %s', async (folder, reason) => {
   const { client } = connect(await startTestServer())
   const error = await client.projects.register.mutate({ path: folder }).catch((cause: unknown) => cause)

@@ -52,6 +52,22 @@ test('an unanswered request is denied after the time limit of the turn', async (
   expect(isMade()).toBe(false)
 })
 
+test('spec 000: a turn is streamed to its end; meanwhile another is refused, and it can be interrupted', async () => {
+  const { server, create, turn } = await open([MAKES, 'Never said.'])
+  const sessionId = await create({})
+  const events = await turn(sessionId)
+  expect((await events.next()).value).toMatchObject({ data: { type: 'turn:start', sessionId } })
+  await until(events, 'permission:request')
+  const again = await server.post('/api/harness/turn', { sessionId, message: 'Me, too.' })
+  expect([again.status, await again.json()]).toMatchObject([409, { error: { code: 'busy' } }])
+  const interrupt = () => server.post('/api/harness/interrupt', { sessionId })
+  const interrupted = await interrupt()
+  expect([interrupted.status, await interrupted.json()]).toEqual([200, { interrupted: true }])
+  expect(await until(events, 'turn:end')).toMatchObject({ reason: 'interrupted' })
+  expect(await events.next()).toEqual({ done: true, value: undefined })
+  expect(await (await interrupt()).json()).toEqual({ interrupted: false })
+})
+
 test('an open request is listed and answered, and the session is shown as waiting', async () => {
   const { server, create, turn, get, isMade } = await open([MAKES, 'Made.'])
   const sessionId = await create({})

@@ -253,11 +253,12 @@ test('a fork whose files cannot be made leaves neither a session nor a worktree'
 })
 
 test('a move that cannot be finished does not keep those of other sessions half done', async () => {
-  // Its moves are looked at before the first review, because the server did not begin with the project.
-  const { client, repository, project } = await withRepository({ projects: [] })
+  const { server, client, repository, project } = await withRepository({ projects: [] })
   await client.projects.register.mutate({ path: project })
   const create = async () => (await client.sessions.create.mutate({ project })).id
   const [broken = '', other = ''] = [await create(), await create()].sort()
+  // The first review opens the project again, and with that its moves are looked at.
+  await server.host.closeProject(project)
   const git = (...args: string[]) => repository.run(...args).trim()
   // Without a commit before it nobody knows what the files were.
   git('update-ref', `refs/chirality/moving/${broken}`, 'HEAD')

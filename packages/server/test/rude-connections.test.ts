@@ -26,6 +26,16 @@ async function openMany(server: TestServer, count: number, text: string): Promis
   return sockets
 }
 
+/** Also when it was closed before anybody listened. */
+async function closed(socket: Socket): Promise<void> {
+  socket.resume()
+  const over = new AbortController()
+  const { signal } = over
+  if (!socket.destroyed && !socket.readableEnded)
+    await Promise.race([once(socket, 'end', { signal }), once(socket, 'close', { signal })]).catch(() => {})
+  over.abort()
+}
+
 /** As the server counts them, without the one that asks. */
 async function connections(server: TestServer): Promise<number> {
   const response = await server.fetch('/trpc/system.health', { headers: { connection: 'close' } })
@@ -89,8 +99,10 @@ test('a sign-in whose secret never comes is cut off', async () => {
 
 test('1,000 silent connections are closed when their time is over', async () => {
   const server = await startTestServer({ limits: { headersMs: 500 } })
-  const sockets = await openMany(server, 1000, '')
-  await Promise.all(sockets.map(socket => once(socket.resume(), 'end')))
+  // No more at once than the system keeps for a server that is busy: it forgets the others.
+  const sockets: Socket[] = []
+  while (sockets.length < 1000) sockets.push(...(await openMany(server, 100, '')))
+  await Promise.all(sockets.map(closed))
   await expect.poll(() => connections(server)).toBe(0)
 })
 

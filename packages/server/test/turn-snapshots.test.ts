@@ -1,10 +1,8 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { initRepository } from '@chirality/fixtures'
-import type { SessionStatus, StartingTurn } from '@chirality/sessions'
+import { TurnChanges, TurnTrees } from '@chirality/workspaces'
 import { expect, onTestFinished, test } from 'vitest'
-import { TurnChanges } from '../src/changes/turn-changes.ts'
-import { TurnTrees } from '../src/changes/turn-trees.ts'
 import { startServer } from '../src/index.ts'
 import { createWorld, serveWorld } from './support/agents.ts'
 import { createCommitted } from './support/repository.ts'
@@ -35,7 +33,7 @@ test('the first edit of an agent that answers at once is in the diff of its turn
     ['b.txt', 'deleted'],
     ['new.txt', 'added'],
   ])
-}, 120_000)
+})
 
 test('what a killed server left half taken back is finished before the agent of the next turn is asked', async () => {
   const world = await createWorld({
@@ -73,10 +71,10 @@ test('what a killed server left half taken back is finished before the agent of 
   const { files } = await connect(server).client.files.turnDiff.query({ sessionId: other, turnId })
   expect(files.map(({ path: file }) => file)).toEqual(['seen.txt'])
   expect(repository.run('for-each-ref', 'refs/chirality/moving')).toBe('')
-}, 120_000)
+})
 
 test('a turn that another server began keeps the files that were recorded before it', async () => {
-  const { repository, host, status } = watched()
+  const { repository, host } = watched()
   await host.begin('first')
   const trees = new TurnTrees()
   const before = await trees.read(repository.root, SESSION, 'first')
@@ -87,13 +85,16 @@ test('a turn that another server began keeps the files that were recorded before
   repository.write('kept.txt', 'changed by the agent\n')
 
   const next = watched(repository)
-  next.host.tell({ ...status, turnId: 'first', phase: 'running' })
-  next.host.tell({ ...status, turnId: null, phase: 'idle' })
-  await next.changes.close()
+  expect(await next.host.end('first', { isLate: true })).toBeUndefined()
   const after = await trees.read(repository.root, SESSION, 'first')
   expect(after).toMatchObject(before ?? {})
   expect(after?.after).toMatch(/^[0-9a-f]{40}$/)
   expect(after?.after).not.toBe(before?.before)
+  expect(after?.isLate).toBe(true)
+  // A server that is killed before it tells the end has recorded the files: what changed since then is not the agent's.
+  repository.write('kept.txt', 'changed by a person\n')
+  expect(await watched(repository).host.end('first', { isLate: true })).toBeUndefined()
+  expect(await trees.read(repository.root, SESSION, 'first')).toEqual(after)
 })
 
 test('a turn does not wait forever for its snapshot, nor at all when it is stopped', async () => {
@@ -104,6 +105,76 @@ test('a turn does not wait forever for its snapshot, nor at all when it is stopp
   expect(await trees.read(repository.root, SESSION, 'late')).toBeUndefined()
   expect(await trees.read(repository.root, SESSION, 'stopped')).toBeUndefined()
 })
+
+test('the end of a turn does not wait forever for its snapshot, and says that it is not kept', async () => {
+  const { repository, host } = watched()
+  await host.begin('late')
+  const slow = watched(repository, { holdMs: 0 })
+  expect(await slow.host.end('late')).toContain('took too long, so they are not kept as they were after this')
+  const trees = new TurnTrees()
+  expect(await trees.read(repository.root, SESSION, 'late')).not.toHaveProperty('after')
+  await host.begin('failed')
+  rmSync(path.join(repository.root, '.git'), { recursive: true })
+  expect(await host.end('failed')).toContain('failed, so they are not kept as they were after this turn')
+  expect(await host.end('never begun')).toBeUndefined()
+})
+
+test.each([
+  ['project folder', false],
+  ['worktree', true],
+])(
+  "what a person writes when a turn has just ended is not the turn's: in the %s",
+  async (_place, worktree) => {
+    const command = 'echo agent > agent.txt; echo agent >> a.txt'
+    const world = await createWorld({
+      answers: [
+        { tool: 'bash', input: { command } },
+        'Done.',
+        { tool: 'bash', input: { command: 'echo 2 > second.txt' } },
+        'Again.',
+      ],
+    })
+    const repository = initRepository(world.project)
+    // Enough files that reading them all takes longer than the person.
+    for (let i = 0; i < 1000; i++) repository.write(`many/${i % 30}/${i}.txt`, `${i}\n`)
+    repository.write('a.txt', 'a\n')
+    repository.write('b.txt', 'b\n')
+    repository.run('add', '.')
+    repository.run('commit', '-qm', 'first')
+    const server = await serveWorld(world)
+    const { client } = connect(server)
+    const { id: sessionId } = await server.host.createSession(world.project, {
+      harness: 'messages-api',
+      ...(worktree ? { worktree: {} } : {}),
+    })
+    const session = await server.host.session(sessionId)
+    const folder = session.status.worktree?.folder ?? world.project
+    const stop = server.host.onStatus(({ phase, lastTurn }) => {
+      if (phase !== 'idle' || lastTurn !== 'completed' || existsSync(path.join(folder, 'person.txt'))) return
+      writeFileSync(path.join(folder, 'person.txt'), 'person\n')
+      writeFileSync(path.join(folder, 'b.txt'), 'person\n')
+      writeFileSync(path.join(folder, 'a.txt'), 'a\nagent\nperson\n')
+    })
+    onTestFinished(stop)
+    const { turnId } = await session.start('Go', { permissionMode: 'bypassPermissions' })
+    // The queue sends it at once.
+    await session.send('Again', { permissionMode: 'bypassPermissions' })
+    await session.settled()
+    const { files } = await client.files.turnDiff.query({ sessionId, turnId })
+    expect(files.map(({ path: file }) => file)).toEqual(['a.txt', 'agent.txt'])
+    const plan = await client.review.backPlan.query({ sessionId, turnId })
+    expect(plan).toMatchObject({ files: ['a.txt', 'agent.txt', 'second.txt'], changedSince: ['a.txt'] })
+    await client.review.back.mutate({ sessionId, turnId })
+    const inFolder = (file: string) => readFileSync(path.join(folder, file), 'utf8')
+    expect(['person.txt', 'b.txt', 'a.txt'].map(inFolder)).toEqual([
+      'person\n',
+      'person\n',
+      'a\nagent\nperson\n',
+    ])
+    expect(existsSync(path.join(folder, 'agent.txt'))).toBe(false)
+  },
+  120_000,
+)
 
 test('a turn whose snapshot fails says so; one without git does not', async () => {
   const { repository, host } = watched()
@@ -120,24 +191,12 @@ const SESSION = 'b3f7a1c2-0000-4000-8000-000000000001'
 /** Turn changes that hear of turns as from a host. */
 function watched(repository = createCommitted(), options: { holdMs?: number } = {}) {
   const changes = new TurnChanges(options)
-  let tell: (status: SessionStatus) => void = () => {}
-  let before: (turn: StartingTurn) => Promise<string | undefined> = async () => undefined
-  changes.watch({
-    onStatus: listener => {
-      tell = listener
-      return () => {}
-    },
-    beforeTurns: prepare => {
-      before = prepare
-      return () => {}
-    },
-  })
   onTestFinished(() => changes.close())
-  const place = { sessionId: SESSION, projectRoot: repository.root }
+  const place = { sessionId: SESSION, projectRoot: repository.root, workFolder: repository.root }
   const host = {
-    tell: (status: SessionStatus) => tell(status),
     begin: (turnId: string, signal = new AbortController().signal) =>
-      before({ ...place, turnId, workFolder: repository.root, signal }),
+      changes.begin({ ...place, turnId, signal }),
+    end: (turnId: string, { isLate = false } = {}) => changes.end({ ...place, turnId, lastSeq: 1, isLate }),
   }
-  return { repository, changes, host, status: place as unknown as SessionStatus }
+  return { repository, host }
 }

@@ -92,7 +92,7 @@ test('a worktree is set up before its agent is asked: only by a person, by exact
   expect(existsSync(path.join(folderOf(fourth.session), 'hostile.txt'))).toBe(false)
   const removed = await client.worktrees.saveSetup.mutate({ project, setup: null })
   expect(removed).toEqual({ own: null, file: theirs })
-}, 180_000)
+})
 
 test('Stop ends a set-up command that never ends, with all that it started, and the turn', async () => {
   const { begin, write, folderOf, client } = await createSetups()
@@ -107,7 +107,7 @@ test('Stop ends a set-up command that never ends, with all that it started, and 
   await session.settled()
   expect(await findByMarker(setupMarker(session.status.worktree?.id ?? ''))).toEqual([])
   expect(existsSync(path.join(folderOf(session), 'agent-port.txt'))).toBe(false)
-}, 180_000)
+})
 
 async function createSetups() {
   checkAnswers()

@@ -11,9 +11,8 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { initRepository } from '@chirality/fixtures'
-import { findRepository, takeSnapshot } from '@chirality/workspaces'
+import { findRepository, TurnTrees, takeSnapshot } from '@chirality/workspaces'
 import { expect, test } from 'vitest'
-import { TurnTrees } from '../src/changes/turn-trees.ts'
 import type { CallInputs } from '../src/index.ts'
 import { createWorld, serveWorld } from './support/agents.ts'
 import { startTestServer } from './support/test-server.ts'
@@ -161,7 +160,7 @@ test('a fork gets a worktree of its own, with the files of that point, and leave
   await fork.settled()
   expect(JSON.stringify(world.model.requests.at(-1)?.body)).toContain('First')
   expect(readdirSync(world.project).filter(name => !name.startsWith('.'))).toEqual(['a.txt'])
-}, 120_000)
+})
 
 test('worktrees are listed with their disk use, removed with what is kept, restored and forgotten, by REST too', async () => {
   const server = await serverWithRepository()

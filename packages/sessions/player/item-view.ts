@@ -1,5 +1,5 @@
 import { formatDuration, type SessionItem, type ToolItem } from '@chirality/core'
-import { toolArgument, toolDiff, toolInput } from '../src/history/tool-facts.ts'
+import { toolArgument, toolDiff, toolInput, toolTold } from '../src/history/tool-facts.ts'
 import { element } from './dom.ts'
 
 /** The element for an item. `live` is what is still being written of it. */
@@ -32,7 +32,7 @@ export function itemText(item: SessionItem, live: string): string {
     case 'thinking':
       return item.text || live
     case 'tool':
-      return `${item.name} ${JSON.stringify(item.input)} ${item.content ?? ''}`
+      return `${item.name} ${JSON.stringify([item.input, item.asked?.input])} ${item.content ?? ''}`
     case 'notice':
     case 'budget':
     case 'error':
@@ -43,12 +43,13 @@ export function itemText(item: SessionItem, live: string): string {
 }
 
 function toolElement(item: ToolItem): HTMLElement {
+  const { verb, notes, isUndone } = toolTold(item)
   const summary = element(
     'summary',
     '',
-    element('span', 'name', item.name),
+    element('span', 'name', verb),
     element('span', 'argument', toolArgument(item)),
-    element('span', `outcome ${item.status}`, outcome(item)),
+    element('span', `outcome ${item.status}`, outcome(item, notes)),
   )
   const tool = element('details', `tool ${item.status}`, summary)
   const diff = toolDiff(item)
@@ -56,8 +57,14 @@ function toolElement(item: ToolItem): HTMLElement {
   const fill = () => {
     if (tool.childElementCount > 1) return
     const input = toolInput(item)
-    if (diff) tool.append(diffElement(diff))
+    if (diff && isUndone)
+      tool.append(note('Asked for, did not happen'), element('pre', 'code', diff.join('\n')))
+    else if (diff) tool.append(diffElement(diff))
     else if (input !== '') tool.append(element('pre', 'code', input))
+    if (item.asked) {
+      const asked = JSON.stringify(item.asked.input, null, 2)
+      tool.append(note('Asked for'), element('pre', 'code', asked))
+    }
     if (item.content && (diff === undefined || item.status === 'failed'))
       tool.append(element('pre', 'code result', item.content))
   }
@@ -69,9 +76,9 @@ function toolElement(item: ToolItem): HTMLElement {
 
 const MAX_OPEN_LINES = 80
 
-function outcome({ status, durationMs }: ToolItem): string {
+function outcome({ durationMs }: ToolItem, notes: string[]): string {
   const time = durationMs === null ? '' : formatDuration(durationMs)
-  return status === 'done' ? time : [status, time].filter(Boolean).join(' · ')
+  return [...notes, time].filter(Boolean).join(' · ')
 }
 
 function diffElement(lines: string[]): HTMLElement {

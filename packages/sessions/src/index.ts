@@ -1,4 +1,15 @@
 export {
+  type FileOps,
+  OPEN,
+  openRegular,
+  realFileOps,
+  StorageError,
+  type StorageErrorCode,
+  sweepTemporaries,
+  temporaryName,
+  toStorageError,
+} from '@chirality/disk'
+export {
   BudgetBook,
   type BudgetBookOptions,
   type BudgetReading,
@@ -20,6 +31,7 @@ export type {
   PolicyJudge,
   PolicyVerdict,
 } from './decisions/ask-context.ts'
+export type { ProblemListener } from './decisions/decision-broker.ts'
 export { DecisionBroker, type DecisionBrokerOptions } from './decisions/decision-broker.ts'
 export { PolicyBook, type PolicyBookOptions, type PolicyPlaces } from './decisions/policy/policy-book.ts'
 export {
@@ -35,11 +47,7 @@ export {
   type RehearseOptions,
   rehearsePolicy,
 } from './decisions/rehearse.ts'
-export { sweepTemporaries, temporaryName } from './files/atomic-write.ts'
-export { type FileOps, realFileOps } from './files/file-ops.ts'
 export { findProjectFolder } from './files/project-folder.ts'
-export { OPEN, openRegular } from './files/read-write.ts'
-export { StorageError, type StorageErrorCode, toStorageError } from './files/storage-error.ts'
 export { userDataFolder } from './files/user-data-folder.ts'
 export { HarnessLog, type HarnessLogOptions } from './harness-log/harness-log.ts'
 export { createRedactor, REDACTED, type Redactor } from './harness-log/redact.ts'
@@ -67,16 +75,9 @@ export {
 export type { HitKind } from './history/search/searchable-text.ts'
 export type { Cut, PackOptions, Parcel } from './host/carry-session.ts'
 export type { NewSession, SessionHostOptions } from './host/host-options.ts'
-export type {
-  AgentNote,
-  LiveSession,
-  QueuedTurn,
-  SessionBudget,
-  SessionChanges,
-  StartedTurn,
-} from './host/live-session.ts'
 export type { ProjectReport } from './host/recover-project.ts'
 export { SessionHost } from './host/session-host.ts'
+export type { SessionMoves, Spent } from './host/session-moves.ts'
 export type { ProjectOwner } from './lock/lock-owner.ts'
 export {
   findProjectOwner,
@@ -85,18 +86,61 @@ export {
   type ProjectLock,
   ProjectLockedError,
 } from './lock/project-lock.ts'
+export type { TornLine } from './log/envelope-line.ts'
 export { type EventText, joinTexts } from './log/event-text.ts'
 export type { LogHealth } from './log/file/log-writer.ts'
 export { openSessionLog, removeSessionLog } from './log/open-logs.ts'
 export { readSessionLog, type SessionLogReader } from './log/read-log.ts'
 export type { AppendOptions, ReadOptions, SessionLog, SessionLogOptions } from './log/session-log.ts'
-export type { MessageQueue } from './queue/message-queue.ts'
-export type {
-  QueuedMessage,
-  QueuedRequest,
-  QueueErrorCode,
-} from './queue/queued-message.ts'
+export type { MessageQueue, MessageQueueOptions } from './queue/message-queue.ts'
+export type { QueueState } from './queue/queue-file.ts'
+export type { GivenMessage, QueuedMessage, QueuedRequest, QueueErrorCode } from './queue/queued-message.ts'
 export type { TurnRequest } from './queue/turn-request.ts'
+export { requireRest } from './review/at-rest.ts'
+export {
+  backPlan,
+  type GoneBack,
+  goBackTo,
+  type ShownBackPlan,
+  undoBack,
+} from './review/back-to-turn.ts'
+export { type SettleOptions, settlePushes } from './review/begun-pushes.ts'
+export {
+  inBlamePlace,
+  inRadar,
+  type OpenedPlace,
+  openBlamePlace,
+  openRadar,
+  type ProjectPlace,
+} from './review/blame-place.ts'
+export { forkInWorktree } from './review/fork-worktree.ts'
+export {
+  type PushInput,
+  type PushResult,
+  type PushWorkInput,
+  pushPlan,
+  pushWork,
+  type RequestPlan,
+  type ShownPushPlan,
+} from './review/push-work.ts'
+export { type ReviewHost, workFolderOf } from './review/review-host.ts'
+export {
+  branchDiff,
+  type ChangedFileInput,
+  type CommitInput,
+  changedFile,
+  commitWork,
+  type DiscardInput,
+  discard,
+  handConflicts,
+  type MergeInput,
+  mergeWork,
+  type ReviewState,
+  requireBranches,
+  reviewState,
+  undoMove,
+} from './review/session-review.ts'
+export { type TurnDiff, turnDiff } from './review/turn-diff.ts'
 export type { SessionsErrorCode, StartErrorCode } from './session-errors.ts'
 export { type RawLogRule, readRawLogRule, writeRawLogRule } from './spools/raw-log-rule.ts'
 export { type DiskUse, diskUseOf, type RawLog } from './spools/raw-logs.ts'
@@ -109,8 +153,17 @@ export {
   readNativeLine,
   readNativeLines,
 } from './spools/read-native-lines.ts'
-export type { SessionStatus } from './status/session-status.ts'
+export type {
+  AgentNote,
+  LiveSession,
+  QueuedTurn,
+  SessionBudget,
+  SessionChanges,
+  StartedTurn,
+} from './status/live-session.ts'
+export type { SessionStatus, SessionWorktree } from './status/session-status.ts'
 export type { TurnPhase } from './status/turn-phase.ts'
+export type { ChosenFields } from './store/fold-session.ts'
 export { SessionFold } from './store/fold-session.ts'
 export {
   type ClaudeSessionState,
@@ -134,12 +187,15 @@ export type {
   Shelf,
   StoredSession,
 } from './store/stored-session.ts'
+export { type TurnImage, TurnImages } from './store/turn-images.ts'
+export type { OwnPlace } from './tool-servers/tool-server-book.ts'
 export {
   ToolServerBook,
   type ToolServerEntry,
   type ToolServerPlace,
   type ToolServerSource,
 } from './tool-servers/tool-server-book.ts'
+export type { OwnSetup, OwnSetups } from './trust/own-setups.ts'
 export {
   consentNotice,
   PersonaConsent,
@@ -148,10 +204,12 @@ export {
 } from './trust/persona-consent.ts'
 export { ProjectTrust, type ProjectTrustState } from './trust/project-trust.ts'
 export { fingerprintOf, TrustStore, type TrustStoreOptions } from './trust/trust-store.ts'
-export type { StartingTurn } from './turns/host-context.ts'
+export { type FolderIsSetUp, type FolderSetUp, setUpFolder } from './turns/folder-set-up.ts'
+export type { Orphan } from './turns/leaving-sessions.ts'
 export { isRefusal, type Move, REFUSAL } from './turns/leaving-sessions.ts'
 export { RunBudgets, type RunBudgetsOptions } from './turns/run-budgets.ts'
 export { allowWorkspaceSetup } from './turns/set-up-worktree.ts'
+export type { Sessions } from './usage/usage-report.ts'
 export {
   type PlanReport,
   type UsageAmount,

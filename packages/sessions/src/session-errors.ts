@@ -1,7 +1,7 @@
 import { CodedError, type HarnessErrorCode, isCodedError } from '@chirality/core'
+import type { StorageErrorCode } from '@chirality/disk'
 import { PersonaError } from '@chirality/personas'
 import type { DecisionErrorCode } from './decisions/ask-context.ts'
-import type { StorageErrorCode } from './files/storage-error.ts'
 import type { ImportErrorCode } from './history/import/import-session.ts'
 import type { SearchErrorCode } from './history/search/search-sessions.ts'
 import type { QueueErrorCode } from './queue/queued-message.ts'

@@ -41,7 +41,14 @@ export async function blameRows(): Promise<BenchRow[]> {
     const own = pointsOf({ name: 'own', turns: TURNS, lines: content.toString('utf8').trimEnd().split('\n') })
     const ask = (places: string[]) =>
       blameFile(repository, {
-        ...{ stateFolder, place: 'project', places, points: own.points, running: new Set<string>() },
+        ...{
+          stateFolder,
+          place: 'project',
+          places,
+          pointsOf: async () => [],
+          points: own.points,
+          running: new Set<string>(),
+        },
         ...{ file: FILE, content: Buffer.from(own.content) },
       })
     const first = await timed(() => ask(['project']))
@@ -52,7 +59,14 @@ export async function blameRows(): Promise<BenchRow[]> {
       const place = `other-${other}`
       places.push(place)
       const { points, content: theirs } = pointsOf({ name: place, turns: 20, lines: ['a', 'b', 'c'] })
-      const request = { stateFolder, place, places: [place], points, running: new Set<string>() }
+      const request = {
+        stateFolder,
+        place,
+        places: [place],
+        pointsOf: async () => [],
+        points,
+        running: new Set<string>(),
+      }
       await blameFile(repository, { ...request, file: FILE, content: Buffer.from(theirs) })
     }
     const beside = await typical(() => ask(places))

@@ -1,9 +1,11 @@
-// `pnpm bench [group …]`: blame, worktrees; all of them by default.
+// `pnpm bench [group …]`: back, blame, worktrees; all of them by default.
 import { type BenchRow, reportBench } from '../../core/bench/report.ts'
+import { backRows } from './back.ts'
 import { blameRows } from './blame.ts'
 import { worktreeRows } from './worktrees.ts'
 
 const GROUPS: Readonly<Record<string, () => Promise<BenchRow[]>>> = {
+  back: backRows,
   blame: blameRows,
   worktrees: worktreeRows,
 }

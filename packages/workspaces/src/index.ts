@@ -9,15 +9,31 @@ export {
   type PastState,
   stateOfCommit,
 } from './blame/blame-file.ts'
+export {
+  type Blame,
+  type BlamedTurn,
+  type BlamePlace,
+  blameProjectFile,
+  noteCommits,
+  type SessionOfPlace,
+  type TurnFacts,
+  turnName,
+} from './blame/blame-place.ts'
 export type { UserCommit } from './blame/incremental.ts'
+export type { CommitOfTurns, CommitsRequest } from './blame/notes.ts'
 export { commitsOfTurns, NOTES_REF, type TurnLines, writeNotes } from './blame/notes.ts'
 export type { TurnPoint } from './blame/turn-chain.ts'
+export { confine, HIDDEN_FOLDERS, requireStillInside, toFileError } from './files/confine.ts'
 export type { ChangedFile, Changes, FileChange, GitStatus, MovedSubmodule } from './git/changes.ts'
 export { diffTrees, diffWorkTree, fileOfTree, type TreePair } from './git/diff-trees.ts'
 export { findRepository } from './git/find-repository.ts'
+export type { GitSetting, OpenedRepository } from './git/git.ts'
 export { type GitOptions, type GitRepository, git } from './git/git.ts'
 export { gitStatus, parseStatus } from './git/git-status.ts'
+export type { MovedInTurn } from './git/moved-submodules.ts'
 export { movedSubmodules, submodulesOfTurn } from './git/moved-submodules.ts'
+export { overNested, stageFiles } from './git/nested-repositories.ts'
+export { unquotedPath } from './git/quoted-path.ts'
 export { endPrograms } from './git/run-program.ts'
 export {
   headTree,
@@ -27,6 +43,7 @@ export {
   takeSnapshot,
   trimSnapshots,
 } from './git/snapshot.ts'
+export type { Unfinished } from './git/unfinished.ts'
 export { UNFINISHED } from './git/unfinished.ts'
 export {
   findOverlaps,
@@ -35,16 +52,23 @@ export {
   type OverlappingFile,
   type SessionWork,
 } from './radar/conflict-radar.ts'
+export {
+  type RadarPlace,
+  type RadarSession,
+  type SessionOverlap,
+  sessionOverlaps,
+} from './radar/session-overlaps.ts'
 export { type Commit, type CommitRequest, commitFiles, commitHooks } from './review/commit.ts'
+export type { Differing } from './review/differing.ts'
 export { type Discard, type DiscardedFile, discardChanges, type HunkChoice } from './review/discard.ts'
+export type { SeenFile, TreeFile } from './review/disk-files.ts'
+export type { NewMove } from './review/file-moves.ts'
 export {
   type FileMove,
   FileMoves,
-  forScope,
-  type MoveCause,
   type Settle,
-  unfinishedMoves,
 } from './review/file-moves.ts'
+export type { MergeRequest } from './review/merge.ts'
 export {
   type Branches,
   type BranchState,
@@ -57,6 +81,7 @@ export {
   takeConflicts,
   treeAtBase,
 } from './review/merge.ts'
+export type { MoveCause } from './review/move-message.ts'
 export {
   type Forge,
   forgeOf,
@@ -66,6 +91,7 @@ export {
   pullRequestCommand,
   requestWords,
 } from './review/pull-request.ts'
+export type { PushRequest } from './review/push.ts'
 export {
   isKnownPushed,
   type Pushed,
@@ -76,6 +102,8 @@ export {
   remotesOf,
   urlOf,
 } from './review/push.ts'
+export { forScope, unfinishedMoves } from './review/unfinished-moves.ts'
+export type { FillOptions } from './setup/fill-worktree.ts'
 export { type Filled, fillVariables, fillWorktree } from './setup/fill-worktree.ts'
 export {
   parseSetup,
@@ -85,6 +113,18 @@ export {
   type WorkspaceSetup,
 } from './setup/workspace-file.ts'
 export {
+  type EndingTurn,
+  type Place,
+  type SessionFolder,
+  type StartingTurn,
+  stateFolderOf,
+  TurnChanges,
+  type TurnChangesOptions,
+  type WorkPlace,
+} from './turns/turn-changes.ts'
+export { type TreeOfTurn, type TreesOfTurn, TurnTrees } from './turns/turn-trees.ts'
+export type { GoBack } from './undo/back-to.ts'
+export {
   type BackPlan,
   type BackTo,
   filesOfTurns,
@@ -92,7 +132,7 @@ export {
   planBack,
   type TurnTreePair,
 } from './undo/back-to.ts'
-export type { WorkspaceErrorCode } from './workspace-error.ts'
+export { type WorkspaceErrorCode, workspaceError } from './workspace-error.ts'
 export {
   type CarriedWork,
   commonCommits,

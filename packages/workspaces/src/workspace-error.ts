@@ -13,6 +13,18 @@ export type WorkspaceErrorCode =
   | 'review-missing'
   /** Who wrote a file cannot be said: it is no text, or too large. */
   | 'blame-refused'
+  /** The session has no such turn, or the files around it are not kept. */
+  | 'turn-missing'
+  /** There is no such file in an earlier state, or no such line in a file. */
+  | 'not-found'
+  | 'invalid-input'
+  /** A file of a project cannot be read. */
+  | 'file-missing'
+  | 'file-unreadable'
+  | 'not-a-file'
+  | 'not-a-folder'
+  | 'outside-project'
+  | 'too-many-files'
 
 export function workspaceError(
   code: WorkspaceErrorCode,

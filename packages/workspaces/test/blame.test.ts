@@ -105,6 +105,27 @@ test('a turn whose end was not recorded is named, but not for sure', async () =>
   expect(shown(await blame('a.txt')).at(-1)).toBe('runs?')
 })
 
+test('a file that is renamed and not committed keeps the commits of its lines', async () => {
+  const long = (from: number) => Array.from({ length: 20 }, (_, i) => `line ${i + from}`).join('\n')
+  repository.write('lib/view.txt', `${long(0)}\n`)
+  repository.run('add', '.')
+  repository.run('commit', '-qm', 'second')
+  renameSync(path.join(repository.root, 'lib/view.txt'), path.join(repository.root, 'lib/viewer.txt'))
+  // Without any turn, before a turn, and after one.
+  expect(new Set(shown(await blame('lib/viewer.txt')))).toEqual(new Set(['second']))
+  repository.write('lib/viewer.txt', `${long(0)}\nby a person\n`)
+  expect(shown(await blame('lib/viewer.txt')).slice(-2)).toEqual(['second', 'between'])
+  await turn('one', () => repository.write('lib/viewer.txt', `${long(0)}\nby a person\nby one\n`))
+  expect(shown(await blame('lib/viewer.txt')).slice(-3)).toEqual(['second', 'between', 'one'])
+  await turn('two', () =>
+    renameSync(path.join(repository.root, 'lib/viewer.txt'), path.join(repository.root, 'lib/views.txt')),
+  )
+  expect(shown(await blame('lib/views.txt')).slice(-3)).toEqual(['second', 'between', 'one'])
+  // One that is new has no history to be found.
+  repository.write('lib/new.txt', 'new\n')
+  expect(shown(await blame('lib/new.txt'))).toEqual(['between'])
+})
+
 test('lines keep their turn through renames by a turn and by a person', async () => {
   const long = Array.from({ length: 20 }, (_, i) => `line ${i}`).join('\n')
   await turn('one', () => repository.write('b.txt', `${long}\n`))
@@ -216,7 +237,7 @@ test('nothing that the repository names is run or read', async () => {
   repository.write('signed', plain.replace(/^(committer .*\n)/m, `$1${signature}`))
   const signed = repository.run('hash-object', '-t', 'commit', '-w', '--no-filters', 'signed').trim()
   repository.run('update-ref', 'HEAD', signed)
-  const asked = { stateFolder, place: 'main', places: ['main'], points, limit: 10 }
+  const asked = { stateFolder, place: 'main', places: ['main'], pointsOf: async () => [], points, limit: 10 }
   expect(await commitsOfTurns(opened, asked)).toMatchObject([{ commit: signed, added: 1 }])
   expect(() => readFileSync(ran)).toThrow()
 })
@@ -333,7 +354,17 @@ function blame(
   { root = repository.root, place = 'main', places = [place], running = new Set(), ...asked }: Asked = {},
 ): Promise<BlamedLines[]> {
   const content = asked.content ?? readFileSync(path.join(root, file))
-  return blameFile(opened, { stateFolder, place, places, points, running, file, content, at: asked.at })
+  return blameFile(opened, {
+    stateFolder,
+    place,
+    places,
+    pointsOf: async () => [],
+    points,
+    running,
+    file,
+    content,
+    at: asked.at,
+  })
 }
 
 /** Each line by one word. */

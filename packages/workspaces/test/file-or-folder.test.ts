@@ -104,6 +104,8 @@ describe('a folder that became a file', () => {
     expect(await planBack(opened, { turns: [trees], stateFolder })).toEqual({
       files: ['x', 'x/a'],
       changedSince: ['x'],
+      repositories: [],
+      converted: 0,
     })
     await expect(back([trees])).rejects.toMatchObject({
       code: 'review-refused',

@@ -139,18 +139,38 @@ describe('a merge into the base', () => {
     write('a.txt', 'agent\n')
     write('new.txt', 'agent\n')
     await commit()
-    repository.write('b.txt', 'a person\n')
-    await expect(merge()).rejects.toThrow(
-      `${repository.root}, where main is checked out, has uncommitted work: b.txt.`,
-    )
-    repository.run('checkout', '-q', 'b.txt')
+    const blocked = async () => (await branchState(opened, branches())).blocked
+    expect(await blocked()).toBeNull()
+    repository.write('a.txt', 'a person\n')
+    const changed = `${repository.root}, where main is checked out, has uncommitted work in files that the merge changes: a.txt.`
+    expect(await blocked()).toContain(changed)
+    await expect(merge()).rejects.toThrow(changed)
+    repository.run('checkout', '-q', 'a.txt')
     repository.write('new.txt', 'a person, not tracked\n')
+    expect(await blocked()).toContain('files that git does not know in the place of new ones: new.txt.')
     await expect(merge()).rejects.toThrow('Nothing was merged.')
     expect(read('new.txt')).toBe('a person, not tracked\n')
     expect(read('a.txt')).toBe('one\ntwo\nthree\n')
     rmSync(path.join(repository.root, 'new.txt'))
     expect(await merge()).toMatchObject({ kind: 'merged' })
   })
+
+  test.each(['changed', 'staged', 'deleted'])(
+    'goes on beside a file that a person %s and it does not touch',
+    async how => {
+      write('a.txt', 'agent\n')
+      await commit()
+      if (how === 'deleted') rmSync(path.join(repository.root, 'b.txt'))
+      else repository.write('b.txt', 'a person\n')
+      if (how === 'staged') repository.run('add', 'b.txt')
+      const before = repository.run('status', '--porcelain')
+      expect((await branchState(opened, branches())).blocked).toBeNull()
+      expect(await merge()).toMatchObject({ kind: 'merged', how: 'fast-forward' })
+      expect(repository.run('status', '--porcelain')).toBe(before)
+      expect(read('a.txt')).toBe('agent\n')
+      if (how !== 'deleted') expect(read('b.txt')).toBe('a person\n')
+    },
+  )
 
   test('an ignored file of a person that the branch also has is not overwritten', async () => {
     write('.gitignore', '')

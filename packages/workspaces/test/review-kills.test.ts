@@ -57,3 +57,34 @@ test(`after ${KILLS} kills during discards, undos, commits and merges nothing is
   const locks = readdirSync(path.join(repository.root, '.git'), { recursive: true, encoding: 'utf8' })
   expect(locks.filter(name => name.endsWith('.lock'))).toEqual([])
 })
+
+test(`after ${KILLS} kills while many files go back or come again, all of them did, and nothing half is left`, {
+  timeout: KILLS * 120_000,
+}, async () => {
+  const root = realpathSync(mkdtempSync(path.join(tmpdir(), 'chirality-back-kills-')))
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }))
+  const repository = initRepository(path.join(root, 'shop'))
+  const names = Array.from({ length: 300 }, (_, i) => `src/${i}.txt`)
+  for (const name of names) repository.write(name, '0\n')
+  repository.run('add', '.')
+  repository.run('commit', '-qm', 'first')
+  const stateFolder = path.join(root, 'state')
+  mkdirSync(stateFolder)
+  const state = path.join(root, 'writing')
+  const args = [repository.root, stateFolder, String(names.length), state]
+  await killOften({ program: 'busy-back.ts', args, folder: root, withinMs: 5000 })
+  const opened = await findRepository(repository.root)
+  if (opened === undefined) throw new Error('no repository')
+  const moves = new FileMoves(opened, 'session')
+  expect(await moves.recover()).toEqual([])
+  // Each move was of all files: it was finished for all of them, or not begun. The program looks after each kill.
+  const contents = names.map(name => readFileSync(path.join(repository.root, name), 'utf8'))
+  if (readFileSync(state, 'utf8') === 'written') expect(new Set(contents).size).toBe(1)
+  for (const { files } of await moves.list()) expect(files).toHaveLength(names.length)
+  const left = readdirSync(path.join(repository.root, 'src')).filter(name =>
+    name.includes('chirality-moving'),
+  )
+  expect(left).toEqual([])
+  expect(repository.run('for-each-ref', 'refs/chirality/moving')).toBe('')
+  expect(repository.run('fsck', '--no-dangling')).toBe('')
+})

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { hideEnvironment, MARKER_VARIABLE, processEnv } from '@chirality/runner'
 import type { RunningServer, ServerFile } from '@chirality/server'
 import { EXIT, UsageError } from '../exit-code.ts'
-import { harnessIds } from '../harnesses.ts'
-import { noArgument, oneOf, readOptions } from '../options.ts'
+import { namedHarness } from '../harnesses.ts'
+import { noArgument, readOptions } from '../options.ts'
 import { type Output, tell } from '../output.ts'
 import { anyServerFor } from '../running-server.ts'
 import { EditorAgent } from './acp/editor-agent.ts'
@@ -20,7 +20,7 @@ export async function acp(args: string[], output: Output): Promise<number> {
     model: { type: 'string' },
   })
   noArgument(positionals)
-  const harness = oneOf('harness', values.harness, await harnessIds())
+  const harness = await namedHarness(values.harness)
   // Each agent adds its marker: one that runs this as its own agent would do so without end.
   if ((processEnv()[MARKER_VARIABLE] ?? '').split(':').length > MAX_DEPTH)
     throw new UsageError('An agent of Chirality runs this already. It can use `chirality mcp`.')

@@ -1,9 +1,16 @@
 import { lstat, readFile, realpath } from 'node:fs/promises'
 import path from 'node:path'
-import { CodedError, costText } from '@chirality/core'
-import { type Blame, type BlamedTurn, blameProjectFile, noteCommits, openBlamePlace } from '@chirality/server'
-import { userDataFolder } from '@chirality/sessions'
-import { NOTES_REF, projectOf, Worktrees } from '@chirality/workspaces'
+import { CodedError, costText, visibleLine } from '@chirality/core'
+import { openBlamePlace, type ProjectPlace, userDataFolder } from '@chirality/sessions'
+import {
+  type Blame,
+  type BlamedTurn,
+  blameProjectFile,
+  NOTES_REF,
+  noteCommits,
+  projectOf,
+  Worktrees,
+} from '@chirality/workspaces'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { noArgument, oneArgument, projectFolder, readOptions } from '../options.ts'
 import type { Output } from '../output.ts'
@@ -25,7 +32,7 @@ export async function blame(args: string[], output: Output): Promise<number> {
   }
   const given = oneArgument(positionals, 'a file')
   const { file, line } = await parseFile(given)
-  if (!(await exists(file))) throw new CodedError('not-found', `There is no file ${given}.`)
+  if (!(await exists(file))) throw new CodedError('not-found', `There is no file ${visibleLine(given)}.`)
   const found = await findPlace(file, values.project)
   const relative = path.relative(found.folder, file).split(path.sep).join('/')
   const blamed = await blameProjectFile(await open(found), { path: relative, line })
@@ -55,14 +62,8 @@ async function exists(file: string): Promise<boolean> {
   return (await lstat(file).catch(() => undefined)) !== undefined
 }
 
-interface Place {
-  root: string
-  folder: string
-  worktree: string | null
-}
-
 /** The worktree of a session, or the project: the folder with `.chirality` that the file is in. */
-async function findPlace(file: string, project: string | undefined): Promise<Place> {
+async function findPlace(file: string, project: string | undefined): Promise<ProjectPlace> {
   const worktrees = await new Worktrees(path.join(userDataFolder(), 'worktrees')).list()
   const inside = worktrees.find(({ folder }) => isInside(folder, file))
   if (inside !== undefined) {
@@ -87,7 +88,7 @@ function isInside(folder: string, file: string): boolean {
   return file === folder || file.startsWith(`${folder}${path.sep}`)
 }
 
-async function open(place: Place) {
+async function open(place: ProjectPlace) {
   const opened = await openBlamePlace(place)
   if (opened !== undefined) return opened
   throw new UsageError(
@@ -102,7 +103,7 @@ function text(
 ): string {
   const [only] = lines
   if (line !== undefined && only !== undefined)
-    return `${plain(file)}:${line}  ${plain(contents[line - 1] ?? '')}\n${details(only.origin, turns)}`
+    return `${visibleLine(file)}:${line}  ${plain(contents[line - 1] ?? '')}\n${details(only.origin, turns)}`
   const words = lines.map(({ origin }) => shortly(origin, turns))
   const width = Math.min(MAX_WIDTH, Math.max(0, ...words.map(word => word.length)))
   const digits = String(contents.length).length

@@ -16,7 +16,6 @@ import { spentElsewhere } from '../spent-elsewhere.ts'
 import { AMOUNT_OPTIONS, type Amounts, readAmounts } from './budget/amounts.ts'
 import type { BudgetOwner } from './budget/set-limits.ts'
 import { findPersona } from './personas/find-persona.ts'
-import { findSession } from './sessions/find-session.ts'
 
 /** Shows and sets the budget of a project, a session or a persona. */
 export async function budget(args: string[], output: Output): Promise<number> {
@@ -36,8 +35,11 @@ async function findOwner(given: {
   session: string | undefined
   persona: string | undefined
 }): Promise<BudgetOwner> {
-  if (given.session !== undefined)
-    return { kind: 'session', sessionId: (await findSession(given.session)).id }
+  if (given.session !== undefined) {
+    // Imported on demand: it may be on another machine, and all else needs no fleet.
+    const { findAnywhere } = await import('./sessions/find-anywhere.ts')
+    return { kind: 'session', found: await findAnywhere(given.session) }
+  }
   const project = await realpath(await projectFolder(given.project))
   return given.persona === undefined
     ? { kind: 'project', project }
@@ -60,8 +62,7 @@ async function set(owner: BudgetOwner, amounts: Amounts): Promise<BudgetSheet> {
     throw new UsageError('--turns is a limit of a project: leave out --session and --persona.')
   // Imported on demand: showing a budget needs no server.
   const { setLimits } = await import('./budget/set-limits.ts')
-  await setLimits(owner, amounts)
-  return sheetOf(owner)
+  return sheetOf(await setLimits(owner, amounts))
 }
 
 async function sheetOf(owner: BudgetOwner): Promise<BudgetSheet> {
@@ -72,7 +73,7 @@ async function sheetOf(owner: BudgetOwner): Promise<BudgetSheet> {
         elsewhere: (await spentElsewhere(owner.project))(),
       }
     case 'session':
-      return sheetOfSession(await findSession(owner.sessionId))
+      return sheetOfSession(owner.found.session)
     case 'persona':
       return sheetOfPersona(await findPersona(new PersonaManager(), owner.project, owner.id))
   }

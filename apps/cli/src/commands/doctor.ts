@@ -33,6 +33,7 @@ export async function doctor(args: string[], output: Output): Promise<number> {
       checkAgent(harness, statuses.get(harness.id) ?? UNKNOWN, {
         project: cwd,
         dataFolder: userDataFolder(),
+        environment,
       }),
     ),
   )

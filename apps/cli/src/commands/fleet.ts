@@ -18,6 +18,7 @@ import {
 } from '@chirality/fleet'
 import { processEnv } from '@chirality/runner'
 import { userDataFolder } from '@chirality/sessions'
+import { confirmed } from '../confirm.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { chooseAction, noArgument, oneArgument, readOptions, wholeNumber } from '../options.ts'
 import { type Output, tell } from '../output.ts'
@@ -30,7 +31,7 @@ export async function fleet(args: string[], output: Output): Promise<number> {
   return run(rest, values, output)
 }
 
-const ACTIONS = { init, invite, join, status, revoke, leave, move, drain, takeover, keep }
+const ACTIONS = { init, invite, join, status, revoke, forget, leave, move, drain, takeover, keep }
 
 const OPTIONS = {
   name: { type: 'string' },
@@ -43,6 +44,7 @@ const OPTIONS = {
   force: { type: 'boolean' },
   to: { type: 'string' },
   wait: { type: 'boolean' },
+  yes: { type: 'boolean' },
   json: { type: 'boolean' },
 } as const
 
@@ -157,6 +159,18 @@ async function revoke(rest: string[], values: Values, output: Output): Promise<n
   const machine = oneArgument(rest, 'the name of the machine')
   await revokeFrom(userDataFolder(), machine)
   return show(output, values, { revoked: machine }, `${machine} can no longer connect.\n`)
+}
+
+/** Removes a machine that does not come back, and all that the fleet has of it. */
+async function forget(rest: string[], values: Values, output: Output): Promise<number> {
+  const machine = oneArgument(rest, 'the name of the machine')
+  const { server } = await hubServer()
+  const question = `Remove ${machine}, with its sessions, their logs and copies, from all hubs and brokers? Its own files stay.`
+  if (!values.yes && !(await confirmed(question, 'It cannot be undone. Say --yes to do it.')))
+    return tell('chirality: Nothing was removed.\n').then(() => EXIT.failed)
+  const { sessions } = await callProcedure<{ sessions: number }>(server, 'fleet.forget', { machine })
+  const text = `${machine} is forgotten, with ${sessions} session${sessions === 1 ? '' : 's'}. What it has on its own disk stays there.\n`
+  return show(output, values, { forgotten: machine, sessions }, text)
 }
 
 /** Takes this machine out of its fleet. */
@@ -345,7 +359,7 @@ interface ListedMachine {
 function machineLine(listed: ListedMachine): string {
   const { machine, state, role, version, busy, slots, load, isThis, hasKey, key } = listed
   const facts = [
-    version === '' ? 'not heard yet' : `${busy}/${slots} busy, load ${load.toFixed(2)}`,
+    version === '' ? 'not heard yet' : `${busy}/${slots} busy, load ${load.toFixed(2)} per core`,
     ...(hasKey === false ? ['rights taken away'] : []),
     ...(key === null ? [] : [`key ${key}`]),
     ...(isThis ? ['this machine'] : []),

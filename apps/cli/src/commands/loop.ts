@@ -1,9 +1,6 @@
 import path from 'node:path'
-import { formatDuration, usdText, visibleLine } from '@chirality/core'
+import { visibleLine } from '@chirality/core'
 import {
-  allCommandsOf,
-  awaitedCommands,
-  isOver,
   type Loop,
   LoopBook,
   type LoopEndReason,
@@ -12,22 +9,22 @@ import {
   notAllowedWords,
   requireAwaited,
   type Stamped,
-  spentOf,
 } from '@chirality/loops'
-import { hideEnvironment } from '@chirality/runner'
 import type { CallOutputs, ServerFile } from '@chirality/server'
-import { findProjectOwner, SessionHost } from '@chirality/sessions'
+import { findProjectOwner, type SessionHost, userDataFolder } from '@chirality/sessions'
 import { EXIT, type ExitCode, UsageError } from '../exit-code.ts'
-import { RunHarnesses } from '../harnesses.ts'
+import { openHost } from '../open-host.ts'
 import { chooseAction, oneArgument, projectFolder, readOptions, wholeNumber } from '../options.ts'
 import { type Output, tell } from '../output.ts'
 import { commandsWords } from '../render/commands-words.ts'
 import { plain } from '../render/style.ts'
 import { callProcedure, callServer, eventsIn } from '../running-server.ts'
-import { spentElsewhere } from '../spent-elsewhere.ts'
 import { STOP_SIGNALS } from '../stop-signals.ts'
 import { serverOf } from './budget/set-limits.ts'
 import { nextHarnesses } from './hand-over.ts'
+import { budgetFor, readList, showList } from './loop/preview.ts'
+import { statusText, summaryOf } from './loop/status-text.ts'
+import { accept, revert, takeOverWords } from './loop/take-over.ts'
 import { verify } from './loop/verify.ts'
 
 type LoopSummary = CallOutputs['loops']['start']
@@ -39,7 +36,7 @@ export async function loop(args: string[], output: Output): Promise<number> {
   return run(rest, values, output)
 }
 
-const ACTIONS = { run: runList, status, resume, stop, report, verify }
+const ACTIONS = { run: runList, status, resume, stop, report, verify, accept, revert }
 
 const OPTIONS = {
   project: { type: 'string' },
@@ -54,6 +51,8 @@ const OPTIONS = {
   note: { type: 'string' },
   allow: { type: 'string', isList: true },
   'allow-dirty': { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
+  'as-found': { type: 'boolean' },
   json: { type: 'boolean' },
 } as const
 
@@ -63,62 +62,80 @@ async function runList(rest: string[], values: Values, output: Output): Promise<
   const list = path.resolve(oneArgument(rest, 'the task list'))
   const project = await projectFolder(values.project)
   const server = await serverOf(project)
+  const parsed = await readList(list)
+  if (!values.json) await showList(parsed, output)
+  if (values['dry-run']) {
+    if (values.json) await output.write(`${JSON.stringify(parsed)}\n`)
+    return EXIT.done
+  }
+  const { settings, words } = await budgetFor(parsed, settingsOf(values))
+  if (words !== undefined && !values.json) await output.write(`${words}\n`)
   if (server !== undefined) {
-    const limits = limitsOf(values)
+    const limits = limitsOf(settings, values)
     const start = { project, list: path.relative(project, list), limits, allowDirty: values['allow-dirty'] }
     const { loopId } = await callProcedure<LoopSummary>(server, 'loops.start', start)
     return follow(server, { loopId, version: 0 }, values, output)
   }
-  const book = new LoopBook(project)
-  return withHost(host => {
-    const settings = settingsOf(values)
-    const until = untilOf(values.until)
-    return book.start(host, list, {
+  const book = new LoopBook(project, userDataFolder())
+  const until = untilOf(values.until)
+  const open = (host: SessionHost) =>
+    book.start(host, list, {
       ...{ settings, onEntry: entry => show(entry, values, output) },
-      check: async parsed => {
-        const words = commandsWords('Runs without asking:', allCommandsOf(parsed))
-        if (words !== undefined && !values.json) void output.write(`${words}\n`)
-      },
       ...(values['allow-dirty'] ? { allowDirty: true } : {}),
       ...(until === undefined ? {} : { until }),
     })
-  }, output)
+  return withHost(open, values, output)
 }
 
 async function resume(rest: string[], values: Values, output: Output): Promise<number> {
   const project = await projectFolder(values.project)
-  const book = new LoopBook(project)
+  const book = new LoopBook(project, userDataFolder())
   const { task, note = '', allow = [] } = values
   if (task === undefined && note !== '') throw new UsageError('--note is for a task: name it with --task.')
-  const state = book.get(rest[0])
+  const state = await book.get(rest[0])
   const { loopId, entries } = state
   const server = await serverOf(project)
   if (server !== undefined) {
-    const limits = limitsOf(values)
+    const limits = limitsOf(settingsOf(values), values)
     const again = task === undefined ? {} : { again: { task, note } }
-    await callProcedure(server, 'loops.resume', { loopId, limits, allow, ...again })
+    await callProcedure(server, 'loops.resume', {
+      loopId,
+      limits,
+      allow,
+      asFound: values['as-found'],
+      ...again,
+    })
     return follow(server, { loopId, version: entries }, values, output)
   }
   requireAwaited(state, allow)
-  return withHost(host => {
-    const until = untilOf(values.until)
-    return book.resume(host, loopId, {
-      ...{ settings: settingsOf(values), allow, onEntry: entry => show(entry, values, output) },
-      ...(task === undefined ? {} : { again: { task, note } }),
-      ...(until === undefined ? {} : { until }),
-    })
-  }, output)
+  return withHost(
+    host => {
+      const until = untilOf(values.until)
+      return book.resume(host, loopId, {
+        ...{ settings: settingsOf(values), allow, onEntry: entry => show(entry, values, output) },
+        ...(task === undefined ? {} : { again: { task, note } }),
+        ...(values['as-found'] ? { asFound: true } : {}),
+        ...(until === undefined ? {} : { until }),
+      })
+    },
+    values,
+    output,
+  )
 }
 
 async function status([id]: string[], values: Values, output: Output): Promise<number> {
   const projectRoot = await projectFolder(values.project)
-  const book = new LoopBook(projectRoot)
-  const loops = id === undefined ? book.list() : [book.get(id)]
+  const book = new LoopBook(
+    projectRoot,
+    userDataFolder(),
+    ({ message }) => void tell(`chirality: ${message}\n`),
+  )
+  const loops = id === undefined ? await book.list() : [await book.get(id)]
   const owner = await findProjectOwner(projectRoot)
   for (const state of loops) {
     const isRunning = owner?.pid === state.pid && state.end === undefined
-    if (values.json) await output.write(`${JSON.stringify(summaryOf(book, state, isRunning))}\n`)
-    else await output.write(statusText(book, state, isRunning))
+    if (values.json) await output.write(`${JSON.stringify(await summaryOf(book, state, isRunning))}\n`)
+    else await output.write(await statusText(book, state, isRunning))
   }
   if (loops.length === 0) await tell('This project has no loop. Start one: chirality loop run TASKS.md\n')
   return EXIT.done
@@ -126,8 +143,8 @@ async function status([id]: string[], values: Values, output: Output): Promise<n
 
 async function stop([id]: string[], values: Values): Promise<number> {
   const projectRoot = await projectFolder(values.project)
-  const book = new LoopBook(projectRoot)
-  const state = book.get(id)
+  const book = new LoopBook(projectRoot, userDataFolder())
+  const state = await book.get(id)
   const owner = await findProjectOwner(projectRoot)
   const server = await serverOf(projectRoot)
   if (server !== undefined && state.end === undefined) {
@@ -139,14 +156,14 @@ async function stop([id]: string[], values: Values): Promise<number> {
     await tell(`The loop ${state.loopId} does not run.\n`)
     return EXIT.done
   }
-  book.requestStop(state.loopId)
+  await book.requestStop(state.loopId)
   await tell(`The loop ${state.loopId} stops. Go on later: chirality loop resume ${state.loopId}\n`)
   return EXIT.done
 }
 
 async function report([id]: string[], values: Values, output: Output): Promise<number> {
-  const book = new LoopBook(await projectFolder(values.project))
-  await output.write(plain(book.report(book.get(id))))
+  const book = new LoopBook(await projectFolder(values.project), userDataFolder())
+  await output.write(plain(await book.report(await book.get(id))))
   return EXIT.done
 }
 
@@ -179,16 +196,20 @@ async function follow(
   } finally {
     for (const signal of STOP_SIGNALS) process.off(signal, stopThere)
   }
+  if (!values.json)
+    await output.write(
+      takeOverWords(await new LoopBook(await projectFolder(values.project), userDataFolder()).get(loopId)),
+    )
   return exitCodeOf(end)
 }
 
 /** Runs a loop in this process. The first interrupt lets it end what it does in order. */
-async function withHost(open: (host: SessionHost) => Promise<Loop>, output: Output): Promise<ExitCode> {
-  hideEnvironment()
-  let host: SessionHost | undefined
-  const harnesses = await RunHarnesses.open(entry => host?.log(entry), true)
-  await harnesses.loadAll()
-  host = new SessionHost({ harnesses, address: 'chirality loop', spentElsewhere })
+async function withHost(
+  open: (host: SessionHost) => Promise<Loop>,
+  values: Values,
+  output: Output,
+): Promise<ExitCode> {
+  const host = await openHost('chirality loop')
   let loop: Loop | undefined
   const onSignal = () => loop?.stop()
   for (const signal of STOP_SIGNALS) process.on(signal, onSignal)
@@ -198,6 +219,7 @@ async function withHost(open: (host: SessionHost) => Promise<Loop>, output: Outp
     const unlisten = output.onLost(onSignal)
     const end = await loop.run()
     unlisten()
+    if (!values.json) await output.write(takeOverWords(loop.state))
     return exitCodeOf(end.reason)
   } finally {
     for (const signal of STOP_SIGNALS) process.off(signal, onSignal)
@@ -217,14 +239,15 @@ function settingsOf(values: Values): Partial<LoopSettings> {
   const budget_tokens = wholeNumber('tokens', values.tokens, { min: 1, max: Number.MAX_SAFE_INTEGER })
   const wait_for_limits = wholeNumber('wait-for-limits', values['wait-for-limits'], { min: 0, max: 50 })
   const budget_usd = values.budget === undefined ? undefined : Number(values.budget)
-  if (budget_usd !== undefined && !(budget_usd > 0 && Number.isFinite(budget_usd)))
-    throw new UsageError(`--budget must be dollars above 0, not "${values.budget}".`)
-  return Object.fromEntries(
-    Object.entries({
-      ...{ parallel, max_iterations, budget_tokens, budget_usd, wait_for_limits },
-      ...handOverOf(values['hand-over']),
-    }).filter(([, value]) => value !== undefined),
-  )
+  const isUnlimited = values.budget === 'none'
+  if (budget_usd !== undefined && !isUnlimited && !(budget_usd > 0 && Number.isFinite(budget_usd)))
+    throw new UsageError(`--budget must be dollars above 0, or none, not "${values.budget}".`)
+  const given = Object.entries({
+    ...{ parallel, max_iterations, budget_tokens, budget_usd, wait_for_limits },
+    ...handOverOf(values['hand-over']),
+  }).filter(([, value]) => value !== undefined)
+  // Undefined, and not left out: it takes the place of the budget that there is.
+  return { ...Object.fromEntries(given), ...(isUnlimited ? { budget_usd: undefined } : {}) }
 }
 
 function handOverOf(given: string | undefined): Partial<LoopSettings> {
@@ -234,11 +257,11 @@ function handOverOf(given: string | undefined): Partial<LoopSettings> {
 }
 
 /** The same for a server. */
-function limitsOf(values: Values) {
-  const settings = settingsOf(values)
+function limitsOf(settings: Partial<LoopSettings>, values: Values) {
+  const budgetUsd = Object.hasOwn(settings, 'budget_usd') ? (settings.budget_usd ?? null) : undefined
   return {
     ...{ parallel: settings.parallel, maxIterations: settings.max_iterations },
-    ...{ budgetTokens: settings.budget_tokens, budgetUsd: settings.budget_usd },
+    ...{ budgetTokens: settings.budget_tokens, budgetUsd },
     ...{ waitForLimits: settings.wait_for_limits, handOver: settings.hand_over },
     ...{ nextHarnesses: settings.next_harnesses, until: untilOf(values.until)?.toISOString() },
   }
@@ -267,12 +290,16 @@ function show(entry: Stamped, { json }: Values, output: Output): void {
 
 function lineOf(entry: Stamped): string | undefined {
   switch (entry.type) {
-    case 'loop:start':
-      return commandsWords('Runs without asking:', entry.allowed)
     case 'commands:allowed':
       return commandsWords('  allowed:', entry.commands)
     case 'commands:refused':
-      return commandsWords('  allowed only by the journal in the project, so not run:', entry.commands)
+      return commandsWords('  allowed by the journal and not by own.json, so not run:', entry.commands)
+    case 'journal:altered':
+      return `! somebody changed the files of this loop in your data folder: ${entry.found.join('; ')}`
+    case 'branch:altered':
+      return `! somebody moved the loop's branch: it does not have ${entry.commit.slice(0, 10)} any more`
+    case 'copy:altered':
+      return `! somebody changed the copy of this loop in the project: ${entry.files.join(', ')}`
     case 'task:start':
       return `▸ ${entry.task.title} · session ${entry.sessionId}`
     case 'iteration:start':
@@ -290,6 +317,19 @@ function lineOf(entry: Stamped): string | undefined {
         ...marks.map(mark => `    ${mark}`),
       ].join('\n')
     }
+    case 'base:checked':
+      return entry.results
+        .map(
+          ({ command, state }) =>
+            `  before any task: ${state === 'green' ? '✓' : '✗'} ${visibleLine(command)} (${state})`,
+        )
+        .join('\n')
+    case 'task:proved':
+      return (
+        (entry.proof?.flags ?? [])
+          .map(({ words, files }) => `  ! ${[words, ...files].join(' ')}`)
+          .join('\n') || undefined
+      )
     case 'task:merged':
       return `✓ ${entry.task} · ${entry.commit.slice(0, 10)}`
     case 'task:parked':
@@ -299,7 +339,7 @@ function lineOf(entry: Stamped): string | undefined {
     case 'task:failed':
       return `✗ ${entry.task} failed: ${entry.why.split('\n')[0]}`
     case 'list:changed':
-      return `  the list changed: ${[...entry.added, ...entry.changed, ...entry.removed].join(', ')}`
+      return listLines(entry)
     case 'branch:kept':
       return `  changes on the loop's branch that were not committed are kept: git cherry-pick --no-commit ${entry.ref}`
     case 'loop:wait':
@@ -310,6 +350,17 @@ function lineOf(entry: Stamped): string | undefined {
       return undefined
   }
 }
+
+function listLines({ added, changed, removed, ticked = [], unticked = [] }: ListChange): string {
+  const edited = [...added, ...changed, ...removed]
+  return [
+    ...(edited.length === 0 ? [] : [`  the list changed: ${edited.join(', ')}`]),
+    ...(ticked.length === 0 ? [] : [`! ticked by somebody, not proved: ${ticked.join(', ')}`]),
+    ...(unticked.length === 0 ? [] : [`! a tick of the loop was taken away: ${unticked.join(', ')}`]),
+  ].join('\n')
+}
+
+type ListChange = Extract<Stamped, { type: 'list:changed' }>
 
 function parkedLines(parked: Extract<Stamped, { type: 'tasks:parked' }>['tasks']): string {
   const lines = parked
@@ -323,54 +374,3 @@ function parkedLines(parked: Extract<Stamped, { type: 'tasks:parked' }>['tasks']
 }
 
 const MAX_PARKED = 20
-
-function summaryOf(book: LoopBook, state: LoopState, isRunning: boolean) {
-  const tasks = [...state.tasks.values()].map(task => ({
-    ...{ id: task.task.id, title: task.task.title, status: task.status, iterations: task.iterations },
-    ...{ sessionId: task.sessionId, worktree: task.worktreeId, commit: task.commit ?? null },
-    ...{ merged: task.merged ?? null, parked: task.parked ?? null, why: task.why ?? null },
-    ...(task.commands === undefined ? {} : { commands: task.commands }),
-    handed: (task.handed ?? []).map(({ from, to, at, why }) => ({ from, to, at, why })),
-  }))
-  const { loopId, list, startedAt, iterations, end = null, worktreeId } = state
-  const toGo = (book.tasks(state) ?? []).filter(({ id, ticked }) => !ticked && !state.tasks.has(id)).length
-  return {
-    loopId,
-    list,
-    startedAt,
-    isRunning,
-    isOver: isOver(state),
-    iterations,
-    worktree: worktreeId,
-    spent: spentOf(state),
-    end,
-    waitsUntil: isRunning ? waitingUntil(state) : null,
-    toGo,
-    tasks,
-  }
-}
-
-function waitingUntil({ waitUntil }: LoopState): string | null {
-  return waitUntil !== undefined && Date.parse(waitUntil) > Date.now() ? waitUntil : null
-}
-
-function statusText(book: LoopBook, state: LoopState, isRunning: boolean): string {
-  const { tasks, toGo, spent, waitsUntil } = summaryOf(book, state, isRunning)
-  const cost = spent.usd === null ? '' : ` · ${spent.isEstimate ? '≈ ' : ''}${usdText(spent.usd)}`
-  const waits = waitsUntil === null ? undefined : formatDuration(Date.parse(waitsUntil) - Date.now())
-  const runs =
-    waits === undefined ? 'runs' : `waits for a limit of the plan, ${waits} left, until ${waitsUntil}`
-  const now = isRunning ? runs : (state.end?.why ?? 'was cut off; resume it')
-  const lines = tasks.map(({ title, status: word, why, handed }) => {
-    const by = handed.map(({ to }) => `, handed to ${to}`).join('')
-    return `  ${word.padEnd(8)} ${title}${by}${why === null ? '' : `: ${why.split('\n')[0]}`}`
-  })
-  const awaited = awaitedCommands(state)
-  if (awaited.length > 0)
-    lines.push(
-      `  Allow exactly a command that is waited for: chirality loop resume ${state.loopId} --allow '…'`,
-    )
-  return plain(
-    `${state.loopId} · ${now} · ${state.iterations} iterations${cost} · ${toGo} to go\n${lines.map(line => `${line}\n`).join('')}`,
-  )
-}

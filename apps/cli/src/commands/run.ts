@@ -24,6 +24,8 @@ export async function run(args: string[], output: Output): Promise<number> {
   let host: SessionHost | undefined
   const harnesses = await RunHarnesses.open(entry => host?.log(entry))
   const request = await readRequest(args, harnesses)
+  const { machine } = request.session
+  if (machine !== undefined) return runElsewhere(machine, request, output)
   const decisions = new DecisionBroker({ policies: new HeadlessJudge() })
   host = new SessionHost({ harnesses, address: 'chirality run', decisions, spentElsewhere })
   // Turns that another host left running are adopted here, and go on when this process exits.
@@ -66,6 +68,13 @@ async function runThere(
   // Imported on demand: few turns need it.
   const { startThere } = await import('./run/start-there.ts')
   return showTurn(startThere(address, request, locked), request, output)
+}
+
+/** Runs on the machine that has the session, through the hub's server. */
+async function runElsewhere(machine: string, request: RunRequest, output: Output): Promise<number> {
+  // Imported on demand: few turns need it.
+  const { startElsewhere } = await import('./run/start-there.ts')
+  return showTurn(await startElsewhere(machine, request), request, output)
 }
 
 /** Recognised by its name, because this command is bundled separately. */

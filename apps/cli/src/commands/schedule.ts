@@ -4,8 +4,6 @@ import {
   allCommandsOf,
   type NewSchedule,
   nextTime,
-  parseTaskList,
-  readIfThere,
   type Schedule,
   ScheduleBook,
   type ScheduleRun,
@@ -29,6 +27,8 @@ import { commandsWords } from '../render/commands-words.ts'
 import { plain } from '../render/style.ts'
 import { anyServerFor, callProcedure, runningServers } from '../running-server.ts'
 import { nextHarnesses } from './hand-over.ts'
+import { readList } from './loop/preview.ts'
+import { splitTools } from './run/request.ts'
 
 /** Prompts and loops that a server runs at times. */
 export async function schedule(args: string[], output: Output): Promise<number> {
@@ -56,6 +56,7 @@ const OPTIONS = {
   model: { type: 'string' },
   'permission-mode': { type: 'string' },
   worktree: { type: 'boolean' },
+  allow: { type: 'string', mayBeEmpty: true },
   budget: { type: 'string' },
   'max-minutes': { type: 'string' },
   'answer-minutes': { type: 'string' },
@@ -100,7 +101,7 @@ async function edit(rest: string[], values: Values, output: Output): Promise<num
   }
   const input = {
     ...{ ...rules, ...given(limits), ...given(rulesOf(others)), id },
-    what: changedWork(what, words, values, before),
+    what: await changedWork(what, words, values, before),
     when: changedTimes(when, values),
     ...(values.name === undefined ? {} : { name: values.name }),
   }
@@ -142,7 +143,12 @@ function newWork(rest: string[], values: Values, project: string): Work {
   return { kind: 'loop', list: path.relative(project, path.resolve(loop)), ...loopFields(values) }
 }
 
-function changedWork(what: Work, words: string[], values: Values, { project }: Schedule): Work {
+async function changedWork(
+  what: Work,
+  words: string[],
+  values: Values,
+  { project }: Schedule,
+): Promise<Work> {
   if (what.kind === 'prompt') {
     if (values.loop !== undefined)
       throw new UsageError('This schedule runs a prompt, and that cannot be changed. Add another one.')
@@ -154,14 +160,12 @@ function changedWork(what: Work, words: string[], values: Values, { project }: S
   const { commands, ...kept } = what
   // Of another list those that it names are allowed: its user has just named it.
   const same = list === what.list && commands !== undefined ? { commands } : {}
-  const now = values['allow-commands'] ? { commands: commandsIn(path.join(project, list)) } : same
+  const now = values['allow-commands'] ? { commands: await commandsIn(path.join(project, list)) } : same
   return { ...kept, ...loopFields(values), list, ...now }
 }
 
-function commandsIn(list: string): string[] {
-  const text = readIfThere(list)
-  if (text === undefined) throw new UsageError(`There is no task list ${list}.`)
-  return allCommandsOf(parseTaskList(text, path.basename(list)))
+async function commandsIn(list: string): Promise<string[]> {
+  return allCommandsOf(await readList(list))
 }
 
 async function tellCommands({ what }: Schedule): Promise<void> {
@@ -186,13 +190,16 @@ function promptFields(values: Values) {
     if (values[name] !== undefined)
       throw new UsageError(`--${name} is for a task list, and this is a prompt.`)
   const permissionMode = oneOf('permission-mode', values['permission-mode'], MODES)
-  return given({ harness, persona, model, permissionMode, worktree })
+  const allow = values.allow === undefined ? undefined : splitTools(values.allow)
+  return given({ harness, persona, model, permissionMode, worktree, allow })
 }
 
 function loopFields(values: Values) {
   for (const name of ['harness', 'persona', 'model', 'permission-mode', 'worktree'] as const)
     if (values[name] !== undefined)
       throw new UsageError(`--${name} is for a prompt. A task list names it for its tasks.`)
+  if (values.allow !== undefined)
+    throw new UsageError('--allow is for a prompt. The commands of a task list: --allow-commands.')
   return given({
     parallel: wholeNumber('parallel', values.parallel, { min: 1, max: 16 }),
     maxIterations: wholeNumber('max-iterations', values['max-iterations'], { min: 1, max: 1_000_000 }),
@@ -257,7 +264,8 @@ async function show(rest: string[], values: Values, output: Output): Promise<num
   await write(state, values, output)
   const words = allowedWords(state.schedule.what)
   if (!values.json && words !== undefined) await output.write(`  ${words}\n`)
-  if (!values.json) for (const run of state.runs) await output.write(plain(`  ${runLine(run)}\n`))
+  if (!values.json)
+    for (const run of state.runs) await output.write(plain(`  ${runLine(state.schedule, run)}\n`))
   return EXIT.done
 }
 
@@ -304,25 +312,28 @@ async function write(state: ScheduleState, { json }: Values, output: Output): Pr
     ...[
       own.id,
       own.name,
-      isPaused ? 'paused' : time === null ? 'no time is left' : `next ${localTime(time)}`,
+      isPaused ? 'paused' : time === null ? 'no time is left' : `next ${timeIn(own, time)}`,
     ],
-    ...(last === undefined ? [] : [`last: ${runLine(last)}`]),
+    ...(last === undefined ? [] : [`last: ${runLine(own, last)}`]),
     ...(skipped === null
       ? []
-      : [`${skipped.times} not run (${skipped.why}), up to ${localTime(skipped.due)}`]),
+      : [`${skipped.times} not run (${skipped.why}), up to ${timeIn(own, skipped.due)}`]),
   ]
   await output.write(plain(`${words.join(' · ')}\n`))
 }
 
-function runLine({ due, receipt, claimedAt, sessionId, loopId }: ScheduleRun): string {
+function runLine(own: Schedule, { due, receipt, claimedAt, sessionId, loopId }: ScheduleRun): string {
   const where = sessionId === undefined ? `loop ${loopId}` : `session ${sessionId}`
-  if (receipt === null) return `${localTime(due)} runs, ${where}`
+  if (receipt === null) return `${timeIn(own, due)} runs, ${where}`
   const { outcome, words, costUsd, costIsEstimate, endedAt } = receipt
   const cost = costUsd === null ? '' : `, ${costIsEstimate ? '≈ ' : ''}${usdText(costUsd)}`
   const took = formatDuration(Date.parse(endedAt) - Date.parse(claimedAt))
-  return `${localTime(due)} ${outcome}, ${took}${cost}, ${where}: ${words.split('\n')[0] ?? ''}`
+  return `${timeIn(own, due)} ${outcome}, ${took}${cost}, ${where}: ${words.split('\n')[0] ?? ''}`
 }
 
-function localTime(time: string): string {
-  return new Date(time).toLocaleString('sv-SE', { dateStyle: 'short', timeStyle: 'short' })
+/** In the zone of the schedule, or else of this machine, by name. */
+function timeIn({ when }: Schedule, time: string): string {
+  const timeZone = when.kind === 'cron' ? when.timeZone : Intl.DateTimeFormat().resolvedOptions().timeZone
+  const shown = new Date(time).toLocaleString('sv-SE', { dateStyle: 'short', timeStyle: 'short', timeZone })
+  return `${shown} ${timeZone}`
 }

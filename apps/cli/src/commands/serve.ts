@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -7,7 +6,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { hasCode } from '@chirality/core'
-import { buildChildEnv, hideEnvironment, processEnv } from '@chirality/runner'
+import { buildChildEnv, hideEnvironment, processEnv, startProgram } from '@chirality/runner'
 import {
   type FleetService,
   LINK_MINUTES,
@@ -259,14 +258,13 @@ async function openBrowser(link: string, home: string): Promise<() => Promise<vo
     mode: 0o600,
     flag: 'wx',
   })
-  const child = spawn(opener(), [pathToFileURL(page).href], {
+  const started = await startProgram(opener(), [pathToFileURL(page).href], {
     env: { ...buildChildEnv({ source: processEnv(), allow: SCREEN }).env },
-    stdio: 'ignore',
+    stdio: ['ignore', 'ignore', 'ignore'],
     detached: true,
-  })
-  // There may be no browser; the link is printed too.
-  child.on('error', () => {})
-  child.unref()
+    // There may be no browser; the link is printed too.
+  }).catch(() => undefined)
+  started?.child.unref()
   return () => rm(page, { force: true })
 }
 

@@ -5,6 +5,8 @@ import {
   type ExportFormat,
   exportSession,
   type SearchHit,
+  type SearchOptions,
+  type SearchResult,
   SessionHost,
   SessionStore,
   type StoredSession,
@@ -12,16 +14,17 @@ import {
 } from '@chirality/sessions'
 import { confirmed } from '../confirm.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
-import { hubServer, withFleet } from '../fleet-sessions.ts'
+import { hubServer, knownFleet } from '../fleet-sessions.ts'
 import { createHarnesses } from '../harnesses.ts'
 import { chooseAction, oneArgument, oneOf, projectFolder, readOptions, wholeNumber } from '../options.ts'
 import { type Output, tell } from '../output.ts'
 import { minute, plain, type Style, style, wantsColour } from '../render/style.ts'
 import { callProcedure } from '../running-server.ts'
 import { type FoundSession, findAnywhere, withMachine } from './sessions/find-anywhere.ts'
-import { continueCommand, findSession } from './sessions/find-session.ts'
+import { continueCommand } from './sessions/find-session.ts'
 import { importCommand } from './sessions/import.ts'
 import { listCommand } from './sessions/list.ts'
+import { type LoopTask, tasksOf, taskWord } from './sessions/loop-tasks.ts'
 import { pruneCommand } from './sessions/prune.ts'
 import { archiveCommand, pinCommand, renameCommand } from './sessions/shelve.ts'
 import { lastTurns } from './sessions/transcript.ts'
@@ -56,15 +59,14 @@ async function showCommand(args: string[], output: Output): Promise<number> {
     return EXIT.done
   }
   const colour = wantsColour(output.isTerminal)
-  await output.write(facts(found, style(colour)))
+  const task = machine === undefined ? (await tasksOf([session])).get(session.id) : undefined
+  await output.write(facts(found, task, style(colour)))
   await output.write(await lastTurns(found, colour))
-  const next =
-    machine === undefined ? continueCommand(session) : `the dashboard of this hub, or of ${machine}`
-  await output.write(`\nContinue with: ${next}\n`)
+  await output.write(`\nContinue with: ${continueCommand(session, machine)}\n`)
   return EXIT.done
 }
 
-function facts({ session, machine }: FoundSession, paint: Style): string {
+function facts({ session, machine }: FoundSession, task: LoopTask | undefined, paint: Style): string {
   const { id, title, projectRoot, harness, model, persona, mode, forkedFrom } = session
   const agent = [harness, model].filter(Boolean).join(' · ')
   const rows: [string, string][] = [
@@ -77,14 +79,18 @@ function facts({ session, machine }: FoundSession, paint: Style): string {
     ['updated', minute(session.updatedAt)],
     ['turns', `${session.turnCount}${session.lastTurn === null ? '' : `, the last ${session.lastTurn}`}`],
     ['cost', costText({ usd: session.costUsd, isEstimate: session.costIsEstimate }) ?? 'not known'],
-    ['now', now(session)],
+    ['now', now(session, task)],
+    ...(task ? [['loop', `${task.loopId}, task ${task.state.task.id}`] as [string, string]] : []),
     ...(forkedFrom ? [['fork of', `${forkedFrom.sessionId} at ${forkedFrom.seq}`] as [string, string]] : []),
   ]
   const lines = rows.map(([name, value]) => `${paint.dim(name.padEnd(NAME_WIDTH))} ${plain(value)}\n`)
   return `${paint.bold(plain(title ?? 'Untitled'))}\n${lines.join('')}`
 }
 
-function now(session: StoredSession): string {
+function now(session: StoredSession, task: LoopTask | undefined): string {
+  const word = taskWord(session, task)
+  const why = task?.state.why?.split('\n', 1)[0]
+  if (word !== undefined) return why ? `${word}: ${why}` : word
   const condition = conditionOf({ ...session, phase: session.status })
   const { error } = session.progress
   return error === null ? condition : `${condition}: ${error.message}`
@@ -115,6 +121,17 @@ async function searchCommand(args: string[], output: Output): Promise<number> {
   return EXIT.done
 }
 
+/** Adds what the conversations of other machines have. */
+async function withFleet(
+  own: SearchResult,
+  options: Omit<SearchOptions, 'projectRoot'>,
+): Promise<SearchResult> {
+  const fleet = await knownFleet()
+  if (fleet === undefined) return own
+  const { searchMirrors, withMirrored } = await import('@chirality/server')
+  return withMirrored(own, await searchMirrors(fleet, options), options.limit)
+}
+
 const DEFAULT_LIMIT = 20
 const MAX_LIMIT = 10_000
 
@@ -136,15 +153,21 @@ async function forkCommand(args: string[], output: Output): Promise<number> {
     title: { type: 'string' },
     json: { type: 'boolean' },
   })
-  const store = new SessionStore()
-  const session = await findSession(oneArgument(positionals, 'the id of a session'), store)
+  const { session, machine } = await findAnywhere(oneArgument(positionals, 'the id of a session'))
   const atSeq = wholeNumber('at', values.at, { min: 1, max: Number.MAX_SAFE_INTEGER })
   if (atSeq !== undefined && atSeq > session.lastSeq)
     throw new UsageError(`--at is ${atSeq}, but the session has ${session.lastSeq} events.`)
   const { title } = values
-  const fork = await store.fork(session.id, { atSeq, title })
-  if (values.json) await output.write(`${JSON.stringify(fork)}\n`)
-  else await output.write(`${fork.id}\n${whatItKnows(fork)}Continue with: ${continueCommand(fork)}\n`)
+  const options = { atSeq, title }
+  const fork =
+    machine === undefined
+      ? await new SessionStore().fork(session.id, options)
+      : await callProcedure<StoredSession>(await hubServer(machine), 'sessions.fork', {
+          ...{ sessionId: session.id, ...options },
+        })
+  if (values.json) await output.write(`${JSON.stringify(withMachine(fork, machine))}\n`)
+  else
+    await output.write(`${fork.id}\n${whatItKnows(fork)}Continue with: ${continueCommand(fork, machine)}\n`)
   return EXIT.done
 }
 

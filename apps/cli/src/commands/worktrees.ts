@@ -1,8 +1,21 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type Overlaps, openRadar, sessionOverlaps } from '@chirality/server'
-import { findProjectOwner, SessionStore, type StoredSession, userDataFolder } from '@chirality/sessions'
-import { diskUse, type KeptWork, type ListedWorktree, projectOf, Worktrees } from '@chirality/workspaces'
+import {
+  findProjectOwner,
+  openRadar,
+  SessionStore,
+  type StoredSession,
+  userDataFolder,
+} from '@chirality/sessions'
+import {
+  diskUse,
+  type KeptWork,
+  type ListedWorktree,
+  projectOf,
+  type SessionOverlap,
+  sessionOverlaps,
+  Worktrees,
+} from '@chirality/workspaces'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { chooseAction, noArgument, oneArgument, projectFolder, readOptions } from '../options.ts'
 import { type Output, tell } from '../output.ts'
@@ -47,13 +60,13 @@ async function list(args: string[], output: Output): Promise<number> {
 }
 
 /** Other sessions that changed the same files, by what their last turns left. */
-async function overlapsOf(worktree: ListedWorktree, session: StoredSession): Promise<Overlaps> {
+async function overlapsOf(worktree: ListedWorktree, session: StoredSession): Promise<SessionOverlap[]> {
   if (worktree.condition !== 'ready') return []
   const radar = await openRadar(projectOf(worktree), open())
   return radar === undefined ? [] : sessionOverlaps(radar, session.id)
 }
 
-function overlapText({ sessionId, title, files }: Overlaps[number]): string {
+function overlapText({ sessionId, title, files }: SessionOverlap): string {
   const who = title === null ? sessionId : `"${plain(title)}"`
   const named = files.slice(0, MAX_NAMED).map(({ path, conflicts, own }) => {
     const lines = own.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).slice(0, MAX_NAMED)

@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { promisify } from 'node:util'
-import { processEnv } from '@chirality/runner'
+import { processEnv, runHelper } from '@chirality/runner'
 
 export const BROKEN_LINE = "  return 'Hello ' + name"
 export const FIXED_LINE = "  return 'Hello, ' + name + '!'"
@@ -35,8 +33,6 @@ test('greets politely', () => {
 `,
 }
 
-const run = promisify(execFile)
-
 /** A commit gives the changes a base to compare with. Without git they come from the agent's reports. */
 async function commitAll(folder: string): Promise<void> {
   const { PATH = '' } = processEnv()
@@ -45,12 +41,9 @@ async function commitAll(folder: string): Promise<void> {
     ...{ GIT_AUTHOR_NAME: 'Demo', GIT_AUTHOR_EMAIL: 'demo@localhost' },
     ...{ GIT_COMMITTER_NAME: 'Demo', GIT_COMMITTER_EMAIL: 'demo@localhost' },
   }
-  const git = (...args: string[]) => run('git', args, { cwd: folder, env })
-  try {
-    await git('init', '--quiet')
-    await git('add', '--', ...Object.keys(FILES))
-    await git('commit', '--quiet', '--allow-empty', '--message', 'A greeter with a fault')
-  } catch {
-    // There is no git, or it failed.
-  }
+  // Where there is no git, each of them fails.
+  const git = (...args: string[]) => runHelper('git', args, { cwd: folder, env })
+  await git('init', '--quiet')
+  await git('add', '--', ...Object.keys(FILES))
+  await git('commit', '--quiet', '--allow-empty', '--message', 'A greeter with a fault')
 }

@@ -79,7 +79,21 @@ describe('each event alone', () => {
         '? Bash asks for permission · This can change the whole machine\n',
       ],
     ],
-    'permission:resolved': [[{ requestId: 'r', outcome: 'denied', by: 'policy' }, '']],
+    'permission:resolved': [
+      [{ requestId: 'r', outcome: 'allowed', by: 'person' }, ''],
+      [{ requestId: 'r', outcome: 'denied', by: 'policy' }, '  ✗ denied by a rule\n'],
+      [
+        { requestId: 'r', outcome: 'denied', by: 'person', message: 'only dist' },
+        '  ✗ denied by you: only dist\n',
+      ],
+      [
+        {
+          ...{ requestId: 'r', outcome: 'allowed', by: 'person', updatedInput: { command: 'ls -la' } },
+          facts: { kind: 'execute', label: 'Bash', object: 'ls -la' },
+        },
+        '  ▸ Bash ls -la (edited by you)\n',
+      ],
+    ],
     status: [
       [{ status: 'requesting', message: 'Waiting for the model', level: 'info' }, ''],
       [{ status: 'retrying', message: 'Again in 1 s', level: 'warn' }, '· Again in 1 s\n'],

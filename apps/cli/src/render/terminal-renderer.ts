@@ -75,6 +75,8 @@ export class TerminalRenderer {
             this.#risks(event) +
             this.#always(event),
         )
+      case 'permission:resolved':
+        return this.#line(this.#tools.decided(event))
       case 'budget':
         return event.exceeded ? this.#line(paint.yellow(`· ${plain(budgetText(event))}`)) : ''
       case 'log:gap':

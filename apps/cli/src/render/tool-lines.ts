@@ -1,5 +1,6 @@
 import {
   factsOf,
+  type PermissionResolvedEvent,
   type ToolFacts,
   type ToolInputEvent,
   type ToolResultEvent,
@@ -31,6 +32,19 @@ export class ToolLines {
     const { toolUseId, input, facts } = event
     if (input === undefined) return ''
     return this.#call(toolUseId, facts ?? factsOf({ name: this.#running.get(toolUseId)?.name ?? '', input }))
+  }
+
+  /** The answer to a request: which input runs, or why none does. */
+  decided(event: PermissionResolvedEvent): string {
+    const { outcome, by, facts, message } = event
+    if (facts !== undefined) {
+      const who = by === 'person' ? 'edited by you' : 'edited'
+      return `  ${this.#paint.cyan('▸')} ${this.#paint.bold(plain(facts.label))} ${plain(oneLine(facts.object))} ${this.#paint.dim(`(${who})`)}`
+    }
+    if (outcome !== 'denied') return ''
+    const who = by === 'person' ? ' by you' : by === 'policy' ? ' by a rule' : ''
+    const why = message === undefined ? '' : `: ${plain(oneLine(message))}`
+    return `  ${this.#paint.red('✗')} denied${who}${why}`
   }
 
   #call(id: string, facts: ToolFacts): string {

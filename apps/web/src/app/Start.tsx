@@ -12,7 +12,9 @@ import { createRoot, type Root } from 'react-dom/client'
 import { withdrawAll } from '../notices/notice-board.ts'
 import { Connection } from '../state/connection.ts'
 import { isServerUp } from '../state/sign-in/server-up.ts'
-import { comeBack, keepToken, type SignIn, signIn } from '../state/sign-in/sign-in.ts'
+import { comeBack, isSignInLink, keepToken, type SignIn, signIn } from '../state/sign-in/sign-in.ts'
+import { dropKeys } from '../ui/keys/type-ahead.ts'
+import { toasts } from '../ui/overlay/toast-store.ts'
 import { FirstConnection } from './App.tsx'
 import { WaitForServer } from './sign-in/ServerDown.tsx'
 import { SignedOut } from './sign-in/SignedOut.tsx'
@@ -24,8 +26,12 @@ export async function start(signedIn: { result: SignIn; connection: Connection |
   const element = document.getElementById('root')
   if (!element) return
   const root = createRoot(element)
+  // A link that is pasted into the address bar of this very tab changes only the fragment: nothing is loaded.
+  window.addEventListener('hashchange', () => void followLink(root))
   if (signedIn.connection) open(root, signedIn.connection)
   else await show(root, signedIn.result)
+  // One that was pasted while this code was on its way: nobody listened yet.
+  await followLink(root)
 }
 
 async function show(root: Root, result: SignIn): Promise<void> {
@@ -42,7 +48,28 @@ async function show(root: Root, result: SignIn): Promise<void> {
   }
 }
 
+/** Whether the page is that of somebody who is signed in. */
+let isIn = false
+
+async function followLink(root: Root): Promise<void> {
+  if (!isSignInLink(location.hash)) return
+  const result = await signIn()
+  if (!isIn) return show(root, result)
+  // The page goes on as it is: what was written in it must not be lost.
+  if (result.kind === 'unreachable')
+    toasts.error('The server does not answer, so the sign-in link was not used.')
+  else if (result.kind === 'signed-in' && result.refusedLink === undefined)
+    toasts.info('You were signed in already. The link is used up now.')
+  else toasts.info(`You are signed in already. The link was not taken: ${wordsOf(result)}`)
+}
+
+function wordsOf(result: SignIn): string {
+  if (result.kind === 'refused') return result.message
+  return (result.kind === 'signed-in' && result.refusedLink) || ''
+}
+
 function open(root: Root, connection: Connection): void {
+  isIn = true
   registerWorker()
   void connection.refused.then(async () => {
     const result = await comeBack()
@@ -63,6 +90,8 @@ function open(root: Root, connection: Connection): void {
 const STARTED_ANEW = 'The server was started anew, and this browser keeps no key to sign in with by itself.'
 
 function askForLink(root: Root, message?: string): void {
+  isIn = false
+  dropKeys()
   root.render(
     <SignedOut
       {...(message ? { message } : {})}
@@ -72,6 +101,8 @@ function askForLink(root: Root, message?: string): void {
 }
 
 function waitForServer(root: Root): void {
+  isIn = false
+  dropKeys()
   root.render(<WaitForServer onUp={() => void signIn().then(result => show(root, result))} />)
 }
 

@@ -1,11 +1,13 @@
 import { Link } from '@tanstack/react-router'
 import { Component, type ReactNode } from 'react'
 import { Button } from '../ui/controls/Button.tsx'
+import { useNoField } from '../ui/keys/use-no-field.ts'
 import { Empty } from '../ui/marks/Empty.tsx'
 import { messageOf } from '../ui/text/error-message.ts'
 
 /** A fault of the page's own. The agents and their logs know nothing of it. */
 export function PageFault({ error }: { error: unknown }) {
+  useNoField()
   return (
     <Empty title="This page has a fault">
       <p>{messageOf(error)}</p>
@@ -33,6 +35,7 @@ export class ErrorBoundary extends Component<{ children: ReactNode }, { fault: F
 }
 
 export function NotFound() {
+  useNoField()
   return (
     <Empty page title="There is no such page">
       <Link to="/">To the start page</Link>

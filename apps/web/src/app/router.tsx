@@ -1,6 +1,7 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
 import { HomePage } from '../panes/home/HomePage.tsx'
 import { SessionPage } from '../panes/session/SessionPage.tsx'
+import { holdKeysForPage } from '../ui/keys/type-ahead.ts'
 import { NotFound, PageFault } from './faults.tsx'
 import { Shell } from './shell/Shell.tsx'
 
@@ -65,6 +66,11 @@ export const router = createRouter({
   routeTree,
   defaultPreload: false,
   defaultErrorComponent: PageFault,
+})
+
+// Who goes to the start page goes on typing: until its field is there, a letter is no shortcut of the page before.
+router.subscribe('onBeforeNavigate', ({ toLocation: { pathname }, pathChanged }) => {
+  if (pathname === '/' || pathname.startsWith('/p/')) holdKeysForPage(pathChanged)
 })
 
 declare module '@tanstack/react-router' {

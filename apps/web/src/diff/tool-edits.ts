@@ -1,4 +1,11 @@
-import { editsOf, type FileEdit, factsOf, type PermissionRequestEvent, type ToolItem } from '@chirality/core'
+import {
+  editsOf,
+  type FileEdit,
+  factsOf,
+  isUndone,
+  type PermissionRequestEvent,
+  type ToolItem,
+} from '@chirality/core'
 import { diffTexts, type FileDiff, fileDiff, wholeFile } from './file-diff.ts'
 
 const cache = new WeakMap<ToolItem, readonly FileDiff[]>()
@@ -35,8 +42,9 @@ export function placedEdit({ path, change, text, swaps }: FileEdit, file: string
   return diffTexts(path, file, after)
 }
 
-/** The files that a call edits, without the work of comparing anything. */
+/** The files that a call edits, without the work of comparing anything. None of one that was denied or failed. */
 export function editedPaths(tool: ToolItem): string[] {
+  if (isUndone(tool)) return []
   return editsOf(tool).flatMap(({ path, movedTo }) => (movedTo === undefined ? [path] : [path, movedTo]))
 }
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { axeViolations } from '../support/axe.ts'
 import type { CannedApi } from '../support/canned-api.ts'
+import { cardWithKeys } from '../support/keys.ts'
 import { PHONE, useDashboard } from '../support/page.ts'
 
 const dashboard = useDashboard()
@@ -27,6 +28,9 @@ test('a request of a machine that is away cannot be answered, and says why', asy
   const buttons = await card.getByRole('button').all()
   expect(buttons.length).toBeGreaterThan(1)
   for (const button of buttons) expect(await button.isDisabled()).toBe(true)
+  expect(await cardWithKeys(page).count()).toBe(0)
+  // Nor does the letter wait for the field that comes with the machine.
+  await page.locator('.away-notice').waitFor()
   await page.keyboard.press('a')
   // The changes say it once, and in no alarm.
   const changes = page.locator('.changes')
@@ -38,6 +42,8 @@ test('a request of a machine that is away cannot be answered, and says why', asy
   // It is back.
   api.setStatus('s1', { machine: { name: 'studio', state: 'here' } })
   await card.getByText('studio is away').waitFor({ state: 'detached' })
+  await cardWithKeys(page).waitFor()
+  expect(await page.locator('#composer').inputValue()).toBe('')
   expect(api.called('decisions.answer')).toEqual([])
   api.faults.clear()
   await page.keyboard.press('a')

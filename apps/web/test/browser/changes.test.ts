@@ -209,7 +209,7 @@ function inReview(api: CannedApi): void {
   api.review = {
     branches: {
       ...{ branch: 'chirality/w1', base: 'main', ahead: 2, behind: 1, uncommitted: 1 },
-      conflicts: ['src/c.ts'],
+      ...{ conflicts: ['src/c.ts'], blocked: null },
     },
     ...{ proposedMessage: 'Indent', hooks: ['pre-commit'], uncommitted: ['src/a.ts'], remotes: [] },
     moves: [{ id: 'm1', cause: { kind: 'discard' }, state: 'done', ...move }],

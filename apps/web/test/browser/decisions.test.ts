@@ -225,11 +225,12 @@ test('a card shows the rule of "always" word for word, and an error in the polic
 
 test('a dangerous command: no key allows it, a held button does', async () => {
   const command = 'ls && rm -rf /var/cache/x'
-  const words = 'Deletes /var/cache/x with everything in it, outside the project. It cannot be brought back.'
+  const words =
+    'Deletes /var/cache/x with everything in it, outside the project. Going back to before this turn brings nothing back there.'
   const risks = [{ kind: 'delete' as const, part: 'rm -rf /var/cache/x', words }]
   const request = asked('d1', { input: { command }, risks })
   const { page, api, complaints, close } = await dashboard.open({ path: '/s/s1', scene: waiting(request) })
-  await page.getByRole('heading', { name: 'This can delete files for good' }).waitFor()
+  await page.getByRole('heading', { name: 'This can delete files' }).waitFor()
   expect(await page.locator('mark').textContent()).toContain('rm -rf /var/cache/x')
   await page.getByText(words).waitFor()
   await page.getByText('E · D', { exact: true }).waitFor()

@@ -54,6 +54,7 @@ test('of two dialogs Escape closes the upper one', async () => {
 
 test('a folder to add is completed while it is typed, and a wrong one says why', async () => {
   const { page, api, close } = await dashboard.open({ path: '/', scene: aBusyDay })
+  await page.keyboard.press('Escape')
   await page.keyboard.press('n')
   await page.getByRole('button', { name: 'Add a folder…' }).click()
   const field = page.getByLabel('Folder on this machine')
@@ -320,6 +321,7 @@ test('after the demo there is a way to a folder of one’s own, and in other pro
 
 test('the tray says how long each session waits', async () => {
   const { page, close } = await dashboard.open({ scene: aBusyDay })
+  await page.keyboard.press('Escape')
   await page.keyboard.press('w')
   const waiting = page.getByRole('region', { name: 'Upgrade vite to 8' })
   await waiting.getByText(/parser-kit · waiting \d+ min/).waitFor()

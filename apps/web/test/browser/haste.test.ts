@@ -176,6 +176,7 @@ test('Enter twice in the dialog starts one session, and what is typed then is it
     scene: canned => canned.add({ sessionId: 's1' }),
   })
   await page.getByRole('heading', { name: 'What should be done?' }).waitFor()
+  await page.keyboard.press('Escape')
   await page.keyboard.press('n')
   const dialog = page.getByRole('dialog', { name: 'New session' })
   await dialog.getByRole('button', { name: 'Start' }).and(page.locator(':enabled')).waitFor()
@@ -201,6 +202,7 @@ test('until it is known what is installed, no agent is started that may not be',
     },
   })
   await page.getByRole('heading', { name: 'What should be done?' }).waitFor()
+  await page.keyboard.press('Escape')
   await page.keyboard.press('n')
   const dialog = page.getByRole('dialog', { name: 'New session' })
   await picker(dialog, 'Agent').getByText('Codex').waitFor()

@@ -212,3 +212,112 @@ const PLACES = [
   ],
   ...['/settings/appearance', '/usage'],
 ]
+
+const BLIND = 'What should now be fixed here? j k i a e'
+
+test('who opens the page and types at once has every letter in the field, and none is a shortcut', async () => {
+  const { page, complaints, close } = await dashboard.open({ scene: aBusyDay })
+  for (const address of ['/', '/?again']) {
+    await page.evaluate(() => localStorage.clear())
+    // As soon as the script of the page has run: nothing of it is drawn yet.
+    await page.goto(new URL(address, page.url()).href, { waitUntil: 'domcontentloaded' })
+    await page.keyboard.type(BLIND)
+    const field = page.getByRole('textbox', { name: 'What should be done?' })
+    await field.waitFor()
+    await page.keyboard.type(' and more')
+    expect(await page.getByRole('dialog').count()).toBe(0)
+    await expect.poll(() => field.inputValue()).toBe(`${BLIND} and more`)
+  }
+  expect(new URL(page.url()).pathname).toBe('/')
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('a page that has no field takes shortcuts', async () => {
+  const { page, close } = await dashboard.open({ path: '/s/none' })
+  for (const [address, title] of [
+    ['/s/none', 'There is no such session here'],
+    ['/p/none/none', 'There is no such page'],
+  ] as const) {
+    await page.goto(new URL(address, page.url()).href)
+    await page.getByText(title).waitFor()
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Shortcuts' }).waitFor()
+  }
+  await close()
+})
+
+test('on the start page the field has the focus: by its address, by a key and by a link', async () => {
+  const { page, close } = await dashboard.open({ scene: aBusyDay })
+  const field = page.getByRole('textbox', { name: 'What should be done?' })
+  const hasFocus = () => field.evaluate(element => element === document.activeElement)
+  await field.waitFor()
+  await expect.poll(hasFocus).toBe(true)
+  await page.keyboard.type(BLIND)
+  await expect.poll(() => field.inputValue()).toBe(BLIND)
+  // Out of the field letters are shortcuts.
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('f')
+  await page.waitForURL('**/fleet')
+  await page.keyboard.press('h')
+  await page.keyboard.type(' now')
+  await field.waitFor()
+  await expect.poll(() => field.inputValue()).toBe(`${BLIND} now`)
+  await page.getByRole('link', { name: 'Settings' }).first().click()
+  await page.waitForURL('**/settings')
+  await page.getByRole('link', { name: 'Home', exact: true }).click()
+  await field.waitFor()
+  await expect.poll(hasFocus).toBe(true)
+  await close()
+})
+
+test('who goes back to the start page before another page has come goes on typing in its field', async () => {
+  const { page, close } = await dashboard.open({ scene: aBusyDay })
+  const field = page.getByRole('textbox', { name: 'What should be done?' })
+  await expect.poll(() => field.evaluate(element => element === document.activeElement)).toBe(true)
+  let release = () => {}
+  const released = new Promise<void>(resolve => {
+    release = resolve
+  })
+  await page.route('**/FleetPage-*.js', async route => {
+    await released
+    await route.continue()
+  })
+  const asked = page.waitForRequest('**/FleetPage-*.js')
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('f')
+  await asked
+  await page.keyboard.press('h')
+  await page.keyboard.type('now')
+  await expect.poll(() => field.inputValue()).toBe('now')
+  expect(await page.getByRole('dialog').count()).toBe(0)
+  release()
+  await close()
+})
+
+test('who adds the first folder and types on has every letter in the field that comes', async () => {
+  const { page, api, close } = await dashboard.open({
+    scene: canned => {
+      canned.demo = null
+      canned.projects = []
+    },
+  })
+  const folder = page.getByLabel('Folder on this machine')
+  await folder.waitFor()
+  await expect.poll(() => folder.evaluate(element => element === document.activeElement)).toBe(true)
+  for (const key of ['click', 'Enter'] as const) {
+    api.projects = []
+    await page.evaluate(() => localStorage.clear())
+    await page.reload()
+    await folder.fill('/code/new')
+    if (key === 'click') await page.getByRole('button', { name: 'Add', exact: true }).click()
+    else await page.keyboard.press('Enter')
+    await page.keyboard.type(BLIND)
+    const field = page.getByRole('textbox', { name: 'What should be done?' })
+    await field.waitFor()
+    await page.keyboard.type('!')
+    await expect.poll(() => field.inputValue()).toBe(`${BLIND}!`)
+    expect(await page.getByRole('dialog').count()).toBe(0)
+  }
+  await close()
+})

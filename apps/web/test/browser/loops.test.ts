@@ -18,27 +18,37 @@ const task = (id: string, title: string, fields: Partial<Task> = {}): Task => ({
     startedAt: null,
     endedAt: null,
   },
-  ...{ parked: null, why: null, commit: null, accepted: null, flags: [], harness: null, handed: [] },
+  ...{ parked: null, why: null, commit: null, accepted: null, flags: [], verdict: null },
+  ...{ harness: null, handed: [] },
   ...fields,
 })
 const AT = '2026-11-09T07:00:00.000Z'
 const LOOP: ShownLoop = {
   ...{ loopId: 'backlog-1a2b3c', project: '/code/parser-kit', list: 'docs/backlog.md', startedAt: AT },
   ...{ runs: 'no', isOver: true, version: 12, iterations: 4, working: [], waitsUntil: null },
-  counts: { proved: 1, parked: 1, failed: 0, working: 0, toGo: 1 },
+  counts: { proved: 0, look: 1, noCheck: 0, parked: 1, failed: 0, working: 0, toGo: 1, claimed: 0 },
+  ...{ warnings: [], mustSay: false },
   spent: { usd: 1.4, isEstimate: false, tokens: 4000 },
   limits: {
     ...{ budgetUsd: 20, budgetTokens: null, maxIterations: 9, maxMinutes: null, until: null, parallel: 1 },
     ...{ answerMinutes: 0, maxAttempts: 5, maxFailures: 3, waitForLimits: 0 },
     ...{ waits: 0, handOver: false, nextHarnesses: ['codex'] },
   },
-  end: { reason: 'blocked', why: '2 of 3 tasks are not proved.', at: '2026-11-09T07:22:00.000Z' },
+  end: { reason: 'blocked', why: '2 of 3 tasks are not done.', at: '2026-11-09T07:22:00.000Z' },
+  unproved: [
+    {
+      ...{ id: 'two', title: 'Express surcharge', status: 'parked', parked: 'question', sessionId: 's2' },
+      ...{ why: 'Which codes count?', options: ['Both', 'Only EX'], iterations: 3, endedAt: AT },
+    },
+  ],
   ...{ branch: 'chirality/loop-backlog', baseBranch: 'main', listProblem: null },
-  changes: { added: [], changed: [], removed: [] },
+  changes: { added: [], changed: [], removed: [], ticked: [], unticked: [] },
+  base: { checks: [{ command: 'npm run slow', state: 'flaky', tests: null }], running: null },
   tasks: [
     task('one', 'Refuse heavy parcels', {
       ...{
         status: 'merged',
+        verdict: 'look',
         sessionId: 's1',
         iterations: 1,
         diff: { files: 1, insertions: 61, deletions: 8 },
@@ -97,7 +107,7 @@ test.each([{}, PHONE])('a loop shows its tasks, takes an answer, and is accepted
     ...size,
   })
   const row = page.getByRole('link', { name: /backlog\.md/ })
-  await row.getByText('1 proved · 1 needs you · 1 to go').waitFor()
+  await row.getByText('0 proved · 1 proved, look at this · 1 needs you · 1 to go').waitFor()
   expect(await axeViolations(page)).toEqual([])
 
   await page.getByRole('button', { name: 'Start a loop…' }).click()
@@ -245,6 +255,69 @@ test.each([{}, PHONE])('a command that nobody allowed is shown, and exactly it i
   await expect
     .poll(() => api.called('loops.resume').at(-1))
     .toEqual({ loopId: LOOP.loopId, again: { task: 'two', note: '' } })
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test.each([{}, PHONE])('a task that waits is counted and answered wherever somebody looks %#', async size => {
+  const failed: ShownLoop = {
+    ...LOOP,
+    unproved: [
+      ...LOOP.unproved,
+      {
+        ...{
+          id: 'four',
+          title: 'Deploy',
+          status: 'parked',
+          parked: 'commands',
+          sessionId: null,
+          iterations: 0,
+        },
+        ...{ why: 'The list names commands that nobody allowed.', commands: ['npm run deploy'], endedAt: AT },
+      },
+      {
+        ...{ id: 'five', title: 'Fix CRLF', status: 'failed', parked: null, sessionId: 's5' },
+        ...{ why: 'npm test failed.', iterations: 5, endedAt: AT },
+      },
+    ],
+  }
+  const { page, api, complaints, close } = await dashboard.open({
+    ...size,
+    scene: canned => {
+      const done = { phase: 'idle', lastTurn: 'completed' } as const
+      canned.add({ ...done, sessionId: 's2', title: 'Express surcharge' })
+      canned.add({ ...done, sessionId: 's5', title: 'Fix CRLF' })
+      canned.loops = [failed]
+    },
+  })
+  const isPhone = 'isMobile' in size
+  await page.waitForFunction(() => document.title.startsWith('(2) '))
+  const list = page.getByRole('region', { name: 'Needs you' }).last()
+  await list.getByText('Express surcharge').waitFor()
+  await list.getByText('Deploy').waitFor()
+  const lately = page.getByRole('region', { name: 'Lately' })
+  await lately.getByText('task failed: npm test failed.', { exact: false }).waitFor()
+  if (isPhone) await page.getByRole('button', { name: 'Needs you 2' }).click()
+  else {
+    await page
+      .getByRole('navigation', { name: 'Sessions' })
+      .getByRole('region', { name: 'Stopped' })
+      .waitFor()
+    await page.getByRole('button', { name: '2 need you' }).click()
+  }
+  const tray = page.getByRole('dialog', { name: 'Waiting for you' })
+  await tray.getByText('npm run deploy').waitFor()
+  await tray.getByRole('button', { name: 'Only EX' }).click()
+  await expect
+    .poll(() => api.called('loops.resume'))
+    .toEqual([{ loopId: 'backlog-1a2b3c', again: { task: 'two', note: 'Only EX' } }])
+  // The session of the task says so, too: its agent is done, its loop is not.
+  await page.goto(new URL('/s/s2', page.url()).href)
+  const notice = page.getByText('Loop docs/backlog.md: task waits for you: Which codes count?')
+  await notice.waitFor()
+  expect(await axeViolations(page)).toEqual([])
+  await page.getByRole('link', { name: 'Answer in the loop' }).click()
+  await page.waitForURL('**/loops/backlog-1a2b3c')
   expect(complaints).toEqual([])
   await close()
 })

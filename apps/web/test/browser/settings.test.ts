@@ -101,3 +101,47 @@ test('a tool server that is typed for one project is not saved in another that i
   expect(complaints).toEqual([])
   await close()
 })
+
+test.each([{}, PHONE])(
+  'the first budget of a project is set, refused if it is no number, and taken away %#',
+  async size => {
+    const { page, api, complaints, close } = await dashboard.open({
+      path: '/settings/budgets',
+      scene: canned => {
+        const there = { machine: 'build-1', usd: 1.5, tokens: 10_000, minutes: 3, turns: 2, at: null }
+        canned.budget = { ...canned.budget, elsewhere: [there] }
+      },
+      ...size,
+    })
+    const limit = page.getByRole('textbox', { name: 'Limit: Dollars' })
+    // What other machines spent counts.
+    await page.getByText('$5.00 so far, no limit').waitFor()
+    expect(await page.getByRole('progressbar').count()).toBe(0)
+    await limit.fill('many')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('alert').getByText('Dollars: a number above 0, or empty for no limit.').waitFor()
+    expect(api.called('budgets.set')).toEqual([])
+    await limit.fill('20')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('progressbar', { name: '$5.00 of $20.00' }).waitFor()
+    expect(api.called('budgets.set')).toMatchObject([{ maxCostUsd: 20 }])
+    expect(await axeViolationsInBothSchemes(page)).toEqual([])
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBe(0)
+    await limit.fill('')
+    await limit.press('Enter')
+    await page.getByText('$5.00 so far, no limit').waitFor()
+    expect(complaints).toEqual([])
+    await close()
+  },
+)
+
+test('an address of the settings that does not exist says so, above the section that is shown in its place', async () => {
+  const { page, complaints, close } = await dashboard.open({ path: '/settings/tool-servers' })
+  await page.getByRole('alert').getByText('There is no section “tool-servers”').waitFor()
+  await page.getByRole('heading', { name: 'Agents', level: 1 }).waitFor()
+  await page.getByRole('navigation', { name: 'Settings' }).getByText('Tool servers').click()
+  await page.getByRole('heading', { name: 'Tool servers', level: 1 }).waitFor()
+  expect(await page.getByText('There is no section').count()).toBe(0)
+  expect(complaints).toEqual([])
+  await close()
+})

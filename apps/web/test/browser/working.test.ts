@@ -1,4 +1,4 @@
-import { MODE_WORDS, PERMISSION_WORDS } from '@chirality/core'
+import { MODE_WORDS, PERMISSION_WORDS, THINKING_LEVELS } from '@chirality/core'
 import { expect, test } from 'vitest'
 import { axeViolations } from '../support/axe.ts'
 import { choose, picker } from '../support/choose.ts'
@@ -14,6 +14,9 @@ test('what a session runs with is changed while it works, and it is said from wh
     scene: canned => {
       canned.add({ phase: 'running' })
       canned.push('s1', FIX_CRLF)
+      const efforts = [...THINKING_LEVELS]
+      const models = canned.harnesses[0]?.models ?? []
+      canned.models = models.map(model => ({ ...model, efforts, supportsAutoMode: true }))
     },
   })
   await page.getByRole('button', { name: 'Stop', exact: false }).waitFor()
@@ -39,9 +42,16 @@ test('what a session runs with is changed while it works, and it is said from wh
     { sessionId: 's1', model: model?.id },
     { sessionId: 's1', thinking: 'high' },
   ])
-  // This agent changes its permissions at once: nothing is said of a next message.
+  // This agent names more efforts, and decides by a model of its vendor: offered once it was asked.
+  expect(api.called('harnesses.models')).toHaveLength(1)
+  await choose(page, 'Effort', 'max')
+  await choose(page, 'Permissions', PERMISSION_WORDS.auto.label)
+  await expect.poll(() => api.called('turns.setPermissionMode')).toEqual([{ sessionId: 's1', mode: 'auto' }])
+  // It changes its permissions at once: nothing is said of a next message.
   await choose(page, 'Permissions', PERMISSION_WORDS.plan.label)
-  await expect.poll(() => api.called('turns.setPermissionMode')).toEqual([{ sessionId: 's1', mode: 'plan' }])
+  await expect
+    .poll(() => api.called('turns.setPermissionMode').at(-1))
+    .toEqual({ sessionId: 's1', mode: 'plan' })
   expect(await said.textContent()).not.toContain('permissions')
   api.modeFrom = 'next-turn'
   await choose(page, 'Permissions', PERMISSION_WORDS.acceptEdits.label)

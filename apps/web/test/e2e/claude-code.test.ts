@@ -68,7 +68,7 @@ test('the end-to-end test of the specification, with a real Claude Code', { time
   await page.getByRole('treeitem', { name: 'agents' }).waitFor()
   await say('Make a file.')
   await talk.getByText('Run this command?').waitFor({ timeout: 60_000 })
-  await talk.getByRole('button', { name: /Bash echo made/ }).waitFor()
+  await talk.getByRole('button', { name: /^Wants to run echo made/ }).waitFor()
   await page.keyboard.press('Escape')
   await cardWithKeys(page).waitFor()
   await page.keyboard.press('a')
@@ -90,8 +90,10 @@ test('the end-to-end test of the specification, with a real Claude Code', { time
   await page.getByRole('button', { name: 'Native lines' }).click()
   const lines = page.getByRole('group', { name: 'Native lines' })
   await lines.getByText('Turn 2').waitFor({ state: 'attached' })
+  await lines.getByRole('button', { name: /^assistant.*It was made\.txt, as before\./ }).waitFor()
+  // A text that was streamed is told at the end of its block.
   await lines
-    .getByRole('button', { name: /^assistant.*It was made\.txt, as before\./ })
+    .getByRole('button', { name: /^stream_event\/content_block_stop/ })
     .last()
     .click()
   await page.getByText('The event came from this line.').waitFor()

@@ -131,7 +131,7 @@ test('the server stops and comes back: the page says how to start it, and goes o
   await again.getByRole('option', { name: 'Signed-in browsers' }).click()
   await own.click()
   await again.getByText('This browser is not signed in here any more.').waitFor()
-}, 180_000)
+})
 
 /** A page of another site on this machine. */
 async function servePage(html: string): Promise<string> {

@@ -58,7 +58,7 @@ beforeAll(async () => {
     CODEX_API_KEY: 'sk-scripted-model',
   })
   browser = await launchBrowser()
-}, 60_000)
+})
 
 afterAll(async () => {
   await browser?.close()

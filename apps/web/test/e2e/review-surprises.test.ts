@@ -228,7 +228,9 @@ test('two tabs on one hunk: it is taken back once, the other tab says so; nothin
     .getByRole('button', { name: /^Allow/ })
     .first()
     .click()
-  await first.getByText('Done.', { exact: true }).waitFor({ timeout: 60_000 })
+  // In the conversation: the list of sessions may have the last line, too.
+  const talk = first.getByRole('region', { name: 'Conversation' })
+  await talk.getByText('Done.', { exact: true }).waitFor({ timeout: 60_000 })
   await expect.poll(() => readFile(file, 'utf8')).toBe(`${once}agent\n`)
   await reviewOf(second).getByText('1 file to commit').waitFor()
   expect(complaints.flat()).toEqual([])

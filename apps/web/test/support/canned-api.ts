@@ -155,8 +155,7 @@ export class CannedApi extends CannedState {
         type: 'data',
         data: { type: 'snapshot', sessions: [...this.statuses.values()] },
       })
-      if (this.loops.length > 0)
-        send(socket, id, { type: 'data', data: { type: 'loops', loops: this.loops } })
+      send(socket, id, { type: 'data', data: { type: 'loops', loops: this.loops } })
       return
     }
     const { sessionId, lastEventId } = input as unknown as { sessionId: string; lastEventId: string | null }

@@ -1,5 +1,5 @@
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, beforeAll } from 'vitest'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll } from 'vitest'
 import { launchBrowser } from '../../../../.scripts/browser.ts'
 import { CannedApi } from './canned-api.ts'
 import { collectComplaints } from './complaints.ts'
@@ -47,9 +47,16 @@ export function useServedDashboard(): { readonly browser: Browser; readonly url:
 /** One browser for a test file, and a page of its own for each test. */
 export function useDashboard(): { open(options?: OpenOptions): Promise<OpenPage> } {
   const served = useServedDashboard()
+  const open = new Set<BrowserContext>()
+  // A failed test does not get to its own close, and its page would go on drawing beside those of the next ones.
+  afterEach(async () => {
+    await Promise.all([...open].map(context => context.close()))
+    open.clear()
+  })
   return {
     open: async ({ path = '/', scene, ...options } = {}) => {
       const context = await served.browser.newContext({ viewport: { width: 1440, height: 900 }, ...options })
+      open.add(context)
       const page = await context.newPage()
       const complaints = collectComplaints(page)
       const api = new CannedApi()

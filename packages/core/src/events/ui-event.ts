@@ -28,24 +28,24 @@ export type UIEvent =
 
 export type UIEventType = UIEvent['type']
 
-interface Base {
+export interface UIEventBase {
   sessionId: string
 }
 
 /** Set on every event of a sub-agent: the id of the tool call that started it. */
-interface MaybeNested {
+export interface MaybeNestedEvent {
   parentToolUseId?: string
 }
 
 /** A piece of assistant text. `messageId` names the text block that it belongs to. */
-export interface ChatDeltaEvent extends Base, MaybeNested {
+export interface ChatDeltaEvent extends UIEventBase, MaybeNestedEvent {
   type: 'chat:delta'
   text: string
   messageId?: string
 }
 
 /** The final answer, as the agent itself states it. */
-export interface ChatCompleteEvent extends Base {
+export interface ChatCompleteEvent extends UIEventBase {
   type: 'chat:complete'
   text: string
   /** Set if a JSON schema was requested and met. */
@@ -53,7 +53,7 @@ export interface ChatCompleteEvent extends Base {
 }
 
 /** `input` is empty while the model is still writing it; a `tool:input` follows then. */
-export interface ToolStartEvent extends Base, MaybeNested {
+export interface ToolStartEvent extends UIEventBase, MaybeNestedEvent {
   type: 'tool:start'
   toolUseId: string
   name: string
@@ -62,7 +62,7 @@ export interface ToolStartEvent extends Base, MaybeNested {
   facts?: ToolFacts
 }
 
-export interface ToolResultEvent extends Base, MaybeNested {
+export interface ToolResultEvent extends UIEventBase, MaybeNestedEvent {
   type: 'tool:result'
   toolUseId: string
   content: string
@@ -73,7 +73,7 @@ export interface ToolResultEvent extends Base, MaybeNested {
   edits?: FileEdit[]
 }
 
-export interface SessionInitEvent extends Base {
+export interface SessionInitEvent extends UIEventBase {
   type: 'session:init'
   /** The agent's own session id, for every agent; used only to resume. */
   claudeSessionId: string | null
@@ -89,7 +89,7 @@ export interface SessionInitEvent extends Base {
   apiKeySource?: string
 }
 
-export interface SessionCompleteEvent extends Base {
+export interface SessionCompleteEvent extends UIEventBase {
   type: 'session:complete'
   /**
    * Cost since the previous result, never the running total that agents report. Undefined: the agent knows no prices.
@@ -109,7 +109,7 @@ export interface SessionCompleteEvent extends Base {
   forkPoint?: string
 }
 
-export interface SessionErrorEvent extends Base {
+export interface SessionErrorEvent extends UIEventBase {
   type: 'session:error'
   error: string
   code: SessionErrorCode
@@ -149,7 +149,7 @@ export type SessionErrorCode =
   | 'unknown'
 
 /** The last event of a turn whose process exited in it or with it. A turn whose agent is kept has none. */
-export interface ProcessExitEvent extends Base {
+export interface ProcessExitEvent extends UIEventBase {
   type: 'process:exit'
   code: number | null
   signal: string | null
@@ -157,7 +157,7 @@ export interface ProcessExitEvent extends Base {
   leftRunning?: number
 }
 
-export interface TurnStartEvent extends Base {
+export interface TurnStartEvent extends UIEventBase {
   type: 'turn:start'
   message: string
   /** The number of images or documents with the message. */
@@ -165,7 +165,7 @@ export interface TurnStartEvent extends Base {
 }
 
 /** Exactly one for each turn, whatever happens. */
-export interface TurnEndEvent extends Base {
+export interface TurnEndEvent extends UIEventBase {
   type: 'turn:end'
   reason: TurnEndReason
   durationMs?: number
@@ -181,7 +181,7 @@ export type TurnEndReason =
   | 'max_turns'
   | 'budget'
 
-export interface ChatThinkingEvent extends Base, MaybeNested {
+export interface ChatThinkingEvent extends UIEventBase, MaybeNestedEvent {
   type: 'chat:thinking'
   text: string
   messageId: string
@@ -190,7 +190,7 @@ export interface ChatThinkingEvent extends Base, MaybeNested {
 }
 
 /** A whole text block of the assistant; it replaces what the deltas of the same `messageId` built up. */
-export interface ChatMessageEvent extends Base, MaybeNested {
+export interface ChatMessageEvent extends UIEventBase, MaybeNestedEvent {
   type: 'chat:message'
   messageId: string
   text: string
@@ -202,13 +202,13 @@ export interface ChatMessageEvent extends Base, MaybeNested {
 }
 
 /** Either the next piece of a tool's JSON input while it is written, or all of it. */
-export type ToolInputEvent = Base &
-  MaybeNested & { type: 'tool:input'; toolUseId: string } & (
+export type ToolInputEvent = UIEventBase &
+  MaybeNestedEvent & { type: 'tool:input'; toolUseId: string } & (
     | { delta: string; input?: undefined; facts?: undefined }
     | { input: Record<string, unknown>; delta?: undefined; facts?: ToolFacts }
   )
 
-export interface PermissionRequestEvent extends Base, MaybeNested {
+export interface PermissionRequestEvent extends UIEventBase, MaybeNestedEvent {
   type: 'permission:request'
   requestId: string
   kind: 'tool' | 'question' | 'plan' | 'unknown'
@@ -230,7 +230,7 @@ export interface PermissionRequestEvent extends Base, MaybeNested {
    */
   risks?: CallRisk[]
   agentId?: string
-  raw: unknown
+  raw?: unknown
 }
 
 /** The one rule that "always" stands for: cards show it, and it is written to the user's policy unchanged. */
@@ -250,9 +250,20 @@ export interface CallRisk {
   words: string
 }
 
-export type RiskKind = 'delete' | 'script' | 'history' | 'root' | 'credentials' | 'network' | 'disk'
+export type RiskKind =
+  | 'delete'
+  | 'script'
+  | 'history'
+  | 'root'
+  | 'credentials'
+  | 'network'
+  | 'disk'
+  | 'remote'
+  | 'data'
+  | 'publish'
+  | 'rights'
 
-export interface PermissionResolvedEvent extends Base {
+export interface PermissionResolvedEvent extends UIEventBase {
   type: 'permission:resolved'
   requestId: string
   outcome: 'allowed' | 'denied' | 'cancelled'
@@ -260,10 +271,15 @@ export interface PermissionResolvedEvent extends Base {
   /** The policy rule that answered. */
   rule?: string
   message?: string
+  /** The input that the agent runs in place of the requested one. Only if it differs, and the agent can run it. */
+  updatedInput?: Record<string, unknown>
+  /** Of the call with that input, and its id. */
+  facts?: ToolFacts
+  toolUseId?: string
 }
 
 /** A notice that is neither text, a tool nor an end. Shown as one line. */
-export interface StatusEvent extends Base, MaybeNested {
+export interface StatusEvent extends UIEventBase, MaybeNestedEvent {
   type: 'status'
   status: StatusKind
   message: string
@@ -295,7 +311,7 @@ export type StatusKind =
   | 'notice'
 
 /** Token counts as they become known. One for each model answer; the turn's total is in `session:complete`. */
-export interface UsageEvent extends Base, MaybeNested {
+export interface UsageEvent extends UIEventBase, MaybeNestedEvent {
   type: 'usage'
   usage: UsageInfo
   model?: string
@@ -304,7 +320,7 @@ export interface UsageEvent extends Base, MaybeNested {
 }
 
 /** A budget is nearly or fully used up. One of the three pairs of numbers is set, by the unit of the budget. */
-export interface BudgetEvent extends Base {
+export interface BudgetEvent extends UIEventBase {
   type: 'budget'
   scope: BudgetScope
   /** Includes the assumed cost of tokens without a price. */
@@ -322,7 +338,7 @@ export interface BudgetEvent extends Base {
 }
 
 /** The limits of the user's plan, as the agent last reported them. Only when something changed. */
-export interface LimitsEvent extends Base {
+export interface LimitsEvent extends UIEventBase {
   type: 'limits'
   windows: PlanWindow[]
 }
@@ -342,16 +358,17 @@ export interface PlanWindow {
 export type BudgetScope = 'turn' | 'session' | 'persona' | 'project'
 
 /** A native event that this version does not know. Kept whole and shown with a "protocol drift" mark. */
-export interface NativeUnknownEvent extends Base {
+export interface NativeUnknownEvent extends UIEventBase {
   type: 'native:unknown'
   harness: string
   /** `type` or `type/subtype` of the native event; `malformed` or `oversize` for a line that is not one. */
   nativeType: string
-  raw: unknown
+  /** The whole line. Optional only because a value of unknown type is, after it was sent as JSON. */
+  raw?: unknown
 }
 
 /** Lines of the session log that could not be read back. */
-export interface LogGapEvent extends Base {
+export interface LogGapEvent extends UIEventBase {
   type: 'log:gap'
   afterSeq: number
   missing: number
@@ -376,9 +393,3 @@ export interface Envelope {
   turnId: string | null
   event: UIEvent
 }
-
-/**
- * For the default branch of a switch over a union: a new variant is a compile error here, while data from a newer
- * version, which the types cannot see, passes without harm.
- */
-export function unreachable(_value: never): void {}

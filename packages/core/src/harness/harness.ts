@@ -3,8 +3,10 @@
 import type { PermissionRequestEvent, UIEvent } from '../events/ui-event.ts'
 import type { HarnessId, Session, TurnOpts } from '../session/session.ts'
 import type { Guard, GuardRule, PermissionDecision } from './decision.ts'
+import type { CommandSandbox, ProjectFiles } from './folder-facts.ts'
 import type { HarnessMeta } from './harness-meta.ts'
 import type { NativeSessions } from './native-session.ts'
+import type { HarnessModel, SlashCommand, ThinkingLevel } from './offer.ts'
 import type { TurnProcess, TurnTrace } from './turn-trace.ts'
 import type { VersionSupport } from './versions.ts'
 
@@ -26,6 +28,9 @@ export interface Harness<M = unknown> {
     signal?: AbortSignal,
     opts?: Pick<HarnessQuery, 'trustProject'>,
   ): Promise<SlashCommand[]>
+
+  /** The models that the installed agent itself offers. Spends no tokens. Without it: those of `models`. */
+  discoverModels?(cwd: string, signal?: AbortSignal): Promise<HarnessModel[]>
 
   /**
    * The folder's files that the agent would run, or take addresses from, and that it uses only in a turn with
@@ -76,9 +81,18 @@ export interface SessionHarness<M = unknown> extends Harness<M>, NativeSessions 
   steer?(sessionId: string, message: string, images?: PromptPart[]): Promise<boolean>
 
   /**
+   * Whether the agent itself reads the folder's AGENTS.md in such a turn: then it is not told a second time. Undefined:
+   * not known of this agent.
+   */
+  readsAgentsFile?(cwd: string, opts: Pick<HarnessQuery, 'trustProject'>): Promise<boolean>
+
+  /**
    * The user's rules that this agent cannot apply in a mode, each as a sentence for display. Undefined: it applies all.
    */
   unheldRules?(rules: readonly GuardRule[], mode: PermissionMode): string[]
+
+  /** The sandbox in which the agent itself runs its commands in a mode. Undefined if it has none. */
+  commandSandbox?(cwd: string, mode?: PermissionMode): CommandSandbox | undefined
 
   /** Starts the agent ahead of the first message, and reports it to `onProcess`. Does nothing if it already runs. */
   prewarm?(session: Session, opts?: HarnessTurnOpts): Promise<void>
@@ -113,55 +127,55 @@ async function* oneByOne(events: TurnEvents): AsyncGenerator<UIEvent[]> {
 
 /** Options of a turn beyond the specification's. A harness refuses an option that it lacks. */
 export interface HarnessTurnOpts extends Omit<TurnOpts, 'permissionMode' | 'maxTurns'> {
-  turnId?: string
+  turnId?: string | undefined
   /** Null: no limit. Undefined: the specification's 25. */
-  maxTurns?: number | null
+  maxTurns?: number | null | undefined
   /** `bypassPermissions` has to be requested by name. */
-  permissionMode?: PermissionMode
+  permissionMode?: PermissionMode | undefined
   /** Images, and texts between them, that follow the message. */
-  images?: PromptPart[]
-  model?: string
-  fallbackModel?: string
-  thinking?: HarnessQuery['thinking']
-  maxBudgetUsd?: number
-  mcpServers?: Record<string, McpServerConfig>
+  images?: PromptPart[] | undefined
+  model?: string | undefined
+  fallbackModel?: string | undefined
+  thinking?: HarnessQuery['thinking'] | undefined
+  maxBudgetUsd?: number | undefined
+  mcpServers?: Record<string, McpServerConfig> | undefined
   /** The agent also has the servers of its own settings. Default: only those given here. */
-  keepOwnMcpServers?: boolean
-  clientTools?: ClientToolDefinition[]
+  keepOwnMcpServers?: boolean | undefined
+  clientTools?: ClientToolDefinition[] | undefined
   /** How long the handler of a client tool may take. Default one day, because it may ask a person. */
-  clientToolTimeoutMs?: number
-  additionalDirectories?: string[]
+  clientToolTimeoutMs?: number | undefined
+  additionalDirectories?: string[] | undefined
   /** As in a query. */
-  trustProject?: boolean
-  forkSession?: boolean
+  trustProject?: boolean | undefined
+  forkSession?: boolean | undefined
   /** As in a query. */
-  forkAt?: string
+  forkAt?: string | undefined
   /** As in a query. */
-  account?: string
+  account?: string | undefined
   /** A preferred id for a new conversation, if the agent accepts one. `session:init` has the actual id. */
-  newSessionId?: string
-  outputSchema?: JsonSchema
-  env?: Record<string, string>
+  newSessionId?: string | undefined
+  outputSchema?: JsonSchema | undefined
+  env?: Record<string, string> | undefined
   /** Answers the agent's requests. Without it, and if it throws, requests are denied. */
-  decide?: (request: PermissionRequestEvent, signal: AbortSignal) => Promise<PermissionDecision>
+  decide?: ((request: PermissionRequestEvent, signal: AbortSignal) => Promise<PermissionDecision>) | undefined
   /**
    * Called before every tool call, also before those that the agent would not ask about: in every permission mode, for
    * tools that are approved beforehand, and with all checks off. If it throws, the call is denied.
    */
-  guard?: Guard
+  guard?: Guard | undefined
   /** Called for each process of this turn, as soon as it runs. `adoptTurn` needs these records. */
-  onProcess?: (process: TurnProcess) => void
+  onProcess?: ((process: TurnProcess) => void) | undefined
   /**
    * Told of what a kept agent says after the turn by its own initiative, as it comes, until a turn of the session begins: a
    * command in the background has ended, say. It is not told again. Without it the next turn begins with it, and it is lost when
    * the agent ends before. What the agent asks waits for the next turn in both cases. It is also told when the agent exits by
    * itself, with a `status` and a `process:exit`; without it the next turn says so.
    */
-  onBetweenTurns?: (events: UIEvent[]) => void
+  onBetweenTurns?: ((events: UIEvent[]) => void) | undefined
   /** Stops the turn; a reason named TimeoutError makes it end as `timeout`. */
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
   /** The silence after which a stall is reported. */
-  stallMs?: number
+  stallMs?: number | undefined
 }
 
 /** The options for adopting a turn; the others were decided when it started. */
@@ -172,36 +186,17 @@ export interface ContextUsage {
   maxTokens: number
 }
 
-/** Files of a folder that decide what runs. */
-export interface ProjectFiles {
-  files: ProjectFile[]
-  /** Why they cannot be trusted as a whole: one cannot be read, or there are too many. */
-  problem?: string
-}
-
-export interface ProjectFile {
-  /** Relative to the folder: `.mcp.json`, `../.claude/settings.json`. */
-  path: string
-  content: Uint8Array
-}
-
-export interface HarnessModel {
-  id: string
-  label: string
-  isDefault?: boolean
-}
-
 export interface HarnessInstallStatus {
   installed: boolean
-  version?: string
+  version?: string | undefined
   /** Whether the tests run this version. A turn with a `too-old` one is refused. */
-  support?: VersionSupport
-  path?: string
+  support?: VersionSupport | undefined
+  path?: string | undefined
   /** `unknown`: the agent tells only when a conversation is opened. */
   authType: 'api-key' | 'account' | 'none' | 'unknown'
   /** A credential exists, or nobody knows. Whether it is valid shows only when it is used. */
   authenticated: boolean
-  authInstructions?: string
+  authInstructions?: string | undefined
 }
 
 export interface HarnessCapabilities {
@@ -216,7 +211,7 @@ export interface HarnessCapabilities {
   supportsClientTools: boolean
   supportsStreamingTokens: boolean
   /** The capabilities of `query()`, if they differ from those of a session's turn. */
-  streamsTokensInQuery?: boolean
+  streamsTokensInQuery?: boolean | undefined
   supportsCostTracking: boolean
   supportsNamedTools: boolean
   supportsImages: boolean
@@ -226,99 +221,96 @@ export interface HarnessCapabilities {
    * After a request that nobody answered, the next turn of the conversation asks for the same call again by itself, so
    * the model needs no notice of it.
    */
-  asksAgain?: boolean
+  asksAgain?: boolean | undefined
   /** Accepts messages while a turn runs. */
   supportsSteering: boolean
   /** Keeps the agent between turns, and can start it ahead. */
   supportsPrewarm: boolean
   supportsMaxTurns: boolean
   supportsBudget: boolean
-}
-
-export interface SlashCommand {
-  name: string
-  type: 'skill' | 'slash_command'
-  description?: string
+  /** Has the permission mode `auto`, in releases and with models whose `HarnessModel.supportsAutoMode` says so. */
+  supportsAutoMode?: boolean | undefined
 }
 
 export interface HarnessQuery {
   // Content
   prompt: string | PromptPart[]
   /** Replaces the agent's own system prompt. */
-  systemPrompt?: string
+  systemPrompt?: string | undefined
   /** Added to the agent's own system prompt. */
-  appendSystemPrompt?: string
+  appendSystemPrompt?: string | undefined
 
   // Context
   cwd: string
   /** The project that keeps raw logs and state. Default: `cwd`. */
-  projectRoot?: string
-  additionalDirectories?: string[]
+  projectRoot?: string | undefined
+  additionalDirectories?: string[] | undefined
   /** Merged over the filtered environment of the child. */
-  env?: Record<string, string>
+  env?: Record<string, string> | undefined
   /**
    * The agent may use the folder's settings, hooks, MCP servers and commands. It then runs programs of the folder's
    * author, and may send the credential to an address of theirs. Default false: only the folder's texts are read.
    */
-  trustProject?: boolean
+  trustProject?: boolean | undefined
 
   // Model
-  model?: string
-  fallbackModel?: string
-  thinking?: 'low' | 'med' | 'high'
+  model?: string | undefined
+  fallbackModel?: string | undefined
+  thinking?: ThinkingLevel | undefined
 
   // Session
-  resumeSessionId?: string
-  forkSession?: boolean
+  resumeSessionId?: string | undefined
+  forkSession?: boolean | undefined
   /**
    * With `forkSession`: a `forkPoint` of this agent. The new conversation contains everything up to there, and nothing
    * later. If that is not possible it begins without history, as for a conversation that no longer exists, and an event
    * reports it.
    */
-  forkAt?: string
+  forkAt?: string | undefined
   /** Sent before the prompt if the conversation to resume is not available: a transcript of it. */
-  account?: string
+  account?: string | undefined
   /** Resumes the newest conversation of `cwd`. */
-  continueLast?: boolean
+  continueLast?: boolean | undefined
   /** A preferred id for a new conversation, if the agent accepts one. `session:init` has the actual id. */
-  newSessionId?: string
+  newSessionId?: string | undefined
 
   // Permissions
   /** The general permission level, if `permissionMode` is not set. */
   mode: 'read-only' | 'workspace-write' | 'yolo'
   /** Finer than `mode`, and overrides it. */
-  permissionMode?: PermissionMode
+  permissionMode?: PermissionMode | undefined
   /** The tools that the agent has: names, `default`, or an empty string for none. */
-  tools?: string
+  tools?: string | undefined
   /** Tools that run without asking. */
-  allowedTools?: string[]
+  allowedTools?: string[] | undefined
   /** Tools that are removed. */
-  disallowedTools?: string[]
+  disallowedTools?: string[] | undefined
 
   // Limits
   /** Rounds of model and tools. Null: no limit. */
-  maxTurns?: number | null
-  maxBudgetUsd?: number
+  maxTurns?: number | null | undefined
+  maxBudgetUsd?: number | undefined
 
   // Integrations
-  mcpServers?: Record<string, McpServerConfig>
+  mcpServers?: Record<string, McpServerConfig> | undefined
   /** The agent also has the servers of its own settings. Default: only those given here. */
-  keepOwnMcpServers?: boolean
-  clientTools?: ClientToolDefinition[]
+  keepOwnMcpServers?: boolean | undefined
+  clientTools?: ClientToolDefinition[] | undefined
   /** How long the handler of a client tool may take. Default one day, because it may ask a person. */
-  clientToolTimeoutMs?: number
+  clientToolTimeoutMs?: number | undefined
   /** JSON Schema the final answer has to meet. */
-  outputSchema?: JsonSchema
+  outputSchema?: JsonSchema | undefined
 
   // Output
   /** Token-by-token text. Default true. */
-  includePartialMessages?: boolean
+  includePartialMessages?: boolean | undefined
 
   // Control
   signal: AbortSignal
 }
 
-export type PermissionMode = 'default' | 'acceptEdits' | 'dontAsk' | 'plan' | 'bypassPermissions'
+/** `auto`: a model of the agent's vendor decides about each call. Only an agent with `supportsAutoMode` has it. */
+export type PermissionMode = 'default' | 'acceptEdits' | 'auto' | 'dontAsk' | 'plan' | 'bypassPermissions'
 
 export type PromptPart =
   | { type: 'text'; text: string }
@@ -337,15 +329,15 @@ export type McpServerConfig = McpStdioServerConfig | McpHttpServerConfig
 export interface McpStdioServerConfig {
   type: 'stdio'
   command: string
-  args?: string[]
-  env?: Record<string, string>
-  cwd?: string
+  args?: string[] | undefined
+  env?: Record<string, string> | undefined
+  cwd?: string | undefined
 }
 
 export interface McpHttpServerConfig {
   type: 'http'
   url: string
-  headers?: Record<string, string>
+  headers?: Record<string, string> | undefined
 }
 
 export type JsonSchema = Record<string, unknown>
@@ -355,14 +347,14 @@ export interface ClientToolDefinition {
   description: string
   inputSchema: JsonSchema
   /** The tool changes nothing: agents may also call it in read-only modes. */
-  readOnly?: boolean
+  readOnly?: boolean | undefined
   /** `signal` is aborted when the result is no longer waited for. */
   handler: (args: Record<string, unknown>, context: { signal: AbortSignal }) => Promise<ClientToolResult>
 }
 
 export interface ClientToolResult {
-  content?: string
-  error?: string
+  content?: string | undefined
+  error?: string | undefined
 }
 
 export type HarnessEvent<M> =
@@ -375,10 +367,10 @@ export type HarnessEvent<M> =
 export interface HarnessUsage {
   inputTokens: number
   outputTokens: number
-  cacheReadTokens?: number
-  cacheWriteTokens?: number
-  costUsd?: number
-  durationMs?: number
+  cacheReadTokens?: number | undefined
+  cacheWriteTokens?: number | undefined
+  costUsd?: number | undefined
+  durationMs?: number | undefined
 }
 
 export type HarnessErrorCode =

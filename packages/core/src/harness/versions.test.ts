@@ -48,4 +48,6 @@ test('only what is not tested is remarked on', () => {
     'too old: it lacks a voice, which came with 2.1.100',
   )
   expect(versionNote('newer', VERSIONS)).toBe('newer than the tested versions (2.1.197, 2.1.325)')
+  const many = { ...VERSIONS, tested: ['2.1.100', '2.1.150', '2.1.197', '2.1.325'] }
+  expect(versionNote('untested', many)).toBe('not among the tested versions (4 from 2.1.100 to 2.1.325)')
 })

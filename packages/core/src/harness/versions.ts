@@ -1,6 +1,6 @@
 /** The releases of an agent that a harness knows. */
 export interface HarnessVersions {
-  /** Releases that the tests run. */
+  /** Releases that the tests run, or that passed a trial, oldest first. */
   tested: readonly string[]
   /** The first release that works. An older one is refused before its first turn. */
   oldest: string
@@ -11,7 +11,7 @@ export interface HarnessVersions {
 }
 
 /**
- * `tested`: the tests run this release. `untested`: between the oldest and the newest tested one. `newer`: newer than
+ * `tested`: the tests or a trial ran this release. `untested`: between the oldest and the newest tested one. `newer`: newer than
  * every tested one. `too-old`: refused.
  */
 export type VersionSupport = 'tested' | 'untested' | 'newer' | 'too-old'
@@ -47,12 +47,18 @@ export function versionNote(
     case 'too-old':
       return tooOld(versions)
     case 'untested':
-      return `not among the tested versions (${versions.tested.join(', ')})`
+      return `not among the tested versions (${named(versions.tested)})`
     case 'newer':
-      return `newer than the tested versions (${versions.tested.join(', ')})`
+      return `newer than the tested versions (${named(versions.tested)})`
     default:
       return undefined
   }
+}
+
+/** All of a few, and of many the first and the last. */
+function named(tested: readonly string[]): string {
+  const [first, last] = [tested[0], tested.at(-1)]
+  return tested.length <= 3 ? tested.join(', ') : `${tested.length} from ${first} to ${last}`
 }
 
 function tooOld({ oldest, lacking }: HarnessVersions): string {

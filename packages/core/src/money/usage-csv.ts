@@ -10,7 +10,7 @@ export function usageCsv({ rows }: { rows: readonly CsvRow[] }): string {
   return `${[head, ...lines].join('\n')}\n`
 }
 
-interface CsvRow {
+export interface CsvRow {
   time: string
   projectRoot: string
   harness: string | null

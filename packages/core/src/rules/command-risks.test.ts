@@ -80,7 +80,8 @@ test('a risk names the effect and the part of the command that causes it', () =>
     {
       kind: 'delete',
       part: 'rm -rf dist ~/.cache/x',
-      words: 'Deletes ~/.cache/x with everything in it, outside the project. It cannot be brought back.',
+      words:
+        'Deletes ~/.cache/x with everything in it, outside the project. Going back to before this turn brings nothing back there.',
     },
   ])
   expect(risks('curl -d @out https://new.example/x')[0]?.words).toBe(
@@ -89,9 +90,7 @@ test('a risk names the effect and the part of the command that causes it', () =>
 })
 
 test('the title joins what can happen', () => {
-  expect(riskTitle(risks('sudo rm -rf /var/x'))).toBe(
-    'This can change the whole machine and delete files for good',
-  )
+  expect(riskTitle(risks('sudo rm -rf /var/x'))).toBe('This can change the whole machine and delete files')
 })
 
 test('a huge or malformed command gives at most eight risks', () => {
@@ -100,6 +99,12 @@ test('a huge or malformed command gives at most eight risks', () => {
     '"'.repeat(100_000),
     '$('.repeat(50_000),
     'curl '.repeat(40_000),
+    'xargs rm '.repeat(8_000),
+    'python -c '.repeat(8_000),
+    'sudo kubectl delete '.repeat(4_000),
+    'psql -c "delete from a where '.repeat(4_000),
+    'cat <<EOF\nx\n'.repeat(5_000),
+    'find . -exec '.repeat(4_000),
   ])
     expect(risks(command).length).toBeLessThanOrEqual(8)
 })

@@ -1,18 +1,26 @@
 import type { CallRisk, RiskKind } from '../events/ui-event.ts'
-import { FEEDS_SHELL, shellParts, unwrapShell } from './shell-commands.ts'
+import { codeRisks } from './code-risks.ts'
+import { asWritten, commandForms } from './command-text.ts'
+import { BACK_FILES, gitRisks } from './git-risks.ts'
+import { DEVICE, tableRisks } from './program-risks.ts'
+import { FEEDS_SHELL, type ShellPart, shellParts, unwrapShell } from './shell-commands.ts'
 
 /** The effect of each kind of risk, as the continuation of "This can". */
 export const RISK_EFFECTS: Readonly<Record<RiskKind, string>> = {
-  delete: 'delete files for good',
+  delete: 'delete files',
   script: 'run code that nobody here has read',
   history: 'overwrite work that is not saved elsewhere',
   root: 'change the whole machine',
   credentials: 'read your keys or passwords',
   network: 'send data to a host this project does not use',
   disk: 'overwrite a disk',
+  remote: 'delete what is on servers',
+  data: 'delete data of a database',
+  publish: 'publish something for others',
+  rights: 'change who may use files',
 }
 
-/** `This can delete files for good and read your keys or passwords` */
+/** `This can delete files and read your keys or passwords` */
 export function riskTitle(risks: readonly CallRisk[]): string {
   const effects = [...new Set(risks.map(({ kind }) => RISK_EFFECTS[kind]))]
   const last = effects.pop() ?? ''
@@ -32,29 +40,101 @@ export interface RiskPlace {
  */
 export function commandRisks(command: string, place: RiskPlace): CallRisk[] {
   const risks = new Map<string, CallRisk>()
-  const add = (risk: CallRisk) => {
+  const literal = new Set<string>()
+  const inner = unwrapShell(command).slice(0, MAX_COMMAND_CHARS)
+  const isAway = leavesProject(inner, place)
+  const add = (found: CallRisk) => {
+    const words = asWritten(isAway ? found.words.replace(BACK_FILES, OUTSIDE) : found.words)
+    const risk = { ...found, part: asWritten(found.part), words }
     const key = `${risk.kind} ${risk.words}`
-    const known = risks.get(key)
     // The same command is found with quotes and without; the form that occurs literally can be highlighted.
-    if (known === undefined || (!command.includes(known.part) && command.includes(risk.part)))
-      risks.set(key, risk)
+    if (literal.has(key)) return
+    const isLiteral = command.includes(risk.part)
+    if (isLiteral) literal.add(key)
+    if (isLiteral || !risks.has(key)) risks.set(key, risk)
   }
-  const plain = withoutQuotedText(unwrapShell(command)).slice(0, MAX_COMMAND_CHARS)
-  const fetched = fetchesScript(plain)
-  if (fetched) add(fetched)
-  for (const { text, starts } of shellParts(plain)) {
-    for (const at of starts) {
-      const part = text.slice(at)
-      const [program = '', ...args] = part.split(' ')
-      for (const risk of programRisks({ program, args, part }, place)) add(risk)
+  for (const risk of codeRisks(inner)) add(risk)
+  for (const form of commandForms(inner)) {
+    const fetched = fetchesScript(form)
+    if (fetched) add(fetched)
+    for (const risk of redirectionRisks(form)) add(risk)
+    let isLoop = false
+    for (const part of shellParts(form)) {
+      if (/^do(?: |$)/.test(part.text)) isLoop = true
+      else if (/^done(?: |$)/.test(part.text)) isLoop = false
+      for (const program of programsIn(part, isLoop))
+        for (const risk of programRisks(program, place)) add(risk)
+      for (const word of part.text.split(' '))
+        if (isCredentialFile(word)) add(credentialRisk(asWritten(unquoted(word))))
     }
-    for (const word of text.split(' ')) if (isCredentialFile(word)) add(credentialRisk(unquoted(word)))
   }
   return [...risks.values()].slice(0, MAX_RISKS)
 }
 
+/** Every program that a part of a command could start. */
+function* programsIn({ text, starts }: ShellPart, isLoop: boolean): Generator<Program> {
+  // What follows `\;` in a call of find: `-exec rm {} +`, `-delete`.
+  const goesOn = /^-(?:exec|execdir|ok|okdir) (?=\S)/.exec(text)?.[0].length
+  const places = [...new Set(goesOn === undefined ? starts : [...starts, goesOn])]
+  // Behind a wrapper every word can be a program: then each is looked at with the words that are near.
+  const length = starts.length > MANY_STARTS ? NEAR_CHARS : MAX_COMMAND_CHARS
+  const looked =
+    places.length > MAX_STARTS
+      ? [...places.slice(0, MAX_STARTS / 2), ...places.slice(-MAX_STARTS / 2)]
+      : places
+  for (const at of looked) {
+    const part = text.slice(at, at + length)
+    const [program = '', ...args] = part.split(' ')
+    if (program === '-delete' && at > 0) continue
+    const before = text.slice(Math.max(0, at - NEAR_CHARS), at)
+    const isEach = isLoop || EACH.test(before)
+    yield {
+      program: program.toLowerCase().replace(GNU_NAME, '$1'),
+      args: isEach ? [...args, '{}'] : args,
+      part,
+      isEach,
+      isElsewhere: ELSEWHERE.test(before),
+    }
+  }
+}
+
+/** `xargs -0`, `find . -exec sudo`, `parallel -j 4`: what follows is run for each of many names. */
+const EACH =
+  /(?:(?:^|[\s/])(?:g?xargs|parallel)(?: (?:-\S+|\d+|[{}%@]+|\w|[A-Z_]+|sudo|command|env|nice|(?:ba|z|da|k)?sh))*|(?:^| )-(?:exec|execdir|ok|okdir|x|X|-exec|-exec-batch)(?: (?:sudo|command|env|nice|(?:ba|z|da|k)?sh|-\w*c))*) (?:\S*\/)?$/
+/** Names of the GNU programs on macOS. */
+const GNU_NAME = /^g(rm|mv|cp|dd|find|shred|truncate|chmod|chown|chgrp|tee|ln|install)$/
+/** On another machine or in a container. */
+const ELSEWHERE =
+  /(?:^|[\s/])(?:ssh|ansible|adb|lxc|incus|multipass|(?:docker|podman|nerdctl)(?:-compose)?(?: -\S+| compose)*(?: -\S+ \S+)* (?:exec|run)) /
+
+/** Whether the command works in a folder outside of the project: `cd ../other && …`, `git -C ~/x …`. */
+function leavesProject(command: string, place: RiskPlace): boolean {
+  for (const [, quoted, bare] of command.matchAll(CHANGES_FOLDER))
+    if (place.isOutside(unquoted(quoted ?? bare ?? ''))) return true
+  return false
+}
+
+const CHANGES_FOLDER =
+  /(?:(?<![\w.-])(?:cd|pushd)(?:\s+--)?|\bgit\s[^;&|\n]{0,200}?(?:-C|--work-tree[=\s]))\s*(?:("[^"\n]*"|'[^'\n]*')|([^\s;&|()<>"'`]+))/g
+
+function* redirectionRisks(command: string): Generator<CallRisk> {
+  for (const { 0: part, 1: file = '' } of command.matchAll(EMPTIES))
+    if (!unquoted(file).startsWith('/dev/'))
+      yield { kind: 'delete', part: part.trim(), words: `Empties ${unquoted(file)}. ${BACK_FILES}` }
+  const device = WRITES_DEVICE.exec(command)
+  if (device !== null) yield diskRisk(device[1] ?? 'a disk', device[0])
+}
+
+/** `> data.db`, `: > data.db`, `cat /dev/null > data.db`, `printf '' > data.db`. */
+const EMPTIES =
+  /(?<=(?:^|[;\n(|{]|&&|& |\b(?:then|do|else)\s)\s{0,20})(?:(?::|true|cat\s+\/dev\/null|(?:echo(?:\s+-n)?|printf)(?:\s+(?:""|''))?)\s*)?1?>\|?(?![>&(])\s*([^\s;&|()<>`]+)/g
+const WRITES_DEVICE = new RegExp(`>[>|]?\\s*["']?(${DEVICE.source})`)
+
 const MAX_COMMAND_CHARS = 64 * 1024
 const MAX_RISKS = 8
+const MANY_STARTS = 100
+const MAX_STARTS = 2000
+const NEAR_CHARS = 500
 
 /** Whether the name is a usual one for a file with keys or passwords. */
 export function isCredentialFile(path: string): boolean {
@@ -69,27 +149,44 @@ const CREDENTIAL_FILE =
   /(?:^|\/|=|@)(?:\.ssh(?:\/|$)|\.aws(?:\/|$)|\.gnupg(?:\/|$)|\.kube\/config|\.docker\/config\.json|\.config\/(?:gh|gcloud)(?:\/|$)|\.netrc$|\.pgpass$|\.npmrc$|\.pypirc$|\.git-credentials$|\.claude\/\.credentials|\.codex\/auth\.json|\.env(?:\.(?!example|sample|template|test)[\w.-]+)?$|id_(?:rsa|ed25519|ecdsa|dsa)$|[\w.-]+\.(?:pem|p12|pfx|keystore)$|etc\/(?:g?shadow|sudoers))/
 
 interface Program {
+  /** In small letters. */
   program: string
   args: string[]
   part: string
+  /** Run for each of many names, of which `{}` is one. */
+  isEach: boolean
+  isElsewhere: boolean
 }
 
-function* programRisks({ program, args, part }: Program, place: RiskPlace): Generator<CallRisk> {
-  const names = args.filter(arg => !arg.startsWith('-')).map(unquoted)
+function* programRisks(call: Program, place: RiskPlace): Generator<CallRisk> {
+  for (const risk of localRisks(call, place))
+    yield call.isElsewhere ? { ...risk, words: risk.words.replace(BACK_FILES, OUTSIDE) } : risk
+}
+
+function* localRisks({ program, args, part, isEach }: Program, place: RiskPlace): Generator<CallRisk> {
+  const names = args.filter(arg => !arg.startsWith('-') && arg !== '{}').map(unquoted)
   const flags = args.filter(arg => arg.startsWith('-'))
   const has = (short: string, ...long: string[]) =>
-    flags.some(flag => long.includes(flag.split('=')[0] ?? '') || new RegExp(`^-\\w*[${short}]`).test(flag))
-  switch (program.toLowerCase()) {
+    flags.some(
+      flag => long.some(option => isOption(flag, option)) || new RegExp(`^-\\w*[${short}]`).test(flag),
+    )
+  switch (program) {
     case 'rm':
-      if (has('rR', '--recursive')) yield* deletes(names, part, place)
+      if (has('rR', '--recursive') || isEach || names.some(name => EVERY_FILE.test(name)))
+        yield* deletes(names, part, place)
+      return
+    case 'unlink':
+      if (isEach) yield* deletes(names, part, place)
       return
     case 'rimraf':
     case 'shred':
-      yield* deletes(names, part, place)
+      if (names.length > 0 || isEach) yield* deletes(names, part, place)
       return
     case 'find':
-      if (/ -delete\b/.test(part) || / -exec(?:dir)? \S*rm\b/.test(part))
-        yield* deletes(names.slice(0, 1), part, place)
+      if (/ -delete\b/.test(part)) yield* deletes(names.slice(0, 1), part, place)
+      return
+    case '-delete':
+      yield* deletes([], part, place)
       return
     case 'sudo':
     case 'doas':
@@ -103,16 +200,15 @@ function* programRisks({ program, args, part }: Program, place: RiskPlace): Gene
       }
       return
     case 'git':
-      yield* gitRisks(
-        args.filter((arg, i) => !arg.startsWith('-') && !GIT_VALUE.test(args[i - 1] ?? '')),
-        flags,
-        part,
-      )
+    case 'hub':
+      yield* gitRisks(args, part)
       yield* networkRisks(program, args, part, place)
       return
     case 'dd':
       for (const name of names)
-        if (/^of=\/dev\/(?!null|zero|stdout|stderr)/.test(name)) yield diskRisk(name.slice(3), part)
+        if (/^of=\/dev\/(?!null|zero|stdout|stderr|tty|fd\/)/.test(name)) yield diskRisk(name.slice(3), part)
+        else if (/^of=(?!\/dev\/)/.test(name))
+          yield { kind: 'delete', part, words: `Writes over ${name.slice(3)}. ${BACK_FILES}` }
       return
     case 'security':
     case 'secret-tool':
@@ -123,11 +219,25 @@ function* programRisks({ program, args, part }: Program, place: RiskPlace): Gene
     case 'gh':
       if (/^gh auth (?:token|status .*-t)/.test(part))
         yield { kind: 'credentials', part, words: 'Prints your GitHub token.' }
+      yield* tableRisks(program, args, part)
       return
     default:
       if (/^mkfs(?:\.\w+)?$/.test(program)) yield diskRisk(names.at(-1) ?? 'a disk', part)
-      else if (NETWORK_PROGRAMS.has(program.toLowerCase())) yield* networkRisks(program, args, part, place)
+      yield* tableRisks(program, args, part)
+      // These run a program of the project by its name: `pnpm --filter a prisma migrate reset`.
+      if (/^(?:p?npm|yarn|bun)$/.test(program))
+        for (const at of [0, 1, 2, 3]) yield* tableRisks(args[at] ?? '', args.slice(at + 1), part)
+      if (NETWORK_PROGRAMS.has(program)) yield* networkRisks(program, args, part, place)
   }
+}
+
+/** `*`, `dist/*`, `.*`, `src/**\/*.ts`; not `dist/*.js`. */
+const EVERY_FILE = /^(?:.*\/)?\.?\*$|\*\*/
+
+/** GNU programs take every beginning of an option that only one has: `--recurs`. */
+function isOption(flag: string, option: string): boolean {
+  const name = flag.split('=')[0] ?? ''
+  return name === option || (name.length >= 5 && option.startsWith(name))
 }
 
 function* deletes(targets: readonly string[], part: string, place: RiskPlace): Generator<CallRisk> {
@@ -137,34 +247,11 @@ function* deletes(targets: readonly string[], part: string, place: RiskPlace): G
   yield {
     kind: 'delete',
     part,
-    words: `Deletes ${named} with everything in it${where}. It cannot be brought back.`,
+    words: `Deletes ${named} with everything in it${where}. ${outside.length > 0 ? OUTSIDE : BACK_FILES}`,
   }
 }
 
-function* gitRisks(names: readonly string[], flags: readonly string[], part: string): Generator<CallRisk> {
-  const [action, ...rest] = names
-  const has = (pattern: RegExp) => flags.some(flag => pattern.test(flag))
-  if (
-    action === 'push' &&
-    (has(/^-\w*f|^--force|^--mirror|^--delete$|^-d$/) || rest.some(name => /^\+|^:/.test(name)))
-  )
-    yield {
-      kind: 'history',
-      part,
-      words: 'Overwrites or deletes a branch on the server; commits of others can be lost.',
-    }
-  if (action === 'reset' && has(/^--hard$/))
-    yield { kind: 'history', part, words: 'Throws away changes that are not committed.' }
-  if (action === 'clean' && has(/^-\w*f|^--force$/))
-    yield {
-      kind: 'delete',
-      part,
-      words: 'Deletes files that git does not know. They cannot be brought back.',
-    }
-}
-
-/** Options of git itself, before the subcommand, that take a value. */
-const GIT_VALUE = /^(?:-[cC]|--git-dir|--work-tree|--namespace|--exec-path)$/
+const OUTSIDE = 'Going back to before this turn brings nothing back there.'
 
 function diskRisk(device: string, part: string): CallRisk {
   return { kind: 'disk', part, words: `Writes over ${device} directly: what is on it is lost.` }
@@ -183,12 +270,22 @@ function* networkRisks(
   const sends = args.some(arg =>
     /^(?:-[a-zA-Z]*[dFT]|--data\S*|--form\S*|--upload-file|--post\S*|--json|-XPOST|-XPUT)(?:=|$)/.test(arg),
   )
-  for (const host of new Set(args.flatMap(arg => hostOf(program, unquoted(arg))))) {
+  const hosts = new Set(args.flatMap(arg => hostOf(program, asWritten(unquoted(arg)))))
+  if (program !== 'git' && DELETES_THERE.test(part) && !(hosts.size > 0 && [...hosts].every(isLoopback)))
+    yield {
+      kind: 'remote',
+      part,
+      words: 'Asks a server to delete something. Going back to before this turn changes nothing there.',
+    }
+  for (const host of hosts) {
     if (isLoopback(host) || place.knownHosts.has(host)) continue
     const what = sends || UPLOADS.has(program) ? 'Sends data to' : 'Connects to'
     yield { kind: 'network', part, words: `${what} ${host}, which is no remote of this project.` }
   }
 }
+
+/** `-X DELETE`, `-sXDELETE`, `--request=DELETE`, `http DELETE url`. */
+const DELETES_THERE = /(?: -\w*X ?| --request[ =]| --method[ =]|^(?:https?|xh) (?:-\S+ )*)["']?DELETE\b/
 
 const UPLOADS = new Set(['scp', 'sftp', 'rsync', 'nc', 'ncat', 'netcat', 'socat'])
 
@@ -238,28 +335,6 @@ function fetchesScript(command: string): CallRisk | undefined {
 /** `sh -c "$(curl …)"`, `eval "$(curl …)"`, `bash <(curl …)`. */
 const SUBSTITUTED =
   /(?:(?:ba|z|da|k)?sh\s[^;&|\n]{0,40}?|eval\s+|source\s+|\.\s+)["']?(?:\$|<)?[(`]\s*(?:curl|wget)\s[^)`]*[)`]/
-
-/**
- * Removes arguments that are only text: `git commit -m "mend; rm -rf was wrong"` deletes nothing. Keeps the quotes of
- * programs that run their arguments, and text with a substitution.
- */
-function withoutQuotedText(command: string): string {
-  let isText = false
-  return command.replace(
-    PIECE,
-    (piece, quoted: string | undefined, operator: string | undefined, word = '') => {
-      if (operator !== undefined) isText = false
-      else if (quoted === undefined) isText ||= TEXT_PROGRAMS.has(word)
-      else if (isText && (quoted.startsWith("'") || !/[$`]/.test(quoted)))
-        return quoted.replace(/[;&|\n\r(){}<>!]/g, ' ')
-      return piece
-    },
-  )
-}
-
-const PIECE = /('[^']*'|"(?:[^"\\]|\\.)*")|([;&|\n(`])|([^\s;&|\n(`'"]+)/g
-/** Programs that never run their arguments. `shellParts` sees when their output is piped to a shell. */
-const TEXT_PROGRAMS = new Set(['echo', 'printf', 'grep', 'rg', 'ag', 'git', 'gh', 'jq'])
 
 function unquoted(text: string): string {
   return text.replace(/["'\\]/g, '')

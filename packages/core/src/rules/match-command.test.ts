@@ -288,6 +288,17 @@ describe('deny', () => {
     expect(findsCommand(pattern, command)).toBe(found)
   })
 
+  test('the words that run another command are found behind others, as the command is', () => {
+    for (const [pattern, command] of [
+      ['npm exec *', 'npm exec cowsay'],
+      ['kubectl exec *', 'kubectl exec pod -- ls /data'],
+      ['ls *', 'kubectl exec pod -- ls /data'],
+      ['git bisect run *', 'git bisect run ./x'],
+    ] as const)
+      for (const before of ['cd x && ', 'true; ', ''])
+        expect(findsCommand(pattern, `${before}${command}`), `${before}${command}`).toBe(true)
+  })
+
   test('is found behind any operator and in front of any', () => {
     const other = fc.constantFrom('ls', 'echo "a b"', "grep -r 'x y' .", 'cat a', 'true', 'npm test')
     const operator = fc.constantFrom(';', ' && ', '||', ' | ', '\n', '&')

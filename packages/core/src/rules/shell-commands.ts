@@ -25,7 +25,13 @@ function* partsOfCommand(command: string): Generator<ShellPart> {
     )
     // The command in an option, an alias or an editor call starts after its sign.
     .replace(RUNS_OPTION, ' ; ')
-    .replace(RUNS_REST, ' env ')
+  yield* partsOfPlain(plain)
+  // The words that run the rest stay in the form above: a rule can be about them.
+  const inner = plain.replace(RUNS_REST, ' env ').replace(RUNS_ELSEWHERE, ' ssh ')
+  if (inner !== plain) yield* partsOfPlain(inner)
+}
+
+function* partsOfPlain(plain: string): Generator<ShellPart> {
   yield* partsOf(plain.replace(REDIRECTION, ' '), { everywhere: FEEDS_SHELL.test(plain) ? 'all' : 'none' })
   // The end of a redirection's file name is not always clear, so a program can start anywhere after it.
   for (const behind of plain.split(/[<>]/).slice(1)) yield* partsOf(behind, { everywhere: 'first' })
@@ -81,13 +87,14 @@ const ASSIGNMENT = /^[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=/
 const SHELL_WORDS = new Set(['if', 'then', 'else', 'elif', 'do', 'while', 'until', 'coproc', '!', '$'])
 
 /** Programs that run their arguments as a command. */
-const WRAPPERS = new Set(
+export const WRAPPERS: ReadonlySet<string> = new Set(
   (
     'sudo doas su env command exec builtin eval nohup nice ionice setsid stdbuf timeout time xargs parallel find fd watch ' +
     'strace ltrace busybox bash sh zsh dash ksh fish script ssh docker podman chroot unshare flock caffeinate npx trap alias ' +
     'ash mksh rbash csh tcsh pwsh toybox bunx uvx runuser sg pkexec run0 gosu su-exec fakeroot proot bwrap firejail nsenter ' +
     'systemd-run dbus-run-session xvfb-run chrt taskset prlimit choom uclampset numactl cgexec setarch linux32 linux64 chpst ' +
-    'softlimit eatmydata chronic unbuffer catchsegv valgrind gdb entr dtach screen tmux expect hyperfine nix-shell'
+    'softlimit eatmydata chronic unbuffer catchsegv valgrind gdb entr dtach screen tmux expect hyperfine nix-shell ' +
+    'gxargs gfind cross-env dotenv shx powershell cmd cmd.exe powershell.exe ansible adb lxc incus multipass distrobox'
   ).split(' '),
 )
 /** The dynamic loader runs the program in its argument. */
@@ -95,6 +102,8 @@ const LOADER = /^ld(?:-[\w.-]+)?\.so(?:\.\d+)*$/
 /** Two words that run the rest as a command, where the first alone does not. */
 const RUNS_REST =
   /(?<![\w./-])(?:(?:npm|pnpm|yarn|bun|bundle|mise|direnv)\s+(?:exec|x|dlx)|(?:poetry|uv|conda|pipenv|hatch)\s+run|git\s[^;&|]{0,99}?(?:bisect\s+run|submodule\s+foreach|rebase\s[^;&|]{0,99}?(?:-x|--exec)))(?![\w-])/g
+/** `kubectl exec pod -- rm -rf /data`. */
+const RUNS_ELSEWHERE = /(?<![\w./-])(?:kubectl|oc|k|heroku)\s[^;&|]{0,199}?\s--(?=\s)/g
 /** `--checkpoint-action=exec=`, `--to-command=`, `alias.x=!`, `-c '!`. */
 const RUNS_OPTION = /(?:-[\w-]*(?:command|exec|action|cmd)(?:=exec)?=|(?<=[\s"'=])!(?=[\w/]))/g
 /** A shell that reads its commands from another one's output or from a device file. */

@@ -11,12 +11,12 @@ import type {
   ToolStartEvent,
   TurnStartEvent,
 } from '../events/ui-event.ts'
-import { unreachable } from '../events/ui-event.ts'
+import { unreachable } from '../events/unreachable.ts'
 import { budgetText } from '../words/amounts.ts'
 import { SessionDraft } from './draft.ts'
 import type { SessionItem, SessionState } from './state.ts'
 import { isTransient, summarize } from './summary.ts'
-import { beginWait, callComplete, endWait, seeTask, toolDuration } from './tool-time.ts'
+import { beginWait, callComplete, endWait, seeDenial, seeTask, toolDuration } from './tool-time.ts'
 
 /**
  * Folds envelopes into the state: `summarize` folds the summary, and this adds the items of the transcript. Pure; an
@@ -200,9 +200,13 @@ function setToolInput(draft: SessionDraft, envelope: Envelope, event: ToolInputE
   if (event.delta !== undefined) return draft.appendLive(event.toolUseId, event.delta)
   const { input, facts } = event
   draft.takeLive(event.toolUseId)
-  draft.updateItem('tool', event.toolUseId, ({ facts: _, ...item }) =>
-    callComplete({ ...item, input, ...(facts === undefined ? {} : { facts }) }, envelope.at),
-  )
+  const written = { input, ...(facts === undefined ? {} : { facts }) }
+  draft.updateItem('tool', event.toolUseId, item => {
+    // The agent's own input can come after the answer that replaced it.
+    if (item.asked !== undefined) return callComplete({ ...item, asked: written }, envelope.at)
+    const { facts: _, ...call } = item
+    return callComplete({ ...call, ...written }, envelope.at)
+  })
 }
 
 function finishTool(draft: SessionDraft, envelope: Envelope, event: ToolResultEvent): void {
@@ -247,6 +251,7 @@ function tellBudget(draft: SessionDraft, envelope: Envelope, event: BudgetEvent)
 function setStatus(draft: SessionDraft, envelope: Envelope, event: StatusEvent): void {
   if (isTransient(event)) return
   seeTask(draft, envelope, event)
+  seeDenial(draft, event)
   // A background task reports often, so its line is updated.
   const taskId = event.status === 'task' ? event.data?.taskId : undefined
   const id = typeof taskId === 'string' ? `task-${taskId}` : `notice-${envelope.seq}`

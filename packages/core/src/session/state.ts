@@ -1,5 +1,10 @@
 import type { FileEdit, Todo, ToolFacts } from '../events/tool-facts.ts'
-import type { BudgetScope, SessionErrorCode, StatusEvent } from '../events/ui-event.ts'
+import type {
+  BudgetScope,
+  PermissionResolvedEvent,
+  SessionErrorCode,
+  StatusEvent,
+} from '../events/ui-event.ts'
 import { newSummary, type SessionSummary, type TurnState } from './summary.ts'
 
 /** The state for a view of one session, folded from its log by `reduceSession`: the summary and the transcript. */
@@ -24,7 +29,7 @@ export type SessionItem =
   | BudgetItem
   | GapItem
 
-interface ItemBase {
+export interface SessionItemBase {
   /** The `seq` of its first event: unlike `id`, which is the agent's, it is unique. */
   seq: number
   id: string
@@ -34,13 +39,13 @@ interface ItemBase {
   parentToolUseId?: string
 }
 
-export interface UserItem extends ItemBase {
+export interface UserItem extends SessionItemBase {
   kind: 'user'
   text: string
   attachments: number
 }
 
-export interface TextItem extends ItemBase {
+export interface TextItem extends SessionItemBase {
   kind: 'text'
   /** Empty while `streaming`: the text so far is in `live`. */
   text: string
@@ -48,13 +53,13 @@ export interface TextItem extends ItemBase {
   aborted: boolean
 }
 
-export interface ThinkingItem extends ItemBase {
+export interface ThinkingItem extends SessionItemBase {
   kind: 'thinking'
   text: string
   streaming: boolean
 }
 
-export interface ToolItem extends ItemBase {
+export interface ToolItem extends SessionItemBase {
   kind: 'tool'
   name: string
   input: Record<string, unknown>
@@ -70,7 +75,13 @@ export interface ToolItem extends ItemBase {
   durationMs: number | null
   /** Set if its duration is not simply the time since `at`. */
   wait?: ToolWait
+  /** The last answer to a request about it. */
+  decided?: CallDecision
+  /** Set if another input ran: what the agent had asked for. `input` and `facts` are those that ran. */
+  asked?: { input: Record<string, unknown>; facts?: ToolFacts }
 }
+
+export type CallDecision = Pick<PermissionResolvedEvent, 'outcome' | 'by' | 'rule' | 'message'>
 
 export interface ToolWait {
   /** When the call was complete. */
@@ -79,12 +90,11 @@ export interface ToolWait {
   askedAt: string | null
   /** The total duration of earlier requests. */
   waitedMs: number
-  denied?: boolean
   /** The call only started a background task; its result is not the end. */
   background?: boolean
 }
 
-export interface NoticeItem extends ItemBase {
+export interface NoticeItem extends SessionItemBase {
   kind: 'notice'
   status: StatusEvent['status']
   level: StatusEvent['level']
@@ -93,7 +103,7 @@ export interface NoticeItem extends ItemBase {
   todos?: Todo[]
 }
 
-export interface ErrorItem extends ItemBase {
+export interface ErrorItem extends SessionItemBase {
   kind: 'error'
   code: SessionErrorCode
   message: string
@@ -103,7 +113,7 @@ export interface ErrorItem extends ItemBase {
 }
 
 /** A budget that is nearly or fully used up; the latest state in a turn. */
-export interface BudgetItem extends ItemBase {
+export interface BudgetItem extends SessionItemBase {
   kind: 'budget'
   scope: BudgetScope
   exceeded: boolean
@@ -113,7 +123,7 @@ export interface BudgetItem extends ItemBase {
   limitMs?: number
 }
 
-export interface GapItem extends ItemBase {
+export interface GapItem extends SessionItemBase {
   kind: 'gap'
   missing: number
   reason: string

@@ -1,3 +1,4 @@
+import type { ToolFacts } from '../events/tool-facts.ts'
 import type {
   Envelope,
   PermissionRequestEvent,
@@ -14,8 +15,8 @@ import type { ToolItem, ToolWait } from './state.ts'
  * background task, whose end reports the duration.
  */
 export function toolDuration(item: ToolItem, event: ToolResultEvent, at: string): number | null {
-  const { wait } = item
-  if (wait?.denied && event.isError) return null
+  const { wait, decided } = item
+  if (decided && decided.outcome !== 'allowed' && event.isError) return null
   if (wait?.background) return null
   const own = statedDuration(event.detail)
   if (own !== undefined) return own
@@ -48,14 +49,40 @@ export function endWait(draft: SessionDraft, envelope: Envelope, event: Permissi
   if (!request) return
   const others = draft.state.pending.filter(other => other !== request).flatMap(waitingTools)
   for (const id of waitingTools(request)) {
-    const denied = id === request.toolUseId && event.outcome !== 'allowed'
-    draft.updateItem('tool', id, item => {
-      const wait = { ...waitOf(item), ...(denied ? { denied } : {}) }
+    draft.updateItem('tool', id, before => {
+      const item = id === request.toolUseId ? decidedCall(before, event) : before
+      const wait = waitOf(item)
       if (wait.askedAt === null || others.includes(id)) return { ...item, wait }
       const waitedMs = wait.waitedMs + between(wait.askedAt, envelope.at)
       return { ...item, wait: { ...wait, askedAt: null, waitedMs } }
     })
   }
+}
+
+/** The call with its answer, and with the input that ran if that is another. */
+function decidedCall(item: ToolItem, event: PermissionResolvedEvent): ToolItem {
+  const { outcome, by, rule, message, updatedInput } = event
+  const why = { ...(rule === undefined ? {} : { rule }), ...(message === undefined ? {} : { message }) }
+  const decided = { outcome, by, ...why }
+  if (updatedInput === undefined) return { ...item, decided }
+  const { input, facts, asked = { input, ...factsIn(facts) }, ...rest } = item
+  return { ...rest, decided, input: updatedInput, ...factsIn(event.facts), asked }
+}
+
+function factsIn(facts: ToolFacts | undefined): { facts?: ToolFacts } {
+  return facts === undefined ? {} : { facts }
+}
+
+/** A call that a rule or the mode of its agent refused, without a request. */
+export function seeDenial(draft: SessionDraft, event: StatusEvent): void {
+  const { toolUseId, data, message } = event
+  if (event.status !== 'permission_denied' || toolUseId === undefined) return
+  const why = typeof data?.detail === 'string' ? data.detail : message
+  draft.updateItem('tool', toolUseId, item =>
+    item.decided === undefined || item.decided.outcome === 'allowed'
+      ? { ...item, decided: { outcome: 'denied', by: 'policy', message: why } }
+      : item,
+  )
 }
 
 /** A background task has its own end, long after the result that reports its start. */

@@ -72,6 +72,9 @@ export function limitsIfNew(
   return [{ type: 'limits', sessionId: state.sessionId, windows }]
 }
 
+/** The result of a call that was still open when its turn ended. */
+export const CUT_OFF = 'No result: the turn ended before this was over.'
+
 /** Of one text, or one input of a tool. As JSON it can take six times as many, and no string has more than 2^29. */
 export const MAX_TEXT_CHARS = 64 * 1024 * 1024
 

@@ -17,6 +17,10 @@ export const PERMISSION_WORDS: Readonly<Record<PermissionMode, ChoiceWords>> = {
     label: 'Edit freely',
     consequence: 'Edits files of the project unasked, and asks you before other commands.',
   },
+  auto: {
+    label: 'A model decides',
+    consequence: 'A model of its vendor allows or denies each call, and you are asked where it cannot say.',
+  },
   dontAsk: {
     label: 'Only what rules allow',
     consequence: 'Never asks you: what no rule allows is denied.',

@@ -11,6 +11,8 @@ export function lineOf(event: UIEvent): string | undefined {
       return oneLine(`${event.name} ${summary(event.input)}`)
     case 'permission:request':
       return oneLine(`Asks for ${event.toolName} ${summary(event.input)}`)
+    case 'permission:resolved':
+      return event.facts && oneLine(`${event.facts.label} ${event.facts.object}`)
     case 'session:error':
       return oneLine(event.error)
     case 'status':

@@ -1,5 +1,7 @@
 import type { PermissionRequestEvent, PermissionResolvedEvent, StatusEvent } from '../events/ui-event.ts'
 import type { DecidedBy, PermissionDecision } from '../harness/decision.ts'
+import { present } from '../translate/shared.ts'
+import { toolFacts } from '../translate/tool-facts.ts'
 
 // The texts of events that no agent prints. They are the same for a running turn and a raw log.
 
@@ -10,12 +12,16 @@ export interface AskedDecision {
   rule?: string
 }
 
-/** The note is for an approval that differs from the request. */
+/**
+ * The answer as the log has it. Only for what the agent was really given: an agent that cannot run an edited input is
+ * given a denial. The note is for an approval that differs from the request.
+ */
 export function decisionTold(
-  { sessionId, requestId }: Pick<PermissionRequestEvent, 'sessionId' | 'requestId'>,
+  request: Pick<PermissionRequestEvent, 'sessionId' | 'requestId'> & Partial<PermissionRequestEvent>,
   { decision, by, rule }: AskedDecision,
   note?: string,
 ): PermissionResolvedEvent {
+  const { sessionId, requestId } = request
   const allowed = decision.behavior === 'allow'
   const message = note ?? (allowed ? undefined : decision.message)
   return {
@@ -26,7 +32,28 @@ export function decisionTold(
     by,
     ...(rule === undefined ? {} : { rule }),
     ...(message === undefined ? {} : { message }),
+    ...(allowed ? editOf(request, decision.updatedInput) : {}),
   }
+}
+
+/** The answers to a question are in its result; an input that was given back unchanged is no edit. */
+function editOf(
+  { kind, toolName, toolUseId, input }: Partial<PermissionRequestEvent>,
+  updatedInput: Record<string, unknown> | undefined,
+): Pick<PermissionResolvedEvent, 'updatedInput' | 'facts' | 'toolUseId'> {
+  if (updatedInput === undefined || input === undefined || kind === 'question') return {}
+  if (isSameJson(updatedInput, input)) return {}
+  const facts = toolName === undefined ? undefined : toolFacts(toolName, updatedInput)
+  return present({ updatedInput, facts, toolUseId })
+}
+
+/** In JSON a field without a value is no field, and the order of fields says nothing. */
+function isSameJson(a: unknown, b: unknown): boolean {
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return Object.is(a, b)
+  if (Array.isArray(a) !== Array.isArray(b)) return false
+  const names = new Set([...Object.keys(a), ...Object.keys(b)])
+  const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>]
+  return [...names].every(name => isSameJson(left[name], right[name]))
 }
 
 export function stalled(sessionId: string, idleMs: number): StatusEvent {

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isCodedError } from '@chirality/core'
+import { OneAfterTheOther } from '@chirality/disk'
 import { z } from 'zod'
-import { writeSynced } from '../engine/fleet-files.ts'
+import { write } from '../engine/fleet-files.ts'
 import { fleetError } from '../fleet-error.ts'
 import { inWindow } from '../in-window.ts'
 import { subjects } from '../subjects.ts'
@@ -50,9 +51,9 @@ export class WorkGroups {
   readonly #options: WorkGroupsOptions
   #entries: ReadonlyMap<string, Entry> | undefined
   /** Changes of the file, one after the other. */
-  #saving: Promise<unknown> = Promise.resolve()
+  readonly #saving = new OneAfterTheOther()
   /** Changes of the broker's record, one after the other. */
-  #turn: Promise<unknown> = Promise.resolve()
+  readonly #turn = new OneAfterTheOther()
   #finishing: Promise<void> | undefined
   /** Groups that were taken out of the record and may have claims. Undefined: any may, since this process has just begun. */
   #unswept: Set<string> | undefined
@@ -73,7 +74,7 @@ export class WorkGroups {
    * not know why: then its files are those of an earlier day, and what they have as open was done.
    */
   open(group: string, project: string): Promise<GroupRef> {
-    return this.#inTurn(async () => {
+    return this.#turn.run(async () => {
       if (this.#known.get(group)?.isEnded) await this.#takeOut(group)
       const known = this.#known.get(group)
       for (;;) {
@@ -126,7 +127,7 @@ export class WorkGroups {
   }
 
   async #finish(): Promise<void> {
-    await this.#inTurn(async () => {
+    await this.#turn.run(async () => {
       for (const group of this.#ended()) await this.#takeOut(group)
       if (this.#unswept === undefined) await this.#settleUnknown()
     })
@@ -242,19 +243,17 @@ export class WorkGroups {
 
   /** On the disk first: with a full disk, what the broker is told would be what the next process does not know. */
   #change(change: (entries: Map<string, Entry>) => void): Promise<void> {
-    const saved = this.#saving.then(async () => {
+    return this.#saving.run(async () => {
       const entries = new Map(this.#known)
       change(entries)
       const { file } = this.#options
       try {
-        await writeSynced(file, JSON.stringify([...entries.values()]))
+        await write(file, JSON.stringify([...entries.values()]))
       } catch (error) {
         throw fleetError('work-failed', `${file} cannot be written: ${messageOf(error)}.`, error)
       }
       this.#entries = entries
     })
-    this.#saving = saved.catch(() => {})
-    return saved
   }
 
   get #known(): ReadonlyMap<string, Entry> {
@@ -267,12 +266,6 @@ export class WorkGroups {
     if (!isCodedError(error) || error.code === 'machine-away' || error.message === this.#problem) return
     this.#problem = error.message
     this.#options.onFault?.(error)
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#turn.then(work, work)
-    this.#turn = result.catch(() => {})
-    return result
   }
 }
 

@@ -1,10 +1,8 @@
-import { execFile, spawn } from 'node:child_process'
 import { open, readFile, stat, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
-import { buildChildEnv, processEnv } from '@chirality/runner'
+import { buildChildEnv, processEnv, runHelper, startProgram } from '@chirality/runner'
 import { fleetError } from '../fleet-error.ts'
 import { hostPort } from './address.ts'
 import { type BrokerFile, brokerFolder } from './fleet-files.ts'
@@ -99,18 +97,19 @@ async function spawnBroker(home: string, binary: string): Promise<BrokerProcess>
     ({ size }) => size,
     () => 0,
   )
-  const child = spawn(binary, ['-c', join(brokerFolder(home), 'nats.conf')], {
+  const started = await startProgram(binary, ['-c', join(brokerFolder(home), 'nats.conf')], {
     env: { ...buildChildEnv({ source: processEnv() }).env },
     stdio: ['ignore', 'ignore', 'pipe'],
     // Ctrl-C reaches the server only: it ends the broker after its last words.
     detached: true,
-  })
+  }).catch((error: Error) => error)
+  if (started instanceof Error) return { signal: () => {}, ended: Promise.resolve(started.message) }
+  const { child, stderr } = started
   let said = ''
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+  stderr?.setEncoding('utf8').on('data', (text: string) => {
     said = (said + text).slice(-2_000)
   })
   const ended = new Promise<string>(resolve => {
-    child.once('error', error => resolve(error.message))
     child.once('exit', (code, signal) => {
       const how = signal === null ? `exit code ${code}` : `ended by ${signal}`
       const own = said.trim().split('\n').at(-1)
@@ -209,10 +208,9 @@ export async function brokerPid(home: string, proc = '/proc'): Promise<number | 
   const command = await readFile(`${proc}/${pid}/cmdline`, 'utf8').catch(() => undefined)
   if (command !== undefined) return command.split('\0').includes(config) ? pid : undefined
   // Without /proc, as on macOS. The words are joined by spaces there, and ours is the last.
-  const words = await promisify(execFile)('ps', ['-ww', '-o', 'args=', '-p', String(pid)]).catch(
-    () => undefined,
-  )
-  return words?.stdout.trimEnd().endsWith(` ${config}`) ? pid : undefined
+  const { env } = buildChildEnv({ source: processEnv() })
+  const { stdout } = await runHelper('ps', ['-ww', '-o', 'args=', '-p', String(pid)], { env })
+  return stdout.trimEnd().endsWith(` ${config}`) ? pid : undefined
 }
 
 function isAlive(pid: number): boolean {

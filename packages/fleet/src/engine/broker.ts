@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { OneAfterTheOther } from '@chirality/disk'
 import { fleetError } from '../fleet-error.ts'
 import { isMachineName, machineNameOf, type Role, subjects } from '../subjects.ts'
 import { hostPort, parseHost } from './address.ts'
@@ -30,7 +31,7 @@ import {
   writeBroker,
   writeMember,
 } from './fleet-files.ts'
-import { Link } from './link.ts'
+import { type Answer, Link } from './link.ts'
 import { isRefusedKey } from './refusal.ts'
 
 export interface InitOptions {
@@ -143,7 +144,7 @@ export async function joinFleet(options: {
     const invitedBy = publicKeyOf(invitation)
     const { seed, key } = await joiningKey(home, invitedBy)
     const request = Buffer.from(JSON.stringify({ machine, key, invitation: invitedBy }))
-    const answer = await link.request(subjects.join, request, JOIN_MS)
+    const answer = await askToJoin(link, request)
     if (answer.kind === 'absent')
       throw fleetError(
         'fleet-refused',
@@ -168,6 +169,18 @@ export async function joinFleet(options: {
     return { member, fingerprint: certificateFingerprint(cert), key: keyFingerprint(key) }
   } finally {
     await link.close()
+  }
+}
+
+/**
+ * Asks again while no answer comes: a broker that reads its keys cuts connections, and an answer can be lost with one. The
+ * same key and code are let in once.
+ */
+async function askToJoin(link: Link, request: Uint8Array): Promise<Answer> {
+  for (let left = JOIN_ASKS; ; left -= 1) {
+    const answer = await link.request(subjects.join, request, JOIN_MS)
+    if (answer.kind === 'answer' || left === 1) return answer
+    if (answer.kind === 'absent') await sleep(ABSENT_MS)
   }
 }
 
@@ -203,14 +216,10 @@ export function answerJoins(
   link: Link,
   onJoin: (machine: string, key: string) => void,
 ): () => void {
-  let turn = Promise.resolve()
-  return link.serve(subjects.join, body => {
-    const answer = turn.then(() => admit(home, body, onJoin))
-    turn = answer.then(
-      () => {},
-      () => {},
-    )
-    return answer.then(said => Buffer.from(JSON.stringify(said)))
+  const answers = new OneAfterTheOther()
+  return link.serve(subjects.join, async body => {
+    const said = await answers.run(() => admit(home, body, onJoin))
+    return Buffer.from(JSON.stringify(said))
   })
 }
 
@@ -289,6 +298,9 @@ const SPENT = 'This code was used, or is older than a day.'
 const INVITATION_MS = 86_400_000
 /** How long a code that was used answers its own machine again. */
 const AGAIN_MS = 3_600_000
-const JOIN_MS = 20_000
+const JOIN_MS = 5_000
+const JOIN_ASKS = 4
+/** A hub whose connection was cut is back by then. */
+const ABSENT_MS = 700
 const ANSWER_MS = 200
 const TELL_AGAIN_MS = 1_000

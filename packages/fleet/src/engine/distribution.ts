@@ -1,9 +1,9 @@
-import { execFile } from 'node:child_process'
 import { accessSync, constants, existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { buildChildEnv, processEnv } from '@chirality/runner'
+import { writeFileAtomic } from '@chirality/disk'
+import { buildChildEnv, processEnv, runHelper } from '@chirality/runner'
 
 /**
  * A program of the distribution's own package of the same name, without root: `apt-get download` checks it by the signed
@@ -88,13 +88,18 @@ async function aptOptions(folder: string, source: PackageSource): Promise<string
 }
 
 /** Resolves with all that it printed. */
-export function run(program: string, args: string[], cwd?: string): Promise<string> {
+export async function run(program: string, args: string[], cwd?: string): Promise<string> {
   const env = { ...buildChildEnv({ source: processEnv() }).env }
-  return new Promise((resolve, reject) => {
-    execFile(program, args, { env, cwd, timeout: RUN_MS }, (error, stdout, stderr) =>
-      error === null ? resolve(`${stdout}${stderr}`) : reject(error),
-    )
+  const end = await runHelper(program, args, {
+    env,
+    ...(cwd === undefined ? {} : { cwd }),
+    timeoutMs: RUN_MS,
   })
+  const { code, signal, stdout, stderr, error } = end
+  if (error !== undefined) throw error
+  if (code === 0) return `${stdout}${stderr}`
+  const how = signal === null ? `exit code ${code}` : `ended by ${signal}`
+  throw new Error(`Command failed: ${[program, ...args].join(' ')}\n${stderr || how}`)
 }
 
 const RUN_MS = 180_000
@@ -111,6 +116,5 @@ export function isProgram(path: string): boolean {
 /** Whole or not at all, for its owner only. */
 export async function keepProgram(bytes: Uint8Array, target: string): Promise<void> {
   await mkdir(join(target, '..'), { recursive: true, mode: 0o700 })
-  await writeFile(`${target}.new`, bytes, { mode: 0o700 })
-  await rename(`${target}.new`, target)
+  await writeFileAtomic(target, bytes, { mode: 0o700 })
 }

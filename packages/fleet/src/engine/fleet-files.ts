@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { writeFileAtomic } from '@chirality/disk'
 import { lockProject, type ProjectLock, ProjectLockedError } from '@chirality/sessions'
 import { nkeys } from '@nats-io/transport-node'
 import { z } from 'zod'
@@ -240,23 +241,10 @@ async function read<T>(file: string, schema: z.ZodType<T>): Promise<T | undefine
   }
 }
 
+/** A machine that loses its power has the old text or the new one, not an empty file. */
 export async function write(file: string, text: string): Promise<void> {
   await mkdir(join(file, '..'), { recursive: true, mode: 0o700 })
-  await writeFile(`${file}.new`, text, { mode: 0o600 })
-  await rename(`${file}.new`, file)
-}
-
-/** The same, and a machine that loses its power has the old text or the new one, not an empty file. */
-export async function writeSynced(file: string, text: string): Promise<void> {
-  await mkdir(join(file, '..'), { recursive: true, mode: 0o700 })
-  const handle = await open(`${file}.new`, 'w', 0o600)
-  try {
-    await handle.writeFile(text)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-  await rename(`${file}.new`, file)
+  await writeFileAtomic(file, text)
 }
 
 /** Two servers of one user would answer for the same machine, and the second would end the broker of the first. */

@@ -251,10 +251,16 @@ export class Link {
     return Object.keys(state.subjects ?? {})
   }
 
-  /** Removes the messages of a subject up to a number. Only hubs may. */
-  async purge(kind: StreamKind, subject: string, upTo: number): Promise<void> {
+  /** The number of the last message of a stream. Only hubs may ask. */
+  async lastSeq(kind: StreamKind): Promise<number> {
+    return (await this.#manager.streams.info(STREAMS[kind].name)).state.last_seq
+  }
+
+  /** Removes the messages of a subject, up to a number if one is given. Only hubs may. */
+  async purge(kind: StreamKind, subject: string, upTo?: number): Promise<void> {
     try {
-      await this.#manager.streams.purge(STREAMS[kind].name, { filter: subject, seq: upTo + 1 })
+      const part = upTo === undefined ? {} : { seq: upTo + 1 }
+      await this.#manager.streams.purge(STREAMS[kind].name, { filter: subject, ...part })
     } catch (error) {
       if (error instanceof PermissionViolationError || isCausedBy(error, PermissionViolationError))
         throw fleetError('fleet-refused', NO_PURGE, error)

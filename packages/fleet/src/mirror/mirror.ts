@@ -11,7 +11,8 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { KeyedQueue } from '@chirality/disk'
 import { openSessionLog, removeSessionLog, type SessionLog } from '@chirality/sessions'
 import type { StoredMessage } from '../engine/follower.ts'
 import { logPath } from '../ship/shipper.ts'
@@ -49,7 +50,9 @@ export class Mirror {
   readonly #holes = new Map<string, Hole>()
   readonly #filling = new Map<string, Promise<void>>()
   /** The parts of one log are added one after the other, whoever brings them. */
-  readonly #turns = new Map<string, Promise<void>>()
+  readonly #turns = new KeyedQueue()
+  /** The last message that each log had a part of, since this hub runs. */
+  readonly #takenAt = new Map<string, number>()
   /** Logs of sessions that were deleted: what is on its way of them is not kept. The newest, up to a number. */
   readonly #deleted = new Set<string>()
   #closed = false
@@ -92,7 +95,8 @@ export class Mirror {
     if (!Number.isSafeInteger(from) || from < 0 || from > MAX_LOG_BYTES) return
     const key = keyOf(machine, session)
     const bytes = Buffer.from(message.body)
-    const isAdded = await this.#inTurn(key, () =>
+    this.#takenAt.set(key, message.seq)
+    const isAdded = await this.#turns.run(key, () =>
       this.#add({ machine, session, from, bytes, seq: message.seq }),
     )
     if (isAdded || this.#deleted.has(key)) return
@@ -113,7 +117,7 @@ export class Mirror {
     const key = keyOf(machine, session)
     this.#noteDeleted(key)
     this.#holes.delete(key)
-    await this.#inTurn(key, async () => {
+    await this.#turns.run(key, async () => {
       this.#lines.delete(key)
       await this.#forget(key)
       const root = join(this.#options.folder, machine)
@@ -134,6 +138,18 @@ export class Mirror {
     }
   }
 
+  /** The sessions of a machine whose logs are here, without those of which a part came after a message. */
+  sessions(machine: string, upTo: number): string[] {
+    const names = namesIn(dirname(logPath(join(this.#options.folder, machine), '')))
+    const logs = names.flatMap(name => /^(.+)\.ndjson$/.exec(name)?.[1] ?? [])
+    return logs.filter(session => (this.#takenAt.get(keyOf(machine, session)) ?? 0) <= upTo)
+  }
+
+  /** The folder of a machine that was forgotten, and whose logs were deleted. */
+  drop(machine: string): void {
+    rmSync(join(this.#options.folder, machine), { recursive: true, force: true })
+  }
+
   /** The machines whose log of a session is here. */
   machinesWith(session: string): string[] {
     return namesIn(this.#options.folder).filter(machine => this.has(machine, session))
@@ -148,7 +164,7 @@ export class Mirror {
 
   async close(): Promise<void> {
     this.#closed = true
-    await Promise.all(this.#turns.values())
+    await this.#turns.settled()
     const logs = await Promise.all(this.#logs.values())
     this.#logs.clear()
     await Promise.all(logs.map(log => log.close()))
@@ -181,7 +197,7 @@ export class Mirror {
   async #ask(machine: string, session: string): Promise<void> {
     const key = keyOf(machine, session)
     for (let asked = 0; asked < MAX_PIECES && !this.#closed; asked += 1) {
-      const have = await this.#inTurn(key, async () => {
+      const have = await this.#turns.run(key, async () => {
         // Opening it would make it anew.
         if (this.#deleted.has(key)) return 0
         const log = await this.#open(machine, session)
@@ -194,7 +210,7 @@ export class Mirror {
       if (bytes === undefined || this.#closed) return
       if (bytes.length > 0 && have < MAX_LOG_BYTES)
         // Not in the stream, so the cursor does not depend on it.
-        await this.#inTurn(key, () =>
+        await this.#turns.run(key, () =>
           this.#add({ machine, session, from: have, bytes, seq: Number.POSITIVE_INFINITY }),
         )
       // An empty answer: it has no more than that, whatever its messages said.
@@ -202,21 +218,6 @@ export class Mirror {
         this.#holes.delete(key)
         rmSync(join(this.root(machine), HOLES, session), { force: true })
       }
-    }
-  }
-
-  async #inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#turns.get(key)
-    const result = before === undefined ? work() : before.then(work)
-    const ended = result.then(
-      () => {},
-      () => {},
-    )
-    this.#turns.set(key, ended)
-    try {
-      return await result
-    } finally {
-      if (this.#turns.get(key) === ended) this.#turns.delete(key)
     }
   }
 

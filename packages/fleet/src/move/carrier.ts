@@ -8,6 +8,8 @@ import { fleetError } from '../fleet-error.ts'
 import type { LocalMachine, Machine } from '../machines.ts'
 import type { Mirror } from '../mirror/mirror.ts'
 import type { RemoteSessions } from '../remote-sessions.ts'
+import { Removals } from '../removals.ts'
+import { forgottenIn } from '../subjects.ts'
 import { Copies } from './copies.ts'
 import { CopyChoice } from './copy-choice.ts'
 import { MoveDesk } from './move-desk.ts'
@@ -23,11 +25,13 @@ export interface CarrierOptions {
   remote: RemoteSessions
   /** This run sends no copies, whatever the machine's settings say. */
   noCopies?: boolean | undefined
-  logs: Pick<Mirror, 'delete' | 'machinesWith'>
+  logs: Pick<Mirror, 'delete' | 'machinesWith' | 'drop' | 'sessions'>
   /** The mirrored log of a session of another machine. */
   log: (sessionId: string) => Promise<SessionLog>
   /** A session of this machine. */
   own: (sessionId: string) => Promise<StoredSession | undefined>
+  /** A machine was forgotten: its beats up to this message count no more. */
+  onForgotten?: ((machine: string, state: number) => void) | undefined
   onFault?: ((error: unknown) => void) | undefined
   onNews?: ((text: string) => void) | undefined
 }
@@ -41,6 +45,7 @@ export class Carrier {
   /** Whether the hubs get copies of this machine's sessions. */
   readonly copyChoice: CopyChoice
   readonly #refusals: Refusals
+  readonly #removals: Removals
 
   constructor(options: CarrierOptions) {
     this.#options = options
@@ -56,6 +61,11 @@ export class Carrier {
     this.#takeovers = new Takeovers({
       ...{ folder: folder('takeovers'), link, machines, log, running, copies: this.#copies },
       session: id => remote.get(id),
+    })
+    this.#removals = new Removals({
+      ...{ own: options.machine, folder: fleetFolder(options.home), link, remote, logs: options.logs },
+      ...{ copies: this.#copies, isElsewhere: id => this.#isElsewhere(id), onFault },
+      onForgotten: (machine, state) => options.onForgotten?.(machine, state),
     })
   }
 
@@ -105,7 +115,9 @@ export class Carrier {
 
   /** Of a hub: which machines sessions were given to. */
   follow(link: Link): Follower {
-    return link.follow('owners', 'last-of-each', async ({ subject, body }) => {
+    return link.follow('owners', 'last-of-each', async ({ subject, seq, body }) => {
+      const forgotten = forgottenIn(subject)
+      if (forgotten !== undefined) return this.#removals.heard(forgotten, seq, body)
       const owner = parseOwner(body)
       const session = subject.split('.')[2]
       if (owner !== undefined && session !== undefined) this.#options.remote.own(session, owner.machine)
@@ -117,22 +129,29 @@ export class Carrier {
    * mirrored log go.
    */
   async ended(machine: string, session: string): Promise<void> {
-    const { remote, own, link, logs } = this.#options
-    // Also one that is discarded there: it can be restored.
-    const isElsewhere = async () =>
-      remote.machineOf(session) !== undefined || (await own(session)) !== undefined
-    if (await isElsewhere()) return
+    const { link, logs } = this.#options
+    if (await this.#isElsewhere(session)) return
+    this.#removals.ended(machine, session)
     const mirrored = logs.machinesWith(session)
     // Every start of this hub tells it again: the broker is asked only if there is something to delete.
     if (mirrored.length === 0 && !(await this.#copies.has(machine, session)))
       return logs.delete(machine, session)
     const owner = await ownersOf(link()).read(session)
-    if ((owner !== undefined && owner.machine !== machine) || (await isElsewhere())) return
+    if ((owner !== undefined && owner.machine !== machine) || (await this.#isElsewhere(session))) return
     await this.#copies.forget(session)
     // Of a session that was given to this machine also the logs of those that had it before.
     for (const one of owner === undefined ? [machine] : [machine, ...mirrored])
       await logs.delete(one, session)
   }
+
+  /** Whether a machine has it, this one or another, also one that is discarded there: it can be restored. */
+  async #isElsewhere(session: string): Promise<boolean> {
+    const { remote, own } = this.#options
+    return remote.machineOf(session) !== undefined || (await own(session)) !== undefined
+  }
+
+  /** A machine that has no key any more does not come back: all that the fleet has of it goes. */
+  readonly forget = (machine: string): Promise<number> => this.#removals.forget(machine)
 
   /** The connection was lost or made: another machine may have taken sessions over meanwhile. */
   connected(): void {
@@ -149,15 +168,14 @@ export class Carrier {
   goOn(): void {
     this.#moves.finishSoon()
     this.#takeovers.finishSoon()
+    this.#removals.finishSoon()
     void this.#copies.soon()
   }
 
   async #owner(sessionId: string): Promise<string> {
     this.#requireHub()
     if ((await this.#options.own(sessionId)) !== undefined) return this.#options.machine
-    const remote = this.#options.remote.get(sessionId)
-    if (remote !== undefined) return remote.machine
-    throw fleetError('machine-away', `No machine of the fleet has the session ${sessionId}.`)
+    return this.#options.remote.require(sessionId).machine
   }
 
   #requireHub(): void {

@@ -90,9 +90,14 @@ export class Copies {
   async soon(): Promise<void> {
     this.#tidied ??= this.#tidy()
     await this.#tidied
-    const begun = this.#options
+    const silent = this.#options
       .machines()
-      .flatMap(({ machine, state, copies }) => (copies || state !== 'here' ? [] : [this.#drop(machine)]))
+      .flatMap(({ machine, state, copies }) => (copies || state !== 'here' ? [] : [machine]))
+    const freed = silent.length === 0 ? undefined : this.#free(new Set(silent))
+    const begun = silent.map(async machine => {
+      await freed
+      await this.#drop(machine)
+    })
     for (let next = this.#due(); next !== undefined; next = this.#due()) {
       const { machine } = next
       this.#running.add(machine)
@@ -151,7 +156,6 @@ export class Copies {
 
   /** A machine that sends none any more wants none to be elsewhere. Not of what it did not have: those are of others. */
   async #drop(machine: string): Promise<void> {
-    await this.#free(machine)
     if (this.#dropped.has(machine) || this.#running.has(machine)) return
     if (performance.now() < (this.#paused.get(machine) ?? 0)) return
     this.#running.add(machine)
@@ -172,10 +176,10 @@ export class Copies {
     }
   }
 
-  /** Nor of the machines that had its sessions before. */
-  async #free(machine: string): Promise<void> {
-    for (const { machine: owner, session } of this.#options.sessions()) {
-      if (owner !== machine || this.#freed.get(session.id) === machine) continue
+  /** Of sessions of machines that send none, nor of the machines that had them before. */
+  async #free(machines: ReadonlySet<string>): Promise<void> {
+    for (const { machine, session } of this.#options.sessions()) {
+      if (!machines.has(machine) || this.#freed.get(session.id) === machine) continue
       this.#freed.set(session.id, machine)
       await this.forget(session.id).catch((error: unknown) => this.#options.onFault?.(error))
     }

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { KeyedQueue } from '@chirality/disk'
 import type { Move, SessionHost } from '@chirality/sessions'
 import { commonCommits, gitStatus, projectOf, repositoryMark } from '@chirality/workspaces'
 import type { Owner } from '../claim/owners.ts'
@@ -72,7 +73,7 @@ export interface MoveDeskOptions {
 export class MoveDesk {
   readonly #options: MoveDeskOptions
   /** Opening a parcel and giving its move up exclude each other. */
-  readonly #queues = new Map<string, Promise<unknown>>()
+  readonly #queues = new KeyedQueue()
   readonly #stop = new AbortController()
   /** What is being packed, for a move or as a copy. */
   readonly #packing = new Set<Promise<unknown>>()
@@ -128,9 +129,9 @@ export class MoveDesk {
       case 'put':
         return this.#put(request)
       case 'open':
-        return this.#inTurn(request.session, () => this.#open(request))
+        return this.#queues.run(request.session, () => this.#open(request))
       case 'cancel':
-        return this.#inTurn(request.session, () => this.#cancel(request))
+        return this.#queues.run(request.session, () => this.#cancel(request))
       case 'tell':
         return this.#options.tell(request.session)
       default:
@@ -319,15 +320,6 @@ export class MoveDesk {
     }
     this.#close(move, CANCELLED)
     return { isHere: false, has }
-  }
-
-  #inTurn<T>(session: string, work: () => Promise<T>): Promise<T> {
-    const result = (this.#queues.get(session) ?? Promise.resolve()).then(work, work)
-    this.#queues.set(
-      session,
-      result.catch(() => {}),
-    )
-    return result
   }
 
   /** Only how it ended stays of a move. */

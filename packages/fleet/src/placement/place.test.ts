@@ -40,8 +40,10 @@ describe('placement', () => {
     expect(place(WORK, [plain, full])).toEqual({ waits: true, why: 'waits: no slot is free on full' })
   })
 
-  test('takes the machine with most room, then the least loaded', () => {
-    expect(place(WORK, [machine('a', { busy: 1 }), machine('b')])).toMatchObject({ machine: 'b' })
+  test('takes the machine of whose slots the smallest part is taken, then the least loaded, and says so', () => {
+    expect(place(WORK, [machine('a', { busy: 1 }), machine('b')])).toMatchObject({
+      ...{ machine: 'b', why: expect.stringMatching(/^the smallest part of its slots is taken: /) },
+    })
     expect(place(WORK, [machine('a', { load: 2 }), machine('b', { load: 0.1 })])).toMatchObject({
       machine: 'b',
     })

@@ -28,7 +28,7 @@ export type Placement = { machine: string; why: string } | { waits: true; why: s
 
 /**
  * Where a new session or task runs: the first rule that leaves no machine is the reason why it waits. Of several the
- * one with most room, then the least loaded, then the one that a hash of both names chooses: every hub says the same.
+ * one of whose slots the smallest part is taken, then the least loaded, then the one that a hash of both names chooses: every hub says the same.
  */
 export function place(work: Work, machines: readonly Candidate[]): Placement {
   let left = machines
@@ -48,7 +48,10 @@ export function place(work: Work, machines: readonly Candidate[]): Placement {
   const room = `${best.slots - best.busy} of ${best.slots} slots free`
   return {
     machine: best.machine,
-    why: left.length === 1 ? `the only machine that fits, ${room}` : `most room: ${room}`,
+    why:
+      left.length === 1
+        ? `the only machine that fits, ${room}`
+        : `the smallest part of its slots is taken: ${room}`,
   }
 }
 

@@ -7,14 +7,15 @@ import type { Link } from '../engine/link.ts'
 import { inWindow } from '../in-window.ts'
 import { subjects } from '../subjects.ts'
 import { LogBytes } from './log-bytes.ts'
+import { type OpenSession, RestingSessions } from './resting-sessions.ts'
 
 export interface ShipperOptions {
   link: Link
   machine: string
   /** The projects whose sessions are shipped. */
   projects: () => readonly string[]
-  /** The sessions that are open: their logs are looked at often, the others now and then. */
-  open: () => readonly { sessionId: string; projectRoot: string }[]
+  /** The sessions that are open: while they do not rest their logs are looked at often, the others now and then. */
+  open: () => readonly OpenSession[]
   onFault?: (error: unknown) => void
 }
 
@@ -46,6 +47,7 @@ export class Shipper {
   readonly #behind = new Map<string, Log>()
   /** Logs and folders that cannot be used, by path, and what was said of them. */
   readonly #unusable = new Map<string, string>()
+  readonly #resting = new RestingSessions()
   readonly #stop = new AbortController()
   readonly #ended: Promise<void>
   /** In this pass. */
@@ -178,7 +180,7 @@ export class Shipper {
   }
 
   async #open(): Promise<Log[]> {
-    const open = this.#options.open()
+    const open = this.#resting.awake(this.#options.open(), performance.now())
     const folders = new Map<string, string | undefined>()
     for (const { projectRoot } of open)
       if (!folders.has(projectRoot)) folders.set(projectRoot, await this.#folder(projectRoot))

@@ -14,6 +14,7 @@ const turnOrder = z.object({
   message: z.string(),
   request: z.object({
     autoApproveTools: z.array(z.string()).optional(),
+    unattended: z.boolean().optional(),
     permissionMode: z.string().optional(),
     maxBudgetUsd: z.number().optional(),
     maxBudgetTokens: z.number().optional(),

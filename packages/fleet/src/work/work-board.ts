@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isCodedError, type PermissionRequestEvent } from '@chirality/core'
 import { type Claim, type ClaimStep, type ClaimStore, Claims } from '../claim/claims.ts'
@@ -101,6 +102,8 @@ export class WorkBoard {
   async run(work: BoardWork, watch: WatchOptions): Promise<WorkEnd> {
     if (!WORK_ID.test(work.id))
       throw fleetError('work-stale', `${JSON.stringify(work.id)} is no name of work.`)
+    // All tasks of a loop wait with the same one: beyond ten Node warns of a leak.
+    setMaxListeners(0, watch.signal)
     const refusedBy = new Set<string>()
     for (;;) {
       const placed = await this.#place(work, watch)

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PermissionRequestEvent } from '@chirality/core'
+import { KeyedQueue } from '@chirality/disk'
 import { z } from 'zod'
 import type { Claim, Claims } from '../claim/claims.ts'
 import { groupRef } from '../claim/open-groups.ts'
@@ -53,7 +54,7 @@ const note = z.object({
 export class WorkDesk {
   readonly #options: WorkDeskOptions
   readonly #known = new Set<string>()
-  readonly #turns = new Map<string, Promise<unknown>>()
+  readonly #turns = new KeyedQueue()
   #nextLook = 0
 
   constructor(options: WorkDeskOptions) {
@@ -62,7 +63,7 @@ export class WorkDesk {
 
   answer({ step, id, epoch, order }: WorkStep): Promise<WorkState> {
     if (!WORK_ID.test(id) || !Number.isSafeInteger(epoch)) throw stale()
-    return this.#inTurn(id, async () => {
+    return this.#turns.run(id, async () => {
       await this.#requireOwn(id, epoch, order)
       const { craft } = this.#options
       return step === 'stop' ? craft.stop(order) : craft.advance(order)
@@ -87,7 +88,7 @@ export class WorkDesk {
       // Brokers that lost their disks know of no claim: that gives the work to nobody else.
       if (claim === undefined && (of === undefined || !(await claims.isOver(of)))) continue
       if (claim !== undefined && isOwn(claim, machine, epoch) && !claim.done) continue
-      await this.#inTurn(id, async () => {
+      await this.#turns.run(id, async () => {
         if (claim?.done && isOwn(claim, machine, epoch)) await craft.tidy(order)
         else await craft.drop(order)
         this.#known.delete(`${id}:${epoch}`)
@@ -108,17 +109,6 @@ export class WorkDesk {
     // Before it begins: what a killed process began is found by it.
     await write(join(folder, `${id}.json`), JSON.stringify({ id, epoch, order, of: claim.of }))
     this.#known.add(`${id}:${epoch}`)
-  }
-
-  #inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
-    const result = (this.#turns.get(id) ?? Promise.resolve()).then(work, work)
-    const settled = result.then(
-      () => {},
-      () => {},
-    )
-    this.#turns.set(id, settled)
-    void settled.then(() => this.#turns.get(id) === settled && this.#turns.delete(id))
-    return result
   }
 }
 

@@ -128,6 +128,7 @@ export async function twoMachines() {
         return answer === undefined ? { kind: 'absent' } : { kind: 'answer', body: answer }
       }),
     last: async (_kind: string, subject: string) => stored.get(subject),
+    subjectsOf: async () => [],
     publish: (subject: string, body: Uint8Array, { after }: { after: number }) =>
       faulty(() => {
         if ((stored.get(subject)?.seq ?? 0) !== after) return { kind: 'conflict' }

@@ -62,6 +62,7 @@ export async function runTasks(options: ChaosOptions): Promise<ChaosReport> {
   const marks = new Marks(file)
   const journal = () => readJournal(join(hub, 'journal.ndjson'))
   const kills = { servers: 0, machines: 0, gone: 0, brokers: 0, hubs: 0 }
+  let answers = 0
   const running = new Map<string, ChildProcess>()
   let isOver = false
   let longestAway = 0
@@ -76,6 +77,7 @@ export async function runTasks(options: ChaosOptions): Promise<ChaosReport> {
     answering.delete(name)
     child.once('message', () => {
       answering.add(name)
+      answers += 1
       longestAway = Math.max(longestAway, (performance.now() - began) / 1000)
     })
     return child
@@ -116,7 +118,16 @@ export async function runTasks(options: ChaosOptions): Promise<ChaosReport> {
   let gone: { name: string; work: string[] } | undefined
   let nextKill = marksBetweenKills
   const goneAt = Array.from({ length: options.gone }, (_, i) => ((i + 1) * count * 2) / (options.gone + 2))
+  let seen = ''
+  let seenAt = performance.now()
   while (!isOver) {
+    const now = JSON.stringify([marks.all().length, journal().length, answers])
+    if (now !== seen) seenAt = performance.now()
+    seen = now
+    if (performance.now() - seenAt > HANGS_MS)
+      throw new Error(
+        `Nothing goes on: ${now} marks, ends and answers, ${JSON.stringify(kills)}, seed ${seed}`,
+      )
     if (gone !== undefined) {
       const known = new Set(journal().map(({ work }) => work))
       const isGivenUp = gone.work.every(work => known.has(work))
@@ -223,3 +234,7 @@ function pick<T>(items: readonly T[], random: () => number): T {
 }
 
 const LOOK_MS = 20
+/** Nothing that a task, the hub or a worker does takes so long, however slow the disk or the machine is. */
+const HANGS_MS = 10 * 60_000
+/** For the whole run, which ends by itself when nothing goes on. */
+export const LONG_MS = 6 * 60 * 60_000

@@ -8,6 +8,8 @@ export interface InstantAgentOptions {
   /** What a turn waits for. */
   asked?: () => Promise<void>
   isInstalled?: boolean
+  /** False: it changes no file itself. */
+  writes?: boolean
   /** Shows only in a turn. */
   hasLogin?: boolean
 }
@@ -82,7 +84,8 @@ export class InstantAgent implements SessionHarness {
       return
     }
     const folder = session.workFolder ?? session.projectRoot
-    writeFileSync(path.join(folder, `${/Task \d+/.exec(message)?.[0] ?? 'x'}.txt`), `${this.#turns}\n`)
+    if (this.#options.writes ?? true)
+      writeFileSync(path.join(folder, `${/Task \d+/.exec(message)?.[0] ?? 'x'}.txt`), `${this.#turns}\n`)
     yield { type: 'chat:message', sessionId, messageId: `m${this.#turns}`, text: 'Done.' }
     const usage = { input_tokens: 10, output_tokens: 5 }
     yield { type: 'session:complete', sessionId, costUsd: 0.001, usage }

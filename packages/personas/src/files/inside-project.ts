@@ -1,7 +1,7 @@
 import { lstatSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { errnoOf, messageOf } from '@chirality/disk'
 import { PersonaError } from '../persona-error.ts'
-import { errnoOf, messageOf } from './errno.ts'
 
 /**
  * The real path of something in the project, or null when it is not there. Links are followed as long as they stay in

@@ -7,8 +7,8 @@ import {
   readlinkSync,
   realpathSync,
 } from 'node:fs'
+import { errnoOf, messageOf } from '@chirality/disk'
 import { PersonaError } from '../persona-error.ts'
-import { errnoOf, messageOf } from './errno.ts'
 import { insideProject, isInside, leadsOut } from './inside-project.ts'
 
 export interface OpenProjectFile {
@@ -25,24 +25,28 @@ export function openProjectFile(realRoot: string, relativePath: string): OpenPro
     fd = openSync(real, FLAGS)
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return null
+    // A socket, or a device that is not there.
+    if (errnoOf(error) === 'ENXIO') throw wrongKind(relativePath, 'not a regular file')
     throw new PersonaError('persona-unreadable', relativePath, {
       message: `cannot be read: ${messageOf(error)}`,
     })
   }
   try {
     const stats = fstatSync(fd, { bigint: true })
-    if (!stats.isFile()) {
-      const kind = stats.isDirectory() ? 'a folder' : 'not a regular file'
-      throw new PersonaError('persona-wrong-kind', relativePath, {
-        message: `is ${kind}. Replace it with a text file.`,
-      })
-    }
+    if (!stats.isFile())
+      throw wrongKind(relativePath, stats.isDirectory() ? 'a folder' : 'not a regular file')
     if (!isInside(realRoot, openedPath(fd, real))) throw leadsOut(relativePath)
     return { fd, stats }
   } catch (error) {
     closeSync(fd)
     throw error
   }
+}
+
+function wrongKind(relativePath: string, kind: string): PersonaError {
+  return new PersonaError('persona-wrong-kind', relativePath, {
+    message: `is ${kind}. Replace it with a text file.`,
+  })
 }
 
 /** Without O_NONBLOCK a FIFO in the place of a file would be waited for until someone writes to it. */

@@ -1,25 +1,13 @@
-import { createHash, randomUUID } from 'node:crypto'
-import {
-  closeSync,
-  constants,
-  fchmodSync,
-  fsyncSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { createHash } from 'node:crypto'
+import { closeSync, lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
+import { createFileNow, errnoOf, temporaryName, writeFileNow } from '@chirality/disk'
 import { AGENTS_FOLDER, personaFileName } from '../persona.ts'
 import { PersonaError } from '../persona-error.ts'
 import { MAX_PERSONA_BYTES, personaFileNames, personaText } from '../persona-file.ts'
-import { errnoOf, messageOf } from './errno.ts'
-import { insideProject, isInside, leadsOut } from './inside-project.ts'
-import { openedPath, openProjectFile } from './open-project-file.ts'
+import { insideProject } from './inside-project.ts'
+import { openProjectFile } from './open-project-file.ts'
+import { notWritable } from './save-prompt.ts'
 
 /** The text of a persona's file, whatever is wrong with it, and the revision that a change of it has to name. */
 export interface PersonaSource {
@@ -59,24 +47,20 @@ export function writeSource(
   const folder = agentsFolder(realRoot)
   const file = path.join(folder, fileName)
   const bytes = Buffer.from(before?.subarray(0, BOM.length).equals(BOM) ? `\uFEFF${text}` : text)
-  const temporary = path.join(folder, `.${fileName}.${randomUUID()}.tmp`)
+  const options = { inside: realRoot, temporary: temporaryName(path.join(folder, `.${fileName}`)) }
   try {
-    writeNew(realRoot, temporary, bytes, before === null ? undefined : lstatSync(file).mode)
     if (before === null) {
-      // A link fails where a file has come meanwhile; a rename would replace it.
-      linkSync(temporary, file)
-      rmSync(temporary)
+      if (!createFileNow(file, bytes, { ...options, mode: 'umask' })) return conflict(realRoot, id)
     } else {
-      const now = currentBytes(realRoot, id)
-      if (now === null || revisionOf(now) !== expected) return conflict(realRoot, id)
-      renameSync(temporary, file)
+      const check = () => {
+        const now = currentBytes(realRoot, id)
+        if (now === null || revisionOf(now) !== expected) throw new Changed()
+      }
+      writeFileNow(file, bytes, { ...options, mode: lstatSync(file).mode & 0o777, check })
     }
-    syncFolder(folder)
   } catch (error) {
-    if (errnoOf(error) === 'EEXIST') return conflict(realRoot, id)
+    if (error instanceof Changed) return conflict(realRoot, id)
     throw notWritable(sourceFile, error)
-  } finally {
-    rmSync(temporary, { force: true })
   }
   return { kind: 'done', revision: revisionOf(bytes) }
 }
@@ -95,7 +79,6 @@ export function removeSource(realRoot: string, id: string, expected: string): Pe
 }
 
 const BOM = Buffer.from('\uFEFF')
-const { O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants
 
 function namesOf(id: string): { fileName: string; sourceFile: string } {
   const fileName = personaFileName(id)
@@ -170,29 +153,5 @@ function agentsFolder(realRoot: string): string {
   return insideProject(realRoot, AGENTS_FOLDER) ?? path.join(realRoot, AGENTS_FOLDER)
 }
 
-function writeNew(realRoot: string, file: string, bytes: Uint8Array, mode: number | undefined): void {
-  const fd = openSync(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666)
-  try {
-    if (!isInside(realRoot, openedPath(fd, file))) throw leadsOut(AGENTS_FOLDER)
-    if (mode !== undefined) fchmodSync(fd, mode & 0o777)
-    writeFileSync(fd, bytes)
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
-}
-
-/** The new name survives a power cut, too. */
-function syncFolder(folder: string): void {
-  const fd = openSync(folder, O_RDONLY)
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
-}
-
-function notWritable(file: string, error: unknown): PersonaError {
-  if (error instanceof PersonaError) return error
-  return new PersonaError('persona-not-writable', file, { message: `cannot be written: ${messageOf(error)}` })
-}
+/** Somebody wrote the file meanwhile. */
+class Changed extends Error {}

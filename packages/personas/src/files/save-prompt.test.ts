@@ -78,7 +78,7 @@ describe('links are not written through', () => {
     project.link(folder, project.outside)
     await expect(savePrompt(project.root, 's', 'x')).rejects.toMatchObject({
       code: 'persona-unsafe',
-      message: expect.stringContaining('is a link. Remove it'),
+      message: expect.stringContaining('is a symbolic link. Remove it'),
     })
     expect(readdirSync(project.outside)).toEqual([])
   })

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { type ContextUsage, HarnessError } from '@chirality/core'
+import { type ContextUsage, HarnessError, type SlashCommand } from '@chirality/core'
+import { anySignal } from '../common/any-signal.ts'
 import { asObject } from '../common/json.ts'
 import { Wake } from '../common/wake.ts'
 import { type AgentProcess, type ProcessExit, spawnAgent } from '../process/agent-process.ts'
@@ -66,7 +67,7 @@ export class AcpAgent implements KeptAgent {
   /** The running total of the conversation's cost. */
   costUsd: number | undefined
   context: ContextUsage | undefined
-  slashCommands: { name: string; description: string }[] = []
+  slashCommands: Omit<SlashCommand, 'type'>[] = []
   /** The instructions that the conversation was given last. */
   instructions: string | undefined
   /** How many messages of the conversation the last load has repeated. */
@@ -129,7 +130,7 @@ export class AcpAgent implements KeptAgent {
     const patience = AbortSignal.timeout(config.handshakeMs ?? HANDSHAKE_MS)
     try {
       signal?.throwIfAborted()
-      const given = signal ? AbortSignal.any([signal, patience]) : patience
+      const given = signal ? anySignal([signal, patience]) : patience
       const hello = asObject(await started.#rpc.request('initialize', INITIALIZE, given))
       if (hello.protocolVersion !== PROTOCOL)
         throw new Error(
@@ -169,7 +170,7 @@ export class AcpAgent implements KeptAgent {
   /** Waits no longer than the signal allows. */
   async request(method: string, params: unknown, signal?: AbortSignal): Promise<Record<string, unknown>> {
     const patience = AbortSignal.timeout(REQUEST_MS)
-    const given = signal ? AbortSignal.any([signal, patience]) : patience
+    const given = signal ? anySignal([signal, patience]) : patience
     return asObject(await this.#rpc.request(method, params, given))
   }
 
@@ -197,8 +198,9 @@ export class AcpAgent implements KeptAgent {
   }
 
   /** Nobody is there who could decide about it. */
-  refuseOutsideTurn({ id }: RpcRequest): void {
-    this.respondError(id, NO_TURN)
+  refuseOutsideTurn({ id, method }: RpcRequest): void {
+    // Only Chirality asks for this: a program that repeats its input gets its own error as the answer.
+    this.respondError(id, method === 'initialize' ? NO_AGENT : NO_TURN)
   }
 
   /**
@@ -345,6 +347,7 @@ const INITIALIZE = {
 const HANDSHAKE_MS = 60_000
 const REQUEST_MS = 120_000
 const METHOD_NOT_FOUND = -32_601
+const NO_AGENT = 'It repeats what it is sent: it is no agent of this protocol.'
 const NO_TURN = 'No turn is running that this could be about.'
 const MAX_WAITING_BYTES = 1024 * 1024
 const MAX_LOG_CHARS = 500

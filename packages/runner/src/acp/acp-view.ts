@@ -6,6 +6,7 @@ import {
   type HarnessQuery,
   type PermissionMode,
   type Session,
+  type SlashCommand,
   type TurnEndReason,
   type UIEvent,
 } from '@chirality/core'
@@ -100,7 +101,7 @@ export class AcpView {
     return this.#translator.context
   }
 
-  get slashCommands(): { name: string; description: string }[] | undefined {
+  get slashCommands(): Omit<SlashCommand, 'type'>[] | undefined {
     return this.#translator.slashCommands
   }
 

@@ -1,7 +1,7 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { HarnessError } from '@chirality/core'
-import { errnoOf } from '../common/errno.ts'
+import { changeFile, readTextCarefully, writeFileAtomic } from '@chirality/disk'
 import { asObject } from '../common/json.ts'
 import type { HarnessDescriptor } from '../harness-descriptor.ts'
 import { resolveExecutable } from '../process/program/resolve-executable.ts'
@@ -40,15 +40,17 @@ export function agentsFile(dataFolder: string): string {
 /** Never rejects: a damaged file must not keep the other agents from running. */
 export async function readConfiguredAgents(dataFolder: string): Promise<ConfiguredAgents> {
   const file = agentsFile(dataFolder)
-  let text: string
+  // The user's own folder: their link may lead anywhere.
+  const read = await readTextCarefully({
+    root: '/',
+    path: path.resolve(file),
+    links: 'inside',
+    maxBytes: MAX_BYTES,
+  })
+  if (read === undefined) return { agents: [], problems: [] }
+  if ('fault' in read) return { agents: [], problems: [read.fault.message] }
   try {
-    text = await readFile(file, 'utf8')
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return { agents: [], problems: [] }
-    return { agents: [], problems: [`${file} cannot be read: ${String(error)}`] }
-  }
-  try {
-    const entries: unknown = asObject(JSON.parse(text)).agents
+    const entries: unknown = asObject(JSON.parse(read.text)).agents
     if (!Array.isArray(entries)) return { agents: [], problems: [`${file} has no list "agents".`] }
     const problems: string[] = []
     const agents: AcpAgentSpec[] = []
@@ -69,32 +71,42 @@ export async function readConfiguredAgents(dataFolder: string): Promise<Configur
 export async function addConfiguredAgent(dataFolder: string, agent: AcpAgentSpec): Promise<void> {
   const entry = readEntry(agent)
   if (typeof entry === 'string') throw invalid(entry)
-  const { agents, problems } = await readConfiguredAgents(dataFolder)
-  if (problems.length > 0) throw invalid(`${problems.join(' ')} Correct it first.`)
-  if (agents.some(({ name }) => name === entry.name))
-    throw invalid(
-      `There is an agent ${entry.name} already. Remove it first: chirality agents remove ${entry.name}`,
-    )
-  await write(dataFolder, [...agents, entry])
+  await change(dataFolder, agents => {
+    if (agents.some(({ name }) => name === entry.name))
+      throw invalid(
+        `There is an agent ${entry.name} already. Remove it first: chirality agents remove ${entry.name}`,
+      )
+    return [...agents, entry]
+  })
 }
 
 /** False if there is none of that name. */
 export async function removeConfiguredAgent(dataFolder: string, name: string): Promise<boolean> {
-  const { agents, problems } = await readConfiguredAgents(dataFolder)
-  if (problems.length > 0) throw invalid(`${problems.join(' ')} Correct it first.`)
-  const rest = agents.filter(agent => agent.name !== name)
-  if (rest.length === agents.length) return false
-  await write(dataFolder, rest)
-  return true
+  return change(dataFolder, agents => {
+    const rest = agents.filter(agent => agent.name !== name)
+    return rest.length === agents.length ? undefined : rest
+  })
 }
 
-async function write(dataFolder: string, agents: AcpAgentSpec[]): Promise<void> {
+/** Two processes may change the list at the same moment. Nothing is written for undefined: whether it was. */
+async function change(
+  dataFolder: string,
+  next: (agents: AcpAgentSpec[]) => AcpAgentSpec[] | undefined,
+): Promise<boolean> {
   const file = agentsFile(dataFolder)
-  const listed = agents.map(({ name, title, command, args, env }) => ({ name, title, command, args, env }))
   await mkdir(dataFolder, { recursive: true, mode: 0o700 })
-  await writeFile(`${file}.new`, `${JSON.stringify({ agents: listed }, null, 2)}\n`, { mode: 0o600 })
-  await rename(`${file}.new`, file)
+  return changeFile(file, async () => {
+    const { agents, problems } = await readConfiguredAgents(dataFolder)
+    if (problems.length > 0) throw invalid(`${problems.join(' ')} Correct it first.`)
+    const changed = next(agents)
+    if (changed === undefined) return false
+    const listed = changed.map(({ name, title, command, args, env }) => ({ name, title, command, args, env }))
+    await writeFileAtomic(file, `${JSON.stringify({ agents: listed }, null, 2)}\n`)
+    return true
+  })
 }
+
+const MAX_BYTES = 4 * 1024 * 1024
 
 /** The entry, or what is wrong with it. A known name keeps what is known of that agent. */
 function readEntry(value: unknown): AcpAgentSpec | string {

@@ -48,6 +48,8 @@ interface Context {
   environment: Record<string, string>
   pool: KeptAgents<AcpAgent>
   keepAlive: boolean
+  /** Whether the agent that was started last takes messages into a running turn. */
+  announced: { steering?: boolean }
   /** The running totals of conversations, for agents that go on counting in a new process. */
   costs: Map<string, number>
 }
@@ -57,7 +59,7 @@ export function acpHarness({ spec, meta, capabilities, options = {} }: AcpHarnes
   const agent: AgentName = { harnessId: meta.id, name: meta.name }
   const { keepMemory, keepAlive = true } = options
   const context: Context = {
-    ...{ agent, spec, meta, capabilities, keepAlive, costs: new Map() },
+    ...{ agent, spec, meta, capabilities, keepAlive, costs: new Map(), announced: {} },
     config: options,
     environment: processEnv(options.environment),
     pool: new KeptAgents<AcpAgent>({ agent, keepMemory }),
@@ -67,7 +69,10 @@ export function acpHarness({ spec, meta, capabilities, options = {} }: AcpHarnes
   return createHarness({
     meta,
     models: [],
-    capabilities,
+    get capabilities() {
+      const { steering = capabilities.supportsSteering } = context.announced
+      return { ...capabilities, supportsSteering: steering }
+    },
     installStatus: () => installStatus(context),
     query: query => queryAcp(query, context),
     plan: turn => turnPlan(turn, context),
@@ -84,11 +89,7 @@ export function acpHarness({ spec, meta, capabilities, options = {} }: AcpHarnes
     slashCommands: async () => {
       const names = pool.all().flatMap(({ slashCommands }) => slashCommands)
       const first = new Map(names.map(command => [command.name, command]))
-      return [...first.values()].map(({ name, description }) => ({
-        name,
-        type: 'slash_command' as const,
-        description,
-      }))
+      return [...first.values()].map(command => ({ ...command, type: 'slash_command' as const }))
     },
     unheldRules: unheldRules(meta.name),
     ...(meta.nativeSessions === meta.id ? { nativeSessions } : {}),
@@ -132,7 +133,7 @@ function check(query: HarnessQuery, { agent, capabilities, spec }: Context): voi
 async function launchOf(
   query: HarnessQuery,
   { sessionId, distinct }: { sessionId: string; distinct: string },
-  { agent, spec, meta, config, environment, keepAlive }: Context,
+  { agent, spec, meta, config, environment, keepAlive, announced }: Context,
 ): Promise<AgentLaunch<AcpAgent>> {
   await checkDirectory('The project folder', query.cwd, agent.harnessId)
   for (const directory of query.additionalDirectories ?? [])
@@ -148,7 +149,11 @@ async function launchOf(
   return {
     key,
     isShortLived: distinct !== '' || !keepAlive,
-    start: signal => AcpAgent.start(options, signal),
+    start: async signal => {
+      const started = await AcpAgent.start(options, signal)
+      announced.steering = started.hello.canSteer
+      return started
+    },
   }
 }
 

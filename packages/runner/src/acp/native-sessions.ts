@@ -8,6 +8,7 @@ import {
   type ListNativeSessionsOptions,
   type NativeSession,
 } from '@chirality/core'
+import { anySignal } from '../common/any-signal.ts'
 import { asText, type JsonObject } from '../common/json.ts'
 import { DEFAULT_LIMIT, oneLine, realPath, sameFolder, sessionNotFound } from '../native-sessions/listing.ts'
 import { RpcError } from '../process/json-rpc.ts'
@@ -122,7 +123,7 @@ export class AcpNativeSessions implements NativeSessions {
   }
 
   async #ask<T>(read: Question<T>, given: AbortSignal): Promise<T> {
-    const signal = AbortSignal.any([this.#closing.signal, given])
+    const signal = anySignal([this.#closing.signal, given])
     signal.throwIfAborted()
     const answer = this.#asking(read, signal)
     this.#running.add(answer)
@@ -151,8 +152,7 @@ export class AcpNativeSessions implements NativeSessions {
         },
         signal,
       )
-      const patience = () =>
-        AbortSignal.any([signal, AbortSignal.timeout(config.conversationsMs ?? ANSWER_MS)])
+      const patience = () => anySignal([signal, AbortSignal.timeout(config.conversationsMs ?? ANSWER_MS)])
       try {
         return await read(started, patience)
       } finally {
@@ -193,7 +193,7 @@ async function loaded(
   })
   try {
     const params = { sessionId: nativeSessionId, cwd, mcpServers: [] }
-    await agent.request('session/load', params, AbortSignal.any([signal, tooMuch.signal]))
+    await agent.request('session/load', params, anySignal([signal, tooMuch.signal]))
   } catch (error) {
     if (tooMuch.signal.aborted)
       throw new HarnessError(

@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import {
   HarnessError,
   type HarnessErrorCode,
@@ -6,6 +6,8 @@ import {
   type McpServerConfig,
   type PermissionMode,
 } from '@chirality/core'
+import { readCarefully } from '@chirality/disk'
+import { anySignal } from '../common/any-signal.ts'
 import { RpcError } from '../process/json-rpc.ts'
 import type { AcpAgent } from './acp-agent.ts'
 import { type AcpOption, readSettings } from './agent-settings.ts'
@@ -79,7 +81,7 @@ async function isListed(
   if (!agent.hello.canList) return true
   const patience = AbortSignal.timeout(LIST_MS)
   try {
-    for await (const { sessions, isLast } of listedPages(agent, cwd, AbortSignal.any([signal, patience]))) {
+    for await (const { sessions, isLast } of listedPages(agent, cwd, anySignal([signal, patience]))) {
       if (!sessions || sessions.some(({ sessionId }) => sessionId === id)) return true
       if (isLast) return false
     }
@@ -186,15 +188,18 @@ export async function contentOf(agent: AcpAgent, prompt: HarnessQuery['prompt'])
 }
 
 async function readImage(agent: AcpAgent, file: string): Promise<string> {
-  const info = await stat(file).catch(() => null)
-  if (!info?.isFile())
-    throw new HarnessError(
-      `The image ${file} is not there or not a file.`,
-      'invalid_query',
-      agent.agent.harnessId,
-    )
-  return readFile(file, 'base64')
+  const place = { root: '/', path: resolve(file) }
+  const read = await readCarefully({ ...place, links: 'inside', maxBytes: MAX_IMAGE_BYTES })
+  if (read !== undefined && 'bytes' in read) return read.bytes.toString('base64')
+  const why = read?.fault.message ?? 'It is not there.'
+  throw new HarnessError(
+    `The image ${file} is not there or not a file: ${why}`,
+    'invalid_query',
+    agent.agent.harnessId,
+  )
 }
+
+const MAX_IMAGE_BYTES = 32 * 1024 * 1024
 
 function toServer(agent: AcpAgent, name: string, server: McpServerConfig): object {
   const pairs = (values: Record<string, string> = {}) =>

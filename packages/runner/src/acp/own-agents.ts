@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { ACP_ID_PREFIX, type SessionHarness } from '@chirality/core'
+import { OneAfterTheOther } from '@chirality/disk'
 import { buildChildEnv } from '../env/child-env.ts'
 import type { HarnessOptions } from '../harness-descriptor.ts'
 import { resolveExecutable } from '../process/program/resolve-executable.ts'
@@ -42,7 +43,7 @@ export type AgentProbe =
 export class OwnAgents {
   readonly #options: OwnAgentsOptions
   /** One change after the other. */
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #changes = new OneAfterTheOther()
 
   constructor(options: OwnAgentsOptions) {
     this.#options = options
@@ -56,7 +57,7 @@ export class OwnAgents {
 
   /** Throws a HarnessError for a name or a command that cannot be used. */
   add(agent: AcpAgentSpec): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       await addConfiguredAgent(this.#options.dataFolder, agent)
       await this.#offer(agent.name)
     })
@@ -64,7 +65,7 @@ export class OwnAgents {
 
   /** Its processes end. False if there is none of that name. */
   remove(name: string): Promise<boolean> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       if (!(await removeConfiguredAgent(this.#options.dataFolder, name))) return false
       await this.#offer(name)
       return true
@@ -115,12 +116,6 @@ export class OwnAgents {
     const environment = processEnv(harnessOptions.environment)
     const found = (await acpHarnesses({ dataFolder, environment })).find(({ meta }) => meta.id === id)
     if (found) harnesses.register(await found.create(harnessOptions))
-  }
-
-  #inTurn<T>(change: () => Promise<T>): Promise<T> {
-    const done = this.#last.then(change)
-    this.#last = done.catch(() => {})
-    return done
   }
 }
 

@@ -14,7 +14,7 @@ import {
   type UIEvent,
 } from '@chirality/core'
 import { asObject, asObjects, asText } from '../common/json.ts'
-import { askGuard, denied } from '../turn/questions.ts'
+import { askGuard, denied, givenAs, notAsked } from '../turn/questions.ts'
 
 export const ELICITATION = 'elicitation/create'
 
@@ -37,15 +37,14 @@ export async function ruleOf(
   const call = { toolName, input, ...(toolUseId === undefined ? {} : { toolUseId }) }
   const verdict = guard ? await askGuard(guard, call) : { effect: 'pass' as const }
   if (verdict.effect === 'deny') return denied(verdict)
-  if (verdict.effect === 'ask') return undefined
   // A form runs nothing, and a plan may depend on its answers.
   if (query.permissionMode === 'plan' && kind === 'question' && toolName === 'elicitation') return undefined
   const mode = `permission mode ${query.permissionMode}`
-  if (allowed.has(callKey(request))) return allow('allowed for this session')
-  if (query.permissionMode === 'dontAsk' || query.permissionMode === 'plan') {
-    const message = `This was not allowed beforehand, and nobody is asked in the ${mode}.`
-    return { decision: { behavior: 'deny', message }, by: 'policy', rule: mode }
-  }
+  if (verdict.effect === 'pass' && allowed.has(callKey(request))) return allow('allowed for this session')
+  // Before what the guard asks about: nobody would answer.
+  if (query.permissionMode === 'dontAsk' || query.permissionMode === 'plan')
+    return notAsked(query.permissionMode)
+  if (verdict.effect === 'ask') return undefined
   // Which of several answers is meant only a person can say. Longer ones beside a single "once" are no such choice.
   const once = asObjects(request.suggestions).filter(option => option.kind === 'allow_once')
   if (kind !== 'tool' && once.length !== 1) return undefined
@@ -100,13 +99,13 @@ export function acpAnswer(
     const isLonger = isYes && byName === undefined && option?.kind === 'allow_always'
     const note = isLonger ? `The agent offers only: ${String(option.name)}.` : undefined
     const result = { outcome: { outcome: 'selected', optionId } }
-    return { result, told: decisionTold(request, { ...asked, decision }, note) }
+    return { result, told: decisionTold(request, givenAs(asked, decision), note) }
   }
   // Without a way to say yes, nothing may run.
   const refused: PermissionDecision = isYes
     ? { behavior: 'deny', message: 'The agent offers no way to allow this.' }
     : decision
-  return { result: CANCELLED, told: decisionTold(request, { ...asked, decision: refused }) }
+  return { result: CANCELLED, told: decisionTold(request, givenAs(asked, refused)) }
 }
 
 /** A filled form, or a refusal to fill it in. */
@@ -125,7 +124,7 @@ export function formAnswer(
     return { result: { action: 'accept', content }, told: decisionTold(request, asked) }
   // What does not fit the form must not be passed on.
   const denial: PermissionDecision = { behavior: 'deny', message: content }
-  return { result: { action: 'decline' }, told: decisionTold(request, { ...asked, decision: denial }) }
+  return { result: { action: 'decline' }, told: decisionTold(request, givenAs(asked, denial)) }
 }
 
 /** The agent runs what it asked about or nothing: a changed input must not run unchanged. */

@@ -6,11 +6,12 @@ import {
   WARM_CAPABILITIES,
 } from '../claude-code/descriptor.ts'
 import type { HarnessDescriptor } from '../harness-descriptor.ts'
+import { testedReleases } from '../tested-releases.ts'
 
 export const HARNESS_ID = 'agent-sdk'
 
 export const SDK_VERSIONS: HarnessVersions = {
-  tested: ['0.3.325'],
+  tested: testedReleases(HARNESS_ID, ['0.3.325']),
   oldest: '0.3.142',
   update: 'Update it with `npm install @anthropic-ai/claude-agent-sdk@latest`.',
 }

@@ -1,7 +1,7 @@
 import type { HarnessQuery } from '@chirality/core'
 import type { ClaudeArgFiles, ClaudeVariant, Launch } from '../claude-code/config.ts'
 import { type ClaudeFeatures, HOOK_EVENTS_FLAG } from '../claude-code/install/features.ts'
-import { directories, permissionModeOf, settingSources } from '../claude-code/launch/args.ts'
+import { CLAUDE_THINKING, directories, permissionModeOf, settingSources } from '../claude-code/launch/args.ts'
 import { refuseTooOld } from '../turn/agent-version.ts'
 import { AGENT_SDK, type AgentSdkHarnessConfig, findAgentSdk } from './config.ts'
 import { SDK_VERSIONS } from './descriptor.ts'
@@ -78,7 +78,7 @@ export function sdkOptions(input: SdkOptionsInput): Record<string, unknown> {
     systemPrompt: systemPrompt(query),
     model: query.model,
     fallbackModel: query.fallbackModel,
-    ...(query.thinking ? THINKING[query.thinking] : {}),
+    ...thinkingOptions(query.thinking),
     permissionMode,
     allowDangerouslySkipPermissions: permissionMode === 'bypassPermissions' ? true : undefined,
     tools: toolNames(tools),
@@ -105,11 +105,11 @@ function systemPrompt({ systemPrompt, appendSystemPrompt }: HarnessQuery): unkno
   return { type: 'preset', preset: 'claude_code', ...append }
 }
 
-const THINKING = {
-  low: { effort: 'low', maxThinkingTokens: 3000 },
-  med: { effort: 'medium', maxThinkingTokens: 5000 },
-  high: { effort: 'high', maxThinkingTokens: 10_000 },
-} as const
+function thinkingOptions(thinking: HarnessQuery['thinking']): Record<string, unknown> {
+  if (thinking === undefined) return {}
+  const { effort, tokens } = CLAUDE_THINKING[thinking]
+  return { effort, maxThinkingTokens: tokens }
+}
 
 /** A file, because the SDK would put the servers with their tokens into the command line, which every user can read. */
 function extraArgs(

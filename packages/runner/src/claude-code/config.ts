@@ -22,41 +22,41 @@ export const CLAUDE_CODE: ClaudeAgentName = {
 
 export interface ClaudeCodeHarnessConfig extends TurnConfig {
   /** Path of the `claude` binary. Looked up if not set. */
-  binaryPath?: string
+  binaryPath?: string | undefined
   /** Sets the variables that switch telemetry and error reports off. Default true. */
-  disableTelemetry?: boolean
+  disableTelemetry?: boolean | undefined
   /** With a model chosen, sub-agents use the same one. Default true. */
-  forceSubagentModel?: boolean
+  forceSubagentModel?: boolean | undefined
   /**
    * Which settings files the agent reads, for every turn; [] isolates the agent from all of them. Default: the user's,
    * and with `trustProject` also the project's. With `project` or `local` here the agent runs the hooks, MCP servers
    * and helpers of every folder it is started in, and sends the user's key to the addresses set there.
    */
-  settingSources?: ('user' | 'project' | 'local')[]
+  settingSources?: ('user' | 'project' | 'local')[] | undefined
   /** The environment that the child's is filtered from. Default: that of this process. */
   environment?: Readonly<Record<string, string | undefined>>
   /** Variable names that pass the filter in addition to the allow-list. */
-  allowEnvironment?: string[]
+  allowEnvironment?: string[] | undefined
   /** How long an agent that has answered may stay silent before its process is killed. Default 10 s. */
-  lingerMs?: number
+  lingerMs?: number | undefined
   /** Keeps the agent between the turns of a session. Default true; without it every turn starts a process. */
-  keepAlive?: boolean
+  keepAlive?: boolean | undefined
   /** How long a turn in a kept agent waits for commands that it left in the background. Default 2 min. */
-  backgroundMs?: number
+  backgroundMs?: number | undefined
   /** How long a kept agent may be idle before it is ended. Default 10 min. */
-  idleMs?: number
+  idleMs?: number | undefined
   /**
    * How much memory idle kept agents may use; the least recently used is ended first, and the last one stays unless the
    * limit is 0. Default: a quarter of the memory that would be free without them.
    */
-  keepMemory?: MemoryLimit
+  keepMemory?: MemoryLimit | undefined
   /** How many kept agents may be idle at a time, whatever their memory. Default: no limit. */
-  maxIdle?: number
+  maxIdle?: number | undefined
   /**
    * Counts the cost of `run()` and stops it at a budget. Without it runs have no budget. The host counts the cost of
    * turns.
    */
-  account?: RunAccount
+  account?: RunAccount | undefined
 }
 
 /** The configuration that every way of running the agent needs. */
@@ -64,7 +64,7 @@ export interface ClaudeContext {
   config: ClaudeCodeHarnessConfig
   environment: Record<string, string>
   /** The harness that uses this configuration, and how it starts a kept agent. Default: Claude Code itself. */
-  variant?: ClaudeVariant
+  variant?: ClaudeVariant | undefined
 }
 
 /** The command without a prompt. */
@@ -74,14 +74,14 @@ export interface Launch extends Omit<Invocation, 'stdin' | 'promptText' | 'attac
   files: ClaudeArgFiles
   features: ClaudeFeatures
   /** The guard that checks each tool call before it runs. */
-  guard?: GuardHook
+  guard?: GuardHook | undefined
 }
 
 /** A harness that runs Claude Code under another name, and starts the agent in its own way. */
 export interface ClaudeVariant {
   agent: ClaudeAgentName
   /** The variant's own start registers the guard's hook. Otherwise `initialize` does. */
-  registersGuard?: boolean
+  registersGuard?: boolean | undefined
   /** Rejects as soon as the signal is aborted, and leaves no process running then. */
   start(launch: Launch, spool: Spool, signal: AbortSignal): Promise<AgentProcess>
   /** The program's name in the notice about a release that no test runs. */
@@ -97,7 +97,7 @@ export const PLAIN_VARIANT: ClaudeVariant = {
 
 /** Files for input that must not be in argv: long texts (E2BIG at 128 KB) and secrets (other users can read argv). */
 export interface ClaudeArgFiles {
-  systemPrompt?: string
-  appendSystemPrompt?: string
-  mcpConfig?: string
+  systemPrompt?: string | undefined
+  appendSystemPrompt?: string | undefined
+  mcpConfig?: string | undefined
 }

@@ -6,15 +6,42 @@ import type {
   HarnessVersions,
 } from '@chirality/core'
 import type { HarnessDescriptor, Trial } from '../harness-descriptor.ts'
+import { testedReleases } from '../tested-releases.ts'
 
 export const HARNESS_ID = 'claude-code'
 
 export const CLAUDE_VERSIONS: HarnessVersions = {
-  tested: ['2.1.197', '2.1.325'],
+  tested: testedReleases(HARNESS_ID, ['2.1.197', '2.1.325']),
   // The oldest release that `npm run test:versions` runs; 2.0.44 sends no permission requests.
   oldest: '2.1.9',
   update: 'Update it with `npm install -g @anthropic-ai/claude-code@latest`.',
 }
+
+/** Metrics, logs and traces that Claude Code sends to the user's own collector. */
+const TELEMETRY_NAMES = [
+  'CLAUDE_CODE_ENHANCED_TELEMETRY_BETA',
+  'CLAUDE_CODE_OTEL_HEADERS_HELPER_DEBOUNCE_MS',
+  'OTEL_METRICS_EXPORTER',
+  'OTEL_LOGS_EXPORTER',
+  'OTEL_TRACES_EXPORTER',
+  ...['', 'METRICS_', 'LOGS_', 'TRACES_'].flatMap(signal =>
+    ['PROTOCOL', 'ENDPOINT', 'HEADERS', 'CLIENT_KEY', 'CLIENT_CERTIFICATE', 'CERTIFICATE'].map(
+      name => `OTEL_EXPORTER_OTLP_${signal}${name}`,
+    ),
+  ),
+  'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE',
+  'OTEL_METRIC_EXPORT_INTERVAL',
+  'OTEL_LOGS_EXPORT_INTERVAL',
+  'OTEL_TRACES_EXPORT_INTERVAL',
+  'OTEL_LOG_USER_PROMPTS',
+  'OTEL_LOG_TOOL_DETAILS',
+  'OTEL_LOG_TOOL_CONTENT',
+  'OTEL_METRICS_INCLUDE_SESSION_ID',
+  'OTEL_METRICS_INCLUDE_VERSION',
+  'OTEL_METRICS_INCLUDE_ACCOUNT_UUID',
+  'OTEL_RESOURCE_ATTRIBUTES',
+]
+
 /** Shared with the harnesses that run Claude Code in another way. */
 export const CLAUDE_ENVIRONMENT: HarnessEnvironment = {
   names: [
@@ -41,6 +68,7 @@ export const CLAUDE_ENVIRONMENT: HarnessEnvironment = {
     'CLAUDE_CODE_CONTAINER_ID',
     'CLAUDE_CODE_USE_BEDROCK',
     'CLAUDE_CODE_USE_VERTEX',
+    'CLAUDE_CODE_ENABLE_TELEMETRY',
     'API_TIMEOUT_MS',
     'BASH_DEFAULT_TIMEOUT_MS',
     'BASH_MAX_TIMEOUT_MS',
@@ -59,8 +87,10 @@ export const CLAUDE_ENVIRONMENT: HarnessEnvironment = {
     'DISABLE_PROMPT_CACHING',
     'DISABLE_TELEMETRY',
   ],
-  // Cloud credentials are passed on only if the user pays through that cloud.
+  // Cloud credentials are passed on only if the user pays through that cloud, and the collector's address and its
+  // credentials only if the user has this agent send it metrics: other programs use the same names.
   switched: [
+    { switchName: 'CLAUDE_CODE_ENABLE_TELEMETRY', names: TELEMETRY_NAMES },
     {
       switchName: 'CLAUDE_CODE_USE_BEDROCK',
       names: [
@@ -138,6 +168,7 @@ export const CLAUDE_CAPABILITIES: HarnessCapabilities = {
   supportsPrewarm: false,
   supportsMaxTurns: true,
   supportsBudget: true,
+  supportsAutoMode: true,
 }
 
 /** The capabilities of an agent that is kept between turns. */

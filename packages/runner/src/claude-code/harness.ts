@@ -13,9 +13,10 @@ import { adoptedAttempts, processPlan, startedAttempts } from '../turn/process-t
 import { startFailure } from '../turn/start-failure.ts'
 import { type ClaudeCodeHarnessConfig, type ClaudeContext, PLAIN_VARIANT } from './config.ts'
 import { CLAUDE_CAPABILITIES, CLAUDE_META, CLAUDE_MODELS, WARM_CAPABILITIES } from './descriptor.ts'
+import { readsAgentsFile } from './install/agents-file.ts'
 import { claudeInstallStatus } from './install/install-status.ts'
 import { claudeProjectFiles } from './install/project-files.ts'
-import { discoverClaudeCommands, withSkills } from './install/slash-commands.ts'
+import { discoverClaudeOffer, withSkills } from './install/slash-commands.ts'
 import { ALL_TOOLS } from './launch/args.ts'
 import { claudeConversations } from './native-sessions/carry.ts'
 import { importClaudeSession } from './native-sessions/import.ts'
@@ -67,8 +68,14 @@ function claudeAgent(context: ClaudeContext): HarnessAgent<ClaudeEvent> {
       return processPlan({ program: reader, session, turnId: trace.turnId, source })
     },
     slashCommands: async (cwd, signal, { trustProject = false } = {}) =>
-      withSkills(await discoverClaudeCommands(cwd, context, { signal, trustProject }), cwd, environment),
+      withSkills(
+        (await discoverClaudeOffer(cwd, context, { signal, trustProject })).commands,
+        cwd,
+        environment,
+      ),
+    offeredModels: async (cwd, signal) => (await discoverClaudeOffer(cwd, context, { signal })).models,
     projectFiles: cwd => claudeProjectFiles(cwd, environment),
+    readsAgentsFile: (cwd, opts) => readsAgentsFile(cwd, opts, context),
     conversations: claudeConversations(environment, CLAUDE_META.id),
     nativeSessions: {
       list: options => listClaudeSessions({ ...options, environment }),
@@ -98,8 +105,9 @@ export function warmClaudeAgent(context: ClaudeContext): HarnessAgent<ClaudeEven
       }
       const live = pool.get(sessionId)
       try {
-        if (live) await setMode(live, mode)
+        if (live) await setMode(live, mode, variant.agent)
       } catch (error) {
+        if (error instanceof HarnessError) throw error
         // If the agent has exited meanwhile, the next one is started with the mode.
         if (live?.isUsable) throw new HarnessError(`${mode}: ${String(error)}`, 'unsupported', harnessId)
       }
@@ -112,11 +120,13 @@ export function warmClaudeAgent(context: ClaudeContext): HarnessAgent<ClaudeEven
     slashCommands: async (cwd, signal, { trustProject = false } = {}) => {
       const isLike = ({ launch }: LiveClaude) =>
         launch.cwd === cwd && (launch.query.trustProject ?? false) === trustProject
-      const known = await pool.all().find(isLike)?.commands()
+      const known = await pool.all().find(isLike)?.offer()
       return known
-        ? withSkills(known, cwd, environment)
+        ? withSkills(known.commands, cwd, environment)
         : (cold.slashCommands?.(cwd, signal, { trustProject }) ?? [])
     },
+    offeredModels: async (cwd, signal) =>
+      (await pool.all()[0]?.offer())?.models ?? cold.offeredModels?.(cwd, signal) ?? [],
   }
 }
 
@@ -149,6 +159,7 @@ async function startAhead(
 const SETTABLE_MODES: ReadonlySet<string> = new Set<PermissionMode>([
   'default',
   'acceptEdits',
+  'auto',
   'dontAsk',
   'plan',
 ])

@@ -5,15 +5,16 @@ import type {
   HarnessEnvironment,
   HarnessMeta,
   HarnessModel,
-  HarnessQuery,
   HarnessVersions,
+  ThinkingLevel,
 } from '@chirality/core'
 import type { HarnessDescriptor, TrialPlace } from '../harness-descriptor.ts'
+import { testedReleases } from '../tested-releases.ts'
 
 export const HARNESS_ID = 'codex'
 
 export const CODEX_VERSIONS: HarnessVersions = {
-  tested: ['0.166.0'],
+  tested: testedReleases(HARNESS_ID, ['0.166.0']),
   oldest: '0.122.0',
   update: 'Update it with `npm install -g @openai/codex@latest`.',
 }
@@ -81,10 +82,13 @@ export const EXEC_CAPABILITIES: HarnessCapabilities = {
 }
 
 /** Codex does not check the value, so only known ones may be passed. */
-export const CODEX_EFFORT: Record<NonNullable<HarnessQuery['thinking']>, string> = {
+export const CODEX_EFFORT: Record<ThinkingLevel, string> = {
   low: 'low',
   med: 'medium',
+  // As the specification has it.
   high: 'xhigh',
+  xhigh: 'xhigh',
+  max: 'max',
 }
 
 /** Settings that point Codex at another model: it takes the address from nowhere else. */

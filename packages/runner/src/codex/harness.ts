@@ -33,6 +33,7 @@ import { importCodexSession, listCodexSessions } from './native-sessions/native-
 import { checkThread, heldThreadAdvice, isLostThread, refuseUnsupported } from './options/check-query.ts'
 import { unheldRules } from './options/permissions.ts'
 import { type FindCodexOptions, findCodex } from './program/executable.ts'
+import { codexSandbox } from './program/sandbox.ts'
 import { codexConversations } from './rollouts/rollout-threads.ts'
 import { codexPlan, prewarmCodex } from './turn.ts'
 
@@ -42,6 +43,7 @@ export class CodexHarness extends AgentHarness<CodexEvent> {
   declare readonly listNativeSessions: Offered<'listNativeSessions'>
   declare readonly importSession: Offered<'importSession'>
   declare readonly unheldRules: Offered<'unheldRules'>
+  declare readonly commandSandbox: Offered<'commandSandbox'>
   declare readonly contextUsage: Offered<'contextUsage'>
   constructor(config: CodexHarnessConfig = {}) {
     const { tempDir } = config
@@ -82,6 +84,9 @@ function codexAgent(context: CodexContext): HarnessAgent<CodexEvent> {
       prewarmCodex(query, { session, context, pool, onProcess, signal }),
     contextUsage: async sessionId => pool.get(sessionId)?.contexts.get(threads.get(sessionId) ?? ''),
     unheldRules,
+    // `exec` is told that the folder is not trusted, and then reads no AGENTS.md there.
+    readsAgentsFile: async () => config.voice !== 'exec',
+    commandSandbox: (cwd, mode = 'default') => codexSandbox(cwd, mode, environment),
     conversations: codexConversations(environment),
     nativeSessions: {
       list: (options, signal) => listCodexSessions(options, context, signal),

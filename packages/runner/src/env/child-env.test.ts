@@ -131,7 +131,7 @@ describe('credentials', () => {
   })
 
   test.each([...(CLAUDE_ENVIRONMENT.switched ?? [])])(
-    'those of a cloud go along only with $switchName',
+    'those of a cloud or a collector go along only with $switchName, and to no other agent',
     ({ switchName, names: cloudNames }) => {
       const cloud = withValue(cloudNames)
       const passed = (value: Record<string, string>) =>

@@ -7,11 +7,11 @@ import { isSecretLike } from './secrets.ts'
 export interface ChildEnvOptions {
   source: Record<string, string>
   /** The variables of the agent that is started. Those of other agents are never passed. Default: none. */
-  own?: HarnessEnvironment
+  own?: HarnessEnvironment | undefined
   /** Added without filtering: the caller gives both name and value. */
-  extra?: Record<string, string>
+  extra?: Record<string, string> | undefined
   /** Additional exact names to pass from `source`, besides those in its CHIRALITY_ALLOW_ENV. */
-  allow?: string[]
+  allow?: string[] | undefined
 }
 
 export interface ChildEnv {

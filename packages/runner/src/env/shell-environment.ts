@@ -1,7 +1,7 @@
-import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { userInfo } from 'node:os'
 import { isAbsolute } from 'node:path'
+import { startProgram } from '../process/program/start-program.ts'
 import { processEnv } from '../process/system/process-env.ts'
 import { sendSignal } from '../process/system/process-table.ts'
 
@@ -17,35 +17,38 @@ export function detectShellEnvironment(shell = defaultShell()): Promise<Record<s
   return detected
 }
 
-export function readShellEnvironment(shell: string, timeoutMs: number): Promise<Record<string, string>> {
-  if (!isAbsolute(shell)) return Promise.resolve({})
+export async function readShellEnvironment(
+  shell: string,
+  timeoutMs: number,
+): Promise<Record<string, string>> {
+  if (!isAbsolute(shell)) return {}
   // Start-up files can print text, so the output is enclosed in unique marks.
   const mark = randomUUID()
   const script = `process.stdout.write("${mark}"+JSON.stringify(process.env)+"${mark}")`
   const command = `'${process.execPath.replaceAll("'", "'\\''")}' -e '${script}'`
-  return new Promise(resolve => {
+  const program = await startProgram(shell, ['-lic', command], {
+    env: processEnv(),
+    stdio: ['ignore', 'pipe', 'ignore'],
     // A new session: an interactive shell that cannot get the terminal would stop itself.
-    const child = spawn(shell, ['-lic', command], {
-      env: processEnv(),
-      stdio: ['ignore', 'pipe', 'ignore'],
-      detached: true,
-    })
+    detached: true,
+  }).catch(() => undefined)
+  if (program === undefined) return {}
+  const { child, pid, stdout } = program
+  return await new Promise(resolve => {
     let text = ''
     const finish = () => {
       clearTimeout(timer)
       // A daemon from a start-up file may hold the pipe open forever.
-      child.stdout.destroy()
-      if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
-        sendSignal(-child.pid, 'SIGKILL')
+      stdout?.destroy()
+      if (child.exitCode === null && child.signalCode === null) sendSignal(-pid, 'SIGKILL')
       resolve(parseMarked(text, mark))
     }
     const timer = setTimeout(finish, timeoutMs)
-    child.stdout.setEncoding('utf8')
-    child.stdout.on('data', (chunk: string) => {
+    stdout?.setEncoding('utf8')
+    stdout?.on('data', (chunk: string) => {
       text += chunk
       if (text.split(mark).length > 2) finish()
     })
-    child.once('error', finish)
     child.once('close', finish)
   })
 }

@@ -8,17 +8,17 @@ export interface MessagesApiHarnessConfig extends TurnConfig {
   /** The source of the key, the address and the variables of commands. Default: the environment of this process. */
   environment?: Readonly<Record<string, string | undefined>>
   /** Variables that commands receive in addition to the allow-list. */
-  allowEnvironment?: string[]
+  allowEnvironment?: string[] | undefined
   /** The limit of each answer. Default: 16 384, or the maximum of an older model. */
-  maxTokens?: number
+  maxTokens?: number | undefined
   /** How often a request is retried after a temporary failure. Default 10. */
-  maxRetries?: number
+  maxRetries?: number | undefined
   /** Default true. */
-  promptCaching?: boolean
+  promptCaching?: boolean | undefined
   /** The host's tools for every turn, in addition to those of the turn. */
-  clientTools?: ClientToolDefinition[]
+  clientTools?: ClientToolDefinition[] | undefined
   /** Replaces the built-in list prices. A function is called for each turn. */
-  prices?: PriceTable | (() => PriceTable)
+  prices?: (PriceTable | (() => PriceTable)) | undefined
 }
 
 export interface MessagesApiContext {

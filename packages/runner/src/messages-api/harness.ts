@@ -40,6 +40,7 @@ export function messagesApiAgent(config: MessagesApiHarnessConfig): HarnessAgent
       close: async () => grants.clear(),
     },
     conversations: transcripts,
+    readsAgentsFile: async () => false,
     setMode: async (_sessionId, mode, connection) => {
       if (connection instanceof LoopConnection) connection.setPermissionMode(mode)
     },

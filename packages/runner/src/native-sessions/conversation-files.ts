@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto'
-import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { type ConversationFile, type ConversationPlace, HarnessError, type HarnessId } from '@chirality/core'
-import { errnoOf } from '../common/errno.ts'
+import { readCarefully, setAside, writeFileAtomic } from '@chirality/disk'
 
 /** Where an agent keeps its conversations. */
 export interface ConversationKeeper {
@@ -24,10 +23,11 @@ export async function readConversation(
   const files: ConversationFile[] = []
   let bytes = 0
   for (const name of names) {
-    const file = path.join(folder, name)
-    bytes += (await stat(file)).size
-    if (bytes > MAX_BYTES) return []
-    files.push({ name, content: await readFile(file) })
+    const content = await readWhole(folder, name, MAX_BYTES - bytes)
+    if (content === 'too-large') return []
+    if (content === undefined) throw new Error(`${path.join(folder, name)} is gone.`)
+    bytes += content.length
+    files.push({ name, content })
   }
   return files
 }
@@ -54,33 +54,32 @@ export async function writeConversation(
 
 /** Whole or not at all. What is there and goes on with the content stays; what says something else is kept under another name. */
 async function writeFileWhole(file: string, content: Uint8Array): Promise<void> {
-  const known = await readFile(file).catch((error: unknown) => {
-    if (errnoOf(error) === 'ENOENT') return undefined
-    throw error
-  })
+  const known = await readWhole(path.dirname(file), path.basename(file), MAX_BYTES)
+  if (known === 'too-large') throw new Error(`${file} has more than ${MAX_BYTES} bytes.`)
   // The same or less: this machine went on with it.
   if (known?.subarray(0, content.length).equals(content)) return
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 })
-  const temporary = `${file}.${randomUUID()}.tmp`
-  try {
-    const handle = await open(temporary, 'wx', 0o600)
-    try {
-      await handle.writeFile(content)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-    if (known !== undefined && !known.equals(content.subarray(0, known.length)))
-      await rename(file, `${file}.before-${new Date().toISOString().replaceAll(/[-:.]/g, '')}`)
-    await rename(temporary, file)
-  } catch (error) {
-    await rm(temporary, { force: true })
-    throw error
+  const isOther = known !== undefined && !known.equals(content.subarray(0, known.length))
+  const check = () => {
+    if (isOther) setAside(file, 'before')
   }
+  await writeFileAtomic(file, content, { check })
 }
 
 function isPlain(name: string): boolean {
   return name.split('/').every(part => /^[\w][\w.-]*$/.test(part))
+}
+
+/** Undefined if there is none. */
+async function readWhole(
+  root: string,
+  name: string,
+  maxBytes: number,
+): Promise<Buffer | 'too-large' | undefined> {
+  const read = await readCarefully({ root, path: name, links: 'inside', maxBytes })
+  if (read === undefined || 'bytes' in read) return read?.bytes
+  if (read.fault.kind === 'too-large') return 'too-large'
+  throw new Error(read.fault.message)
 }
 
 const MAX_BYTES = 256 * 1024 * 1024

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync } from 'node:fs'
 import path from 'node:path'
 import type { TurnProcess } from '@chirality/core'
-import { errnoOf } from '../common/errno.ts'
+import { errnoOf } from '@chirality/disk'
 import type { AgentProcess, ProcessExit } from './agent-process.ts'
 import { type AgentOutput, type AgentOutputOptions, AgentOutputReader } from './output/agent-output.ts'
 import { ensureLogDirectory } from './spool/log-directory.ts'
@@ -94,7 +94,7 @@ class AdoptedAgent implements AgentProcess {
 }
 
 /** The harness that the raw log belongs to: logs of other harnesses are not read. */
-interface SpoolPlace {
+export interface SpoolPlace {
   projectRoot: string
   harness: string
 }

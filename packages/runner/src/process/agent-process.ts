@@ -1,13 +1,12 @@
-import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { type AgentOutput, AgentOutputReader } from './output/agent-output.ts'
-import { toSpawnError } from './program/spawn-error.ts'
+import { type StartedProgram, startProgram } from './program/start-program.ts'
 import { type LostOutput, watchLostOutput } from './spool/lost-output.ts'
 import type { Spool } from './spool/spool.ts'
 import { StopLadder, type StopOptions, type StopReport } from './stop/stop.ts'
 import { chainMarker, MARKER_VARIABLE } from './system/leftovers.ts'
 import { sendSignal, startTimeNow } from './system/process-table.ts'
-import { enclose } from './system/run-group.ts'
 
 export interface AgentProcessOptions {
   command: string
@@ -16,16 +15,16 @@ export interface AgentProcessOptions {
   env: Record<string, string>
   spool: Spool
   /** Written at once. Without it, and without `keepInputOpen`, the agent's stdin is empty. */
-  stdin?: string | Uint8Array
+  stdin?: string | Uint8Array | undefined
   /** Leaves stdin open for `write` until `endInput`. */
-  keepInputOpen?: boolean
-  maxLineBytes?: number
+  keepInputOpen?: boolean | undefined
+  maxLineBytes?: number | undefined
   /** `false` for file systems that send no change events. */
-  watch?: boolean
+  watch?: boolean | undefined
   /** The agent is stopped if the disk of its spool has less free space than this. Default 1 MiB. */
-  minFreeBytes?: number
+  minFreeBytes?: number | undefined
   /** An agent whose output ends in the middle of a line for this long is stopped. Default 10 s. */
-  tornMs?: number
+  tornMs?: number | undefined
 }
 
 export interface ProcessExit {
@@ -65,31 +64,26 @@ export interface AgentProcess {
 export async function spawnAgent(options: AgentProcessOptions): Promise<AgentProcess> {
   const marker = randomUUID()
   const startedAt = performance.now()
-  const child = await startChild(options, marker).catch(async (error: unknown) => {
+  const { child, pid } = await startChild(options, marker).catch(async (error: unknown) => {
     await options.spool.discard()
-    throw await toSpawnError(error, options.command, options.cwd)
+    throw error
   })
-  return new SpawnedAgent({ child: child.process, pid: child.pid, marker, startedAt, options })
+  return new SpawnedAgent({ child, pid, marker, startedAt, options })
 }
 
-async function startChild(
-  options: AgentProcessOptions,
-  marker: string,
-): Promise<{ process: ChildProcess; pid: number }> {
+function startChild(options: AgentProcessOptions, marker: string): Promise<StartedProgram> {
   const { command, args, cwd, env, spool, stdin, keepInputOpen } = options
-  const input = stdin === undefined && !keepInputOpen ? 'ignore' : 'pipe'
-  const stdio: StdioOptions = [input, spool.stdout.writeFd, spool.stderr.writeFd]
-  const marked = { ...env, [MARKER_VARIABLE]: chainMarker(marker, env[MARKER_VARIABLE]) }
-  const child = spawn(command, args, { cwd, env: marked, stdio, detached: true, shell: false })
-  enclose(child.pid, marker)
-  // Registered before the first write: an agent that exits without reading would end this process with EPIPE.
-  child.stdin?.on('error', () => {})
-  await new Promise<void>((resolve, reject) => {
-    child.once('spawn', resolve)
-    child.on('error', reject)
+  return startProgram(command, args, {
+    cwd,
+    env: { ...env, [MARKER_VARIABLE]: chainMarker(marker, env[MARKER_VARIABLE]) },
+    stdio: [
+      stdin === undefined && !keepInputOpen ? 'ignore' : 'pipe',
+      spool.stdout.writeFd,
+      spool.stderr.writeFd,
+    ],
+    detached: true,
+    enclosed: [marker],
   })
-  if (child.pid === undefined) throw new Error('The process has no id.')
-  return { process: child, pid: child.pid }
 }
 
 /** The output records one at a time. A reader that leaves early loses the rest of its batch. */

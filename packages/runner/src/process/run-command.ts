@@ -1,11 +1,11 @@
-import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { buildChildEnv } from '../env/child-env.ts'
+import { startShell } from './program/start-program.ts'
 import { findByMarker, MARKER_VARIABLE } from './system/leftovers.ts'
 import { processEnv } from './system/process-env.ts'
 import { sendSignal } from './system/process-table.ts'
-import { enclose } from './system/run-group.ts'
 import { stopByMarker } from './traced-process.ts'
 
 export interface CommandOptions {
@@ -14,12 +14,14 @@ export interface CommandOptions {
   timeoutMs: number
   /** Set in the environment of the command and of everything it starts, to find it again after a crash. */
   marker: string
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
   /** Over the filtered environment. */
-  env?: Record<string, string>
-  maxBytes?: number
+  env?: Record<string, string> | undefined
+  maxBytes?: number | undefined
   /** Called when it is started, with what tells its output so far: the beginning and the end of it. */
-  onStart?: (output: () => string) => void
+  onStart?: ((output: () => string) => void) | undefined
+  /** Gets all of stdout and stderr, also what `output` leaves out. */
+  onOutput?: ((chunk: Buffer) => void) | undefined
 }
 
 export interface CommandResult {
@@ -27,7 +29,7 @@ export interface CommandResult {
   /** Null if it was stopped. */
   exitCode: number | null
   /** Why there is no exit code, for people. */
-  stopped?: string
+  stopped?: string | undefined
   ms: number
   /** What it printed in all. */
   bytes: number
@@ -54,42 +56,44 @@ export async function runCommand(command: string, options: CommandOptions): Prom
   const started = performance.now()
   const output = new HeadAndTail()
   let stopped: string | undefined
-  const child = spawn('/bin/sh', ['-c', command], {
+  const start = startShell('/bin/sh', command, {
     cwd,
     env: marked,
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
+    enclosed: [marker],
   })
-  enclose(child.pid, marker)
   options.onStart?.(() => output.text())
+  const program = await start.catch((error: Error) => error)
+  if (program instanceof Error) {
+    const ms = Math.round(performance.now() - started)
+    const stopped = `could not be started: ${program.message}`
+    return { command, exitCode: null, stopped, ms, bytes: 0, output: '', leftBehind: 0 }
+  }
+  const { child, pid, stdout, stderr } = program
   const stop = (why: string) => {
     if (stopped !== undefined) return
     stopped = why
-    if (child.pid !== undefined) sendSignal(-child.pid, 'SIGKILL')
+    sendSignal(-pid, 'SIGKILL')
   }
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => {
+  for (const stream of [stdout, stderr])
+    stream?.on('data', (chunk: Buffer) => {
       output.add(chunk)
+      options.onOutput?.(chunk)
       if (output.bytes > maxBytes) stop(`printed more than ${maxBytes} bytes`)
     })
   const timer = setTimeout(() => stop(`was not done after ${words(timeoutMs)}`), timeoutMs)
   const abort = () => stop('was stopped')
   signal?.addEventListener('abort', abort, { once: true })
   if (signal?.aborted) abort()
-  const exitCode = await new Promise<number | null>(resolve => {
-    child.once('error', error => {
-      stopped ??= `could not be started: ${error.message}`
-      resolve(null)
-    })
-    child.once('exit', resolve)
-  })
+  const exitCode = await new Promise<number | null>(resolve => child.once('exit', resolve))
   clearTimeout(timer)
   signal?.removeEventListener('abort', abort)
   // Something in the background may hold the pipes open, so it is ended before the rest is read.
   const leftBehind = await endMarked(marker)
   await Promise.race([closed(child), sleep(CLOSE_GRACE_MS)])
-  child.stdout.destroy()
-  child.stderr.destroy()
+  stdout?.destroy()
+  stderr?.destroy()
   return {
     command,
     exitCode: stopped === undefined ? exitCode : null,
@@ -146,7 +150,7 @@ const MAX_CHUNKS = 256
 const MAX_BYTES = 256 * 1024 * 1024
 const CLOSE_GRACE_MS = 1000
 
-function closed(child: ReturnType<typeof spawn>): Promise<void> {
+function closed(child: ChildProcess): Promise<void> {
   return new Promise(resolve => child.once('close', () => resolve()))
 }
 

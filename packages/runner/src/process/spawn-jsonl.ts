@@ -13,9 +13,11 @@ export interface SpawnJsonlOptions<M> extends AgentProcessOptions {
   /** Receives every line of stdout, also lines that are not JSON or too long. */
   parseRecord: (record: NdjsonRecord) => HarnessEvent<M>[]
   /** Receives the last part of stderr, at most 64 KB. */
-  onExit?: (exit: ProcessExit & Pick<AgentProcess, 'fault'>, stderr: string) => HarnessEvent<M>[]
+  onExit?:
+    | ((exit: ProcessExit & Pick<AgentProcess, 'fault'>, stderr: string) => HarnessEvent<M>[])
+    | undefined
   onSpawn?(process: AgentProcess): void
-  stop?: StopOptions
+  stop?: StopOptions | undefined
 }
 
 /**

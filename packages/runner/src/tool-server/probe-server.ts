@@ -1,10 +1,12 @@
 import type { McpServerConfig, McpStdioServerConfig } from '@chirality/core'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
+import { anySignal } from '../common/any-signal.ts'
 import { buildChildEnv } from '../env/child-env.ts'
 import { type AgentProcess, spawnAgent } from '../process/agent-process.ts'
 import { openSpool } from '../process/spool/spool.ts'
 import { processEnv } from '../process/system/process-env.ts'
+import { withMcpSdk } from './mcp-sdk.ts'
 
 /** What a tool server said to whoever tried it. */
 export type ServerProbe =
@@ -16,10 +18,10 @@ export interface ProbeOptions {
   /** The project: a server of the kind `stdio` is started there. */
   cwd: string
   /** Default: that of this process. Only what an agent gets of it reaches the server. */
-  environment?: Record<string, string>
+  environment?: Record<string, string> | undefined
   /** For all of it. Default 20 s. */
-  timeoutMs?: number
-  signal?: AbortSignal
+  timeoutMs?: number | undefined
+  signal?: AbortSignal | undefined
 }
 
 /**
@@ -29,7 +31,7 @@ export interface ProbeOptions {
 export async function probeToolServer(config: McpServerConfig, options: ProbeOptions): Promise<ServerProbe> {
   const { timeoutMs = DEFAULT_TIMEOUT_MS, signal } = options
   const limit = AbortSignal.timeout(timeoutMs)
-  const ended = signal === undefined ? limit : AbortSignal.any([limit, signal])
+  const ended = signal === undefined ? limit : anySignal([limit, signal])
   const startedAt = performance.now()
   const words = { text: '' }
   let close: () => Promise<void> = async () => {}
@@ -66,7 +68,10 @@ async function open(
   words: { text: string },
 ): Promise<OpenServer> {
   if (config.type === 'stdio') return openStdio(config, options, words)
-  const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/sdk/client/streamableHttp.js')
+  const { StreamableHTTPClientTransport } = await withMcpSdk(
+    () => import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
+    'tool-server',
+  )
   const transport = new StreamableHTTPClientTransport(new URL(config.url), {
     // A redirect could lead the headers, and what they hold, elsewhere.
     requestInit: { headers: config.headers ?? {}, redirect: 'error' },
@@ -107,9 +112,9 @@ async function openStdio(
 
 /** JSON-RPC over the pipes of a process that is ended with everything it started. */
 class ProcessTransport implements Transport {
-  onclose?: () => void
-  onerror?: (error: Error) => void
-  onmessage?: Transport['onmessage']
+  onclose?: (() => void) | undefined
+  onerror?: ((error: Error) => void) | undefined
+  onmessage?: Transport['onmessage'] | undefined
   /** Settled when the process has ended and all it printed was read. */
   read: Promise<void> = Promise.resolve()
   readonly #child: AgentProcess
@@ -153,7 +158,10 @@ async function listTools(
   transport: Transport,
   signal: AbortSignal,
 ): Promise<{ tools: string[]; hasMore: boolean }> {
-  const { Client } = await import('@modelcontextprotocol/sdk/client/index.js')
+  const { Client } = await withMcpSdk(
+    () => import('@modelcontextprotocol/sdk/client/index.js'),
+    'tool-server',
+  )
   const client = new Client({ name: 'chirality', version: '1' }, { capabilities: {} })
   const exited = new Promise<never>((_, reject) => {
     client.onclose = () => reject(new Error('It ended before it said which tools it has.'))

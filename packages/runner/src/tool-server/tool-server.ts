@@ -8,6 +8,7 @@ import {
 import { Server as McpServer } from '@modelcontextprotocol/sdk/server/index.js'
 import type { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import { anySignal } from '../common/any-signal.ts'
 import { type CallLimits, callTool } from './call-tool.ts'
 import { createBearerToken, refuse } from './guard.ts'
 import { sendRefusal } from './http-exchange.ts'
@@ -18,17 +19,17 @@ import { failure } from './tool-result.ts'
 
 export interface ToolServerOptions {
   /** `127.0.0.1` (default) or `::1`; other addresses are refused. */
-  host?: string
+  host?: string | undefined
   /** Default: any free port. */
-  port?: number
+  port?: number | undefined
   /** Default true. Without it every process of this machine can call the tools. */
-  requireAuth?: boolean
+  requireAuth?: boolean | undefined
   /** The time limit of a handler. Default: a day, because a handler may ask the user. */
-  deadlineMs?: number
+  deadlineMs?: number | undefined
   /** The limit of a result; the rest is cut. Default 1 MiB. */
-  maxResultBytes?: number
-  signal?: AbortSignal
-  harnessId?: HarnessId
+  maxResultBytes?: number | undefined
+  signal?: AbortSignal | undefined
+  harnessId?: HarnessId | undefined
 }
 
 export interface ToolServerHandle {
@@ -37,16 +38,15 @@ export interface ToolServerHandle {
   /** Contains the token: put it into an owner-only file or a variable, never into argv. */
   mcpServer: McpHttpServerConfig
   /** Variables that the agent needs for `mcpServer`. */
-  env?: Record<string, string>
+  env?: Record<string, string> | undefined
   /** Aborts running handlers, closes every connection and frees the port. Can be called twice. */
   stop(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Offers `tools` to an agent through MCP on loopback, for one invocation. Throws before anything is started. */
-export async function startToolServer(
+export async function openToolServer(
   tools: readonly ClientToolDefinition[],
-  options: ToolServerOptions = {},
+  options: ToolServerOptions,
 ): Promise<ToolServerHandle> {
   const { host, port, limits, requireAuth, signal, harnessId } = checkOptions(options)
   const prepared = prepareTools(tools, harnessId)
@@ -171,7 +171,7 @@ function createMcpServer({ tools, limits, transport }: McpServerParts): McpServe
     const gone = clientGone.getStore()
     // The protocol lets a client disconnect and fetch the result later, but results are not stored here, so the call
     // is aborted.
-    const signal = gone ? AbortSignal.any([extra.signal, gone]) : extra.signal
+    const signal = gone ? anySignal([extra.signal, gone]) : extra.signal
     return callTool(tool, params.arguments ?? {}, { ...limits, signal })
   })
   return server

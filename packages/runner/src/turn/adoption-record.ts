@@ -1,6 +1,8 @@
 import { closeSync, constants, openSync, writeSync } from 'node:fs'
-import { open, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
 import type { HarnessTurnOpts, TurnProcess, UIEvent } from '@chirality/core'
+import { readTextCarefully } from '@chirality/disk'
 import type { HarnessLog } from './harness-log.ts'
 import type { TurnFacts } from './turn-program.ts'
 
@@ -119,7 +121,7 @@ export class TurnNotes {
   }
 
   #append(line: object): void {
-    const fd = openSync(this.#path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, PRIVATE_FILE_MODE)
+    const fd = openSync(this.#path, APPEND, PRIVATE_FILE_MODE)
     try {
       writeSync(fd, `${JSON.stringify(line)}\n`)
     } finally {
@@ -134,19 +136,18 @@ export function recall(notes: TurnNote[], offset: number): UIEvent[] {
   return notes.splice(0, count < 0 ? notes.length : count).map(({ event }) => event)
 }
 
-const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants
+const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants
+/** Without O_NONBLOCK a FIFO that an agent put there would stop the server. */
+const APPEND = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK
 const PRIVATE_FILE_MODE = 0o600
 
 async function readText(path: string): Promise<string> {
-  const handle = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(() => null)
-  try {
-    return (await handle?.readFile('utf8')) ?? ''
-  } catch {
-    return ''
-  } finally {
-    await handle?.close()
-  }
+  const place = { root: dirname(path), path: basename(path) }
+  const read = await readTextCarefully({ ...place, links: 'none', maxBytes: MAX_BYTES })
+  return read !== undefined && 'text' in read ? read.text : ''
 }
+
+const MAX_BYTES = 64 * 1024 * 1024
 
 /** The last line can be incomplete if the process died while it wrote the line. */
 function parse(line: string): Record<string, unknown> {

@@ -22,6 +22,7 @@ import {
   type TurnTrace,
   type UIEvent,
 } from '@chirality/core'
+import { anySignal } from '../common/any-signal.ts'
 import {
   type ConversationKeeper,
   readConversation,
@@ -40,7 +41,8 @@ import { turnQuery } from './turn-query.ts'
 //     installStatus(signal), query(query),     without a session
 //     plan({ session, turnId, query, opts }),  one turn: `prompt()` checks the message, `open()` gives a Connection
 //     adopt?({ session, trace, opts }),        one turn of an earlier Chirality
-//     kept?, prewarm?, setMode?, contextUsage?, nativeSessions?, conversations?, slashCommands?, projectFiles?, unheldRules?
+//     kept?, prewarm?, setMode?, contextUsage?, nativeSessions?, conversations?, slashCommands?, projectFiles?, unheldRules?,
+//     commandSandbox?, offeredModels?
 //   })
 //
 // An agent that runs one process for each turn writes no Connection: `processPlan({ program, ... })` makes the plan from a
@@ -70,8 +72,11 @@ export interface HarnessAgent<M = unknown> {
   contextUsage?(sessionId: string): Promise<ContextUsage | undefined>
   /** Undefined if the agent has no slash commands. */
   slashCommands?: SessionHarness['discoverSlashCommands']
+  offeredModels?: SessionHarness['discoverModels']
   readonly projectFiles?: SessionHarness['projectFiles']
   readonly unheldRules?: SessionHarness['unheldRules']
+  readonly readsAgentsFile?: SessionHarness['readsAgentsFile']
+  readonly commandSandbox?: SessionHarness['commandSandbox']
   readonly nativeSessions?: NativeSessions
   readonly conversations?: ConversationKeeper
 }
@@ -123,8 +128,11 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
   readonly prewarm?: Offered<'prewarm'>
   readonly setPermissionMode?: Offered<'setPermissionMode'>
   readonly contextUsage?: Offered<'contextUsage'>
+  readonly discoverModels?: Offered<'discoverModels'>
   readonly projectFiles?: Offered<'projectFiles'>
   readonly unheldRules?: Offered<'unheldRules'>
+  readonly readsAgentsFile?: Offered<'readsAgentsFile'>
+  readonly commandSandbox?: Offered<'commandSandbox'>
   readonly listNativeSessions?: Offered<'listNativeSessions'>
   readonly importSession?: Offered<'importSession'>
   readonly conversationFiles?: Offered<'conversationFiles'>
@@ -141,7 +149,8 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
     this.#agent = agent
     this.id = agent.meta.id
     this.#lookups = new Lookups(this.id)
-    const { adopt, prewarm, setMode, contextUsage, projectFiles, unheldRules } = agent
+    const { adopt, prewarm, setMode, contextUsage, projectFiles, unheldRules, readsAgentsFile } = agent
+    const { commandSandbox, offeredModels } = agent
     const { nativeSessions, conversations } = agent
     if (adopt) {
       this.adoptTurn = (session, trace, opts = {}) =>
@@ -150,15 +159,22 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
           return new Turn({ plan, session, turnId: trace.turnId, opts })
         })
     }
-    if (agent.capabilities.supportsSteering) this.steer = (...message) => this.#steer(...message)
+    const steer: Offered<'steer'> = (...message) => this.#steer(...message)
+    // An agent may announce it only when it is started.
+    Object.defineProperty(this, 'steer', {
+      get: () => (agent.capabilities.supportsSteering ? steer : undefined),
+    })
     if (agent.capabilities.supportsPrewarm) {
       if (!prewarm) throw new Error(`${this.id} supports prewarm, and its agent has no method for it.`)
       this.prewarm = (session, opts = {}) => this.#prewarm(session, opts)
     }
     if (setMode) this.setPermissionMode = (sessionId, mode) => this.#setMode(sessionId, mode)
     if (contextUsage) this.contextUsage = sessionId => contextUsage.call(agent, sessionId)
+    if (offeredModels) this.discoverModels = (cwd, signal) => this.#discoverModels(cwd, signal)
     if (projectFiles) this.projectFiles = projectFiles
     if (unheldRules) this.unheldRules = unheldRules
+    if (readsAgentsFile) this.readsAgentsFile = readsAgentsFile
+    if (commandSandbox) this.commandSandbox = commandSandbox
     if (conversations) {
       this.conversationFiles = place => readConversation(conversations, place)
       this.placeConversation = (place, files) => writeConversation(conversations, place, files)
@@ -190,13 +206,22 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
     ...[cwd, given, opts]: Parameters<SessionHarness['discoverSlashCommands']>
   ): Promise<SlashCommand[]> {
     const commands = await this.#lookups.ask(async ending => {
-      const signal = given === undefined ? ending : AbortSignal.any([given, ending])
+      const signal = given === undefined ? ending : anySignal([given, ending])
       return this.#agent.slashCommands?.(cwd, signal, opts)
     })
     return commands ?? []
   }
 
+  async #discoverModels(cwd: string, given?: AbortSignal): Promise<HarnessModel[]> {
+    const models = await this.#lookups.ask(async ending => {
+      const signal = given === undefined ? ending : anySignal([given, ending])
+      return this.#agent.offeredModels?.(cwd, signal)
+    })
+    return models?.length ? models : this.models()
+  }
+
   query(query: HarnessQuery): AsyncGenerator<HarnessEvent<M>> {
+    this.#refuseAutoMode(query.permissionMode)
     return this.#agent.query(query)
   }
 
@@ -247,6 +272,7 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
     const permissionMode = given.permissionMode ?? this.#modes.get(session.id)
     const opts: HarnessTurnOpts = permissionMode ? { ...given, permissionMode } : given
     if (!this.#agent.capabilities.supportsDecisions) this.#refuseAsking(opts)
+    this.#refuseAutoMode(permissionMode)
     const turnId = opts.turnId ?? randomUUID()
     return { session, turnId, query: turnQuery(session, message, opts), opts }
   }
@@ -257,6 +283,13 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
     if (asked === undefined) return
     const { id, name } = this.#agent.meta
     throw new HarnessError(`${asked}: ${name} asks nobody in this form.`, 'unsupported', id)
+  }
+
+  /** An agent without such a model would take the mode for one of its own, or for none. */
+  #refuseAutoMode(mode: PermissionMode | undefined): void {
+    if (mode !== 'auto' || this.#agent.capabilities.supportsAutoMode === true) return
+    const { id, name } = this.#agent.meta
+    throw new HarnessError(`${name} has no permission mode auto.`, 'unsupported', id)
   }
 
   /** The turn ends when the agent has answered all messages. */
@@ -283,7 +316,10 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
   }
 
   async #setMode(sessionId: string, mode: PermissionMode): Promise<void> {
-    await this.#agent.setMode?.(sessionId, mode, this.#turns.get(sessionId)?.connection ?? null)
+    this.#refuseAutoMode(mode)
+    const turn = this.#turns.get(sessionId)
+    await this.#agent.setMode?.(sessionId, mode, turn?.connection ?? null)
+    if (turn !== undefined) turn.permissionMode = mode
     this.#modes.set(sessionId, mode)
   }
 

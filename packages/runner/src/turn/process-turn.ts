@@ -6,6 +6,7 @@ import {
   type TurnTrace,
   type UIEvent,
 } from '@chirality/core'
+import { anySignal } from '../common/any-signal.ts'
 import { stopTraced } from '../process/traced-process.ts'
 import type { TurnParts, TurnPlan } from './connection.ts'
 import { type AttemptOptions, ProcessAttempt } from './process-attempt.ts'
@@ -19,7 +20,7 @@ export interface ProcessTurnOptions {
   turnId: string
   source: AttemptSource
   /** Emitted before the agent's events. */
-  opening?: UIEvent[]
+  opening?: UIEvent[] | undefined
   opts?: Pick<HarnessTurnOpts, 'stallMs' | 'onProcess'> | undefined
 }
 
@@ -71,7 +72,7 @@ export function processPlan({
 }
 
 /** The source of a turn's processes: either it starts them, or it adopts the one that a previous server started. */
-interface AttemptSource {
+export interface AttemptSource {
   /** The id of the conversation that the turn resumes. */
   readonly resumedId: string | undefined
   readonly signal: AbortSignal
@@ -85,7 +86,7 @@ interface AttemptSource {
   release(): Promise<void>
 }
 
-interface Candidate extends Pick<Invocation, 'promptText' | 'attachments'> {
+export interface Candidate extends Pick<Invocation, 'promptText' | 'attachments'> {
   open(options: AttemptOptions): Promise<ProcessAttempt>
 }
 
@@ -114,7 +115,7 @@ export function startedAttempts(query: HarnessQuery, program: TurnProgram): Atte
 }
 
 function until(stopped: AbortSignal, query: HarnessQuery): HarnessQuery {
-  return { ...query, signal: AbortSignal.any([query.signal, stopped]) }
+  return { ...query, signal: anySignal([query.signal, stopped]) }
 }
 
 export function adoptedAttempts(trace: TurnTrace, signal?: AbortSignal): AttemptSource {

@@ -75,13 +75,13 @@ export async function* queryProcess<M>(options: QueryProcessOptions<M>): AsyncGe
 }
 
 /** The translator's summary of a turn's result. */
-interface QueryOutcome {
+export interface QueryOutcome {
   isError: boolean
-  error?: string
-  errorCode?: SessionErrorCode
+  error?: string | undefined
+  errorCode?: SessionErrorCode | undefined
   usage: UsageInfo
-  costUsd?: number
-  durationMs?: number
+  costUsd?: number | undefined
+  durationMs?: number | undefined
 }
 
 /** The last event of a query that has a result. */

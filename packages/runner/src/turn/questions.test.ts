@@ -54,6 +54,15 @@ describe('a question of an agent', () => {
     expect(questions.see(RESOLVED)).toEqual([RESOLVED])
   })
 
+  test('that no rule answers is denied in a mode that asks nobody, and does not wait', async () => {
+    const { questions, told, answers, signals } = ask({ asksNobody: true })
+    questions.see(REQUEST)
+    await settled()
+    expect(signals).toEqual([])
+    expect(answers).toMatchObject([{ decision: { behavior: 'deny' }, by: 'policy' }])
+    expect(told).toMatchObject([{ outcome: 'denied' }])
+  })
+
   test('that nobody can answer is cancelled when its call is over', () => {
     const questions = new Questions({ requests: undefined, decide: undefined, tell: () => {} })
     questions.see(REQUEST)
@@ -69,7 +78,7 @@ describe('a question of an agent', () => {
   })
 })
 
-function ask({ tells = true } = {}) {
+function ask({ tells = true, asksNobody = false } = {}) {
   const told: UIEvent[] = []
   const answers: AskedDecision[] = []
   const signals: AbortSignal[] = []
@@ -89,6 +98,7 @@ function ask({ tells = true } = {}) {
         decide = resolve
       })
     },
+    asksNobody: () => asksNobody,
     tell: event => void told.push(event),
   })
   return { questions, told, answers, signals, decide: (decision: PermissionDecision) => decide(decision) }

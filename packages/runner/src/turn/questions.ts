@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type {
   AskedDecision,
   DecidedBy,
@@ -6,6 +7,7 @@ import type {
   GuardVerdict,
   HarnessTurnOpts,
   PermissionDecision,
+  PermissionMode,
   PermissionRequestEvent,
   PermissionResolvedEvent,
   UIEvent,
@@ -16,6 +18,10 @@ export interface QuestionsOptions {
   /** Undefined if no answer can be sent: the agent's stdin was closed when the server that held it exited. */
   requests: Requests | undefined
   decide: Ask | undefined
+  /** Its denials hold also for an input that a person put in place of the requested one. */
+  guard?: Guard | undefined
+  /** In the mode of an unattended turn. What no rule allows is denied then, because an answer may never come. */
+  asksNobody?(): boolean
   /** Receives the answers of people and rules. */
   tell(event: UIEvent): void
 }
@@ -69,13 +75,29 @@ export class Questions {
 
   async #ask(request: PermissionRequestEvent, requests: Requests, signal: AbortSignal): Promise<void> {
     const ruled = requests.rule && (await requests.rule(request))
-    const asked = ruled ?? (await askForDecision(this.#options.decide, request, signal))
+    const { decide, asksNobody } = this.#options
+    const answer =
+      ruled ?? (asksNobody?.() ? notAsked('dontAsk') : await askForDecision(decide, request, signal))
+    const asked = await this.#heeded(request, answer)
     if (signal.aborted || !this.#open.has(request.requestId)) return
     const told = requests.answer(request, asked)
     if (!told) return
     this.#open.delete(request.requestId)
     // Emitted in the same batch, so that it precedes the agent's reaction.
     this.#options.tell(told)
+  }
+
+  /** An agent checks what it asks about, not what it is given instead: a denied call would run as an edited one. */
+  async #heeded(request: PermissionRequestEvent, asked: AskedDecision): Promise<AskedDecision> {
+    const { kind, toolName, toolUseId, input } = request
+    const { guard } = this.#options
+    const { decision } = asked
+    if (guard === undefined || kind !== 'tool' || decision.behavior === 'deny') return asked
+    const { updatedInput } = decision
+    if (updatedInput === undefined || isDeepStrictEqual(updatedInput, input)) return asked
+    const call = { toolName, input: updatedInput, ...(toolUseId === undefined ? {} : { toolUseId }) }
+    const verdict = await askGuard(guard, call)
+    return verdict.effect === 'deny' ? denied(verdict) : asked
   }
 
   /**
@@ -121,6 +143,13 @@ export async function askForDecision(
   }
 }
 
+/** The answer of a mode in which nobody is asked. */
+export function notAsked(permissionMode: PermissionMode): AskedDecision {
+  const mode = `permission mode ${permissionMode}`
+  const message = `This was not allowed beforehand, and nobody is asked in the ${mode}.`
+  return { decision: { behavior: 'deny', message }, by: 'policy', rule: mode }
+}
+
 const DECIDERS: Record<DecidedBy, true> = {
   ...{ person: true, policy: true, timeout: true },
   ...{ 'turn-end': true, failure: true },
@@ -155,6 +184,15 @@ export async function askGuard(guard: Guard, call: GuardedCall): Promise<GuardVe
   } catch (error) {
     return { effect: 'deny', reason: `The guard failed: ${error instanceof Error ? error.message : error}` }
   }
+}
+
+/**
+ * What the user is told about a decision that the agent could not be given as it was. A person who allowed the call with
+ * another input must not read that they denied it.
+ */
+export function givenAs(asked: AskedDecision, decision: PermissionDecision): AskedDecision {
+  const isRefused = asked.decision.behavior === 'allow' && decision.behavior === 'deny'
+  return isRefused ? { decision, by: 'failure' } : { ...asked, decision }
 }
 
 /** What the user is told about a call that the guard denied. */

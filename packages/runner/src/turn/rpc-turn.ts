@@ -58,14 +58,14 @@ export interface RpcDialogue {
   fault(failure: unknown): ConnectionEnd['fault']
 }
 
-interface SteeredTurn {
+export interface SteeredTurn {
   isOver(): boolean
   /** Shows an event before the messages that were not taken yet. For an agent that will not say itself that it has the message. */
   tell(event: UIEvent): void
 }
 
 /** Translates the agent's messages of one turn. */
-interface RpcView {
+export interface RpcView {
   opening(): Iterable<UIEvent>
   show(raw: unknown): UIEvent[]
   /** The output is over: returns the events that close open messages and tool calls. */

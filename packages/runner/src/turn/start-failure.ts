@@ -1,13 +1,13 @@
 import { stat } from 'node:fs/promises'
 import { HarnessError, type HarnessErrorCode, type HarnessId } from '@chirality/core'
+import { StorageError } from '@chirality/disk'
 import { SpawnError, type SpawnErrorCode } from '../process/program/spawn-error.ts'
-import { SpoolError } from '../process/spool/spool-error.ts'
 import type { AgentName } from './turn-program.ts'
 
 /** Any error that kept a turn from starting, as a HarnessError. */
 export function startFailure(error: unknown, { harnessId, name }: AgentName): HarnessError {
   if (error instanceof HarnessError) return error
-  if (error instanceof SpoolError) return new HarnessError(error.message, 'invalid_query', harnessId, error)
+  if (error instanceof StorageError) return new HarnessError(error.message, 'invalid_query', harnessId, error)
   if (error instanceof SpawnError)
     return new HarnessError(error.message, SPAWN_CODES[error.code], harnessId, error)
   const message = error instanceof Error ? error.message : String(error)

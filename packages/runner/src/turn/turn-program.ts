@@ -22,7 +22,7 @@ export interface AgentName {
 export interface TurnProgram extends AgentName {
   config: TurnConfig
   /** The releases of the agent that the tests run. */
-  versions?: HarnessVersions
+  versions?: HarnessVersions | undefined
   /** Throws a HarnessError; no file or process is left in that case. */
   prepare(query: HarnessQuery): Promise<Invocation>
   /** Whether the process reported, in place of an event, that the conversation to resume does not exist. */
@@ -36,16 +36,16 @@ export interface TurnProgram extends AgentName {
 /** The options of every harness that starts processes. */
 export interface TurnConfig {
   /** How long each step of stopping an agent may take. */
-  stop?: Pick<StopOptions, 'interruptGraceMs' | 'termGraceMs' | 'killGraceMs'>
+  stop?: Pick<StopOptions, 'interruptGraceMs' | 'termGraceMs' | 'killGraceMs'> | undefined
   /** The folder of the raw logs. A host that adopts turns after a crash needs the default folder. */
-  rawLogs?: RawLogs
+  rawLogs?: RawLogs | undefined
   /** Lines for the harness log: spawn, stderr, parse errors, exit. */
-  onLog?: (entry: RunnerLogEntry) => void
+  onLog?: ((entry: RunnerLogEntry) => void) | undefined
   /**
    * A folder of the user that caches the version and features of the agent's binary, so that the next process need not
    * start the binary to ask. Nothing is cached if it is not set.
    */
-  dataFolder?: string
+  dataFolder?: string | undefined
 }
 
 /** One command, ready to be spawned. */
@@ -58,9 +58,9 @@ export interface Invocation {
   promptText: string
   attachments: number
   /** The agent's version; undefined if it is not known. */
-  version?: string
+  version?: string | undefined
   /** Passed to the reader. */
-  facts?: TurnFacts
+  facts?: TurnFacts | undefined
   /** Ends the processes and removes the files that were created for the command; can be called twice. */
   cleanup(): Promise<void>
 }
@@ -91,7 +91,7 @@ export interface TurnReader {
 
 export interface TurnOutcome {
   reason: TurnEndReason
-  errorCode?: SessionErrorCode
+  errorCode?: SessionErrorCode | undefined
 }
 
 /** Facts that a reader needs and the agent's output does not contain. JSON. */

@@ -1,6 +1,8 @@
+import { setImmediate as nextLoopTurn } from 'node:timers/promises'
 import {
   type HarnessQuery,
   type HarnessTurnOpts,
+  type PermissionMode,
   type Session,
   stalled,
   type TurnEndReason,
@@ -29,7 +31,7 @@ export interface TurnOptions<C extends Connection> {
   plan: TurnPlan<C>
   session: Session
   turnId: string
-  opts?: Pick<HarnessTurnOpts, 'decide' | 'stallMs' | 'onProcess'> | undefined
+  opts?: Pick<HarnessTurnOpts, 'decide' | 'guard' | 'stallMs' | 'onProcess' | 'permissionMode'> | undefined
 }
 
 /**
@@ -41,6 +43,8 @@ export class Turn<C extends Connection = Connection> {
   readonly #options: TurnOptions<C>
   readonly #parts: TurnParts
   readonly #told: UIEvent[] = []
+  /** As it was begun with, or as it was set since. */
+  permissionMode: PermissionMode | undefined
   #connection: C | null = null
   #questions: Questions | null = null
   /** The pending start of the agent. */
@@ -53,6 +57,7 @@ export class Turn<C extends Connection = Connection> {
   constructor(options: TurnOptions<C>) {
     const { plan, session, turnId, opts } = options
     this.#options = options
+    this.permissionMode = opts?.permissionMode
     const log = new HarnessLog(plan.config, session.id)
     const record = new AdoptionRecord({ turnId, onProcess: opts?.onProcess, log })
     this.#parts = { stop: new TurnStop(), record, log }
@@ -160,8 +165,13 @@ export class Turn<C extends Connection = Connection> {
   async #talk(emit: Emit<UIEvent[]>, connection: C): Promise<Verdict> {
     const { stop, log, record } = this.#parts
     const { requests } = connection
-    const decide = this.#options.opts?.decide
-    const questions = new Questions({ requests, decide, tell: event => this.#tell(event) })
+    const { decide, guard } = this.#options.opts ?? {}
+    const questions = new Questions({
+      requests,
+      ...{ decide, guard },
+      asksNobody: () => this.permissionMode === 'dontAsk',
+      tell: event => this.#tell(event),
+    })
     this.#questions = questions
     let failure: { error: unknown } | undefined
     try {
@@ -200,20 +210,28 @@ export class Turn<C extends Connection = Connection> {
         watch.reset()
         isWaiting = true
         const reading = new Reading(batches.next(), () => this.#wake())
-        while (!reading.isDone || this.#told.length > 0) {
+        const tell = async () => {
           const told = this.#told.splice(0)
           // Only an answer restarts the stall timer; the stall report itself must not.
           if (told.some(({ type }) => type === 'permission:resolved')) watch.reset()
           if (told.length > 0) await emit(told.map(event => record.note(event, connection.offset)))
-          else await this.#woken()
         }
+        // Nothing may be awaited between the look and `#woken`: a wake in between would be lost, and the turn never end.
+        while (!reading.isDone || this.#told.length > 0)
+          await (this.#told.length > 0 ? tell() : this.#woken())
         isWaiting = false
         const { value: batch, done } = await reading.result
         isOver = done === true
-        for (const events of beforeQuestions(batch ?? []))
+        for (const [at, events] of beforeQuestions(batch ?? []).entries()) {
+          // A flood of requests is answered as it comes, and the others of this process get in between.
+          if (at % QUESTIONS_AT_ONCE === QUESTIONS_AT_ONCE - 1) {
+            await nextLoopTurn()
+            await tell()
+          }
           await emit(
             events.flatMap(event => questions.see(event)).map(event => this.#checked(event, connection)),
           )
+        }
       }
     } finally {
       watch.end()
@@ -352,6 +370,8 @@ function beforeQuestions(batch: UIEvent[]): UIEvent[][] {
   }
   return parts
 }
+
+const QUESTIONS_AT_ONCE = 16
 
 const NO_PROCESS: ProcessEnd = { code: null, signal: null, leftRunning: 0 }
 

@@ -177,7 +177,7 @@ test('messages in parts, without answers, of others and from the future', async 
   expect(told(state)).toEqual([
     '> ',
     'text: Before any message.',
-    'Bash failed: The turn ended before this call did.',
+    'Bash failed: No result: the turn ended before this was over.',
     '> One, in two parts',
     '> Unanswered',
     '> Last',

@@ -27,6 +27,15 @@ test.each<[string, HarnessTurnOpts, string]>([
     'n_once',
   ],
   [
+    'what a guard asks about is denied where nobody is asked',
+    {
+      permissionMode: 'dontAsk',
+      decide: () => new Promise(() => {}),
+      guard: { hasRules: true, judge: async () => ({ effect: 'ask', reason: 'It runs later.' }) },
+    },
+    'n_once',
+  ],
+  [
     'a guard decides in every mode',
     {
       permissionMode: 'bypassPermissions',
@@ -143,7 +152,9 @@ test('files and terminals of ours are not offered, and the request is shown', as
 test.each(['steers', 'steers-much', 'steers-asking'])(
   'a message goes into the running turn, and is told once: %s',
   async behaviour => {
-    const harness = create(behaviour, { spec: { capabilities: { supportsSteering: true } } })
+    // Nothing is known of it but what it announces.
+    const harness = create(behaviour)
+    expect(harness.capabilities().supportsSteering).toBe(false)
     const session = arena.session()
     const decide: HarnessTurnOpts['decide'] = async () => ({ behavior: 'allow' })
     const events: UIEvent[] = []
@@ -160,6 +171,9 @@ test.each(['steers', 'steers-much', 'steers-asking'])(
     if (behaviour !== 'steers-much') expect(reaction).toBeGreaterThan(told)
     expect(ofType(events, 'status').filter(({ data }) => data?.kind === 'user_message')).toHaveLength(1)
     expect(ofType(events, 'chat:complete')[0]?.text).toContain('And the walrus?')
-    expect(create('good').steer).toBeUndefined()
+    expect(harness.capabilities().supportsSteering).toBe(true)
+    const silent = create('good')
+    for await (const _ of silent.startTurn(arena.session(), 'Hi'));
+    expect(silent.steer).toBeUndefined()
   },
 )

@@ -32,6 +32,17 @@ describe.each(claudeBinaries())('Claude Code $version as installed', ({ path: bi
     })
   })
 
+  test('a home that cannot be used does not hide that it is installed', async () => {
+    const home = path.join(world.root, 'no-folder')
+    writeFileSync(home, '')
+    for (const HOME of [home, '/proc/sys'])
+      expect(await world.harness(binary, { environment: { HOME } }).checkInstallStatus()).toMatchObject({
+        installed: true,
+        version,
+        authenticated: true,
+      })
+  })
+
   test('slash commands are listed without asking the model, running hooks or starting MCP servers', async () => {
     const model = await world.model({})
     const ran = path.join(world.root, 'ran')

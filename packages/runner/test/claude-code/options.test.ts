@@ -60,6 +60,14 @@ describe.each(claudeVersions())('what Claude Code $version makes of an option', 
     expect(JSON.stringify(body.messages)).toContain('Do it')
   })
 
+  test.each(['xhigh', 'max'] as const)(
+    'the effort %s, as the agent itself names it, reaches the model',
+    async thinking => {
+      const { model } = await turn({ model: 'claude-opus-5-5', thinking })
+      expect(lastBody(model).output_config?.effort).toBe(thinking)
+    },
+  )
+
   test('an older model gets the thinking budget as a number', async () => {
     const { model } = await turn({ model: 'claude-sonnet-4-5', thinking: 'med' })
     expect(lastBody(model)).toMatchObject({

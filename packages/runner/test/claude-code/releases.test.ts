@@ -63,7 +63,7 @@ test('an untested release causes one notice, in the first turn of a session', as
   expect(await told()).toMatchObject([
     {
       status: 'notice',
-      message: 'Claude Code 2.9.0 is newer than the tested versions (2.1.197, 2.1.325).',
+      message: expect.stringMatching(/^Claude Code 2\.9\.0 is newer than the tested versions \(/),
       data: { kind: 'version', support: 'newer' },
     },
   ])

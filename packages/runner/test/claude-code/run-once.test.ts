@@ -50,6 +50,16 @@ describe.each(claudeVersions())('a run of Claude Code $version', ({ path: binary
     expect(JSON.stringify(lastBody(model).system)).toContain('You are a calculator.')
   })
 
+  test('two runs in one folder at the same time each say so, a later one alone does not', async () => {
+    const model = await world.model({ answers: ['One.', 'Two.', 'Three.'] })
+    const harness = world.harness(binary, { model })
+    const request = { cwd: world.project, prompt: 'Go' }
+    // Both enter the folder before the first agent is started.
+    const both = await Promise.all([harness.run(request), harness.run(request)])
+    expect(both.map(({ sharedWith }) => sharedWith)).toEqual([1, 1])
+    expect(await harness.run(request)).toMatchObject({ sharedWith: 0 })
+  })
+
   test('a long line: an answer of 3 MB arrives whole', async () => {
     const bytes = 3 * 1024 * 1024
     const model = await world.model({ answers: [{ text: { repeat: 'long ', bytes }, chunkChars: 'all' }] })

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
 import type { HarnessTurnOpts, PermissionDecision, PermissionRequestEvent } from '@chirality/core'
@@ -12,9 +12,13 @@ const world = useWorld()
 /** No sandbox of Codex lets anything be written here; the system's temporary folder is open to all of them. */
 let outside = ''
 beforeEach(() => {
-  const here = path.join(import.meta.dirname, '../../node_modules')
-  const isTemporary = ['/tmp', tmpdir()].some(folder => here.startsWith(`${folder}/`))
-  outside = mkdtempSync(path.join(isTemporary ? homedir() : here, '.outside-'))
+  const folders = [path.join(import.meta.dirname, '../../node_modules'), homedir(), '/var/tmp']
+  const isTemporary = (folder: string) =>
+    ['/tmp', tmpdir()].some(open => realpathSync(folder).startsWith(`${realpathSync(open)}${path.sep}`))
+  const closed = folders.find(folder => existsSync(folder) && !isTemporary(folder))
+  if (closed === undefined)
+    throw new Error(`Codex may write in each of ${folders.join(', ')}: move the clone or HOME out of /tmp.`)
+  outside = mkdtempSync(path.join(closed, '.outside-'))
 })
 afterEach(() => rmSync(outside, { recursive: true }))
 

@@ -239,12 +239,20 @@ function refinements(arena: Arena, agent: Contestant): void {
 
   test('what it cannot do is refused, not dropped', async () => {
     await arena.open(agent, { answers: ['Allowed.'] })
-    for (const [capability, isSupported] of Object.entries(arena.harness.capabilities())) {
-      const opts = PROBES[capability as keyof HarnessCapabilities]
-      if (isSupported || opts === null) continue
+    const capabilities = arena.harness.capabilities()
+    for (const [capability, opts] of Object.entries(PROBES)) {
+      if (capabilities[capability as keyof HarnessCapabilities] || opts === null) continue
       await expect(arena.turn('Hello', opts), capability).rejects.toMatchObject({ code: 'unsupported' })
     }
     expect(arena.model.requests.filter(request => request.method === 'POST')).toEqual([])
+  })
+
+  test('what it says of AGENTS.md is what its model gets', async () => {
+    await arena.open(agent, { answers: ['Seen.'] })
+    writeFileSync(path.join(arena.project, 'AGENTS.md'), 'Herons are grey.')
+    const reads = await arena.harness.readsAgentsFile?.(arena.project, {})
+    await arena.turn('Hello')
+    if (reads !== undefined) expect(lastRequest(arena).includes('Herons are grey.')).toBe(reads)
   })
 
   test('what it says of streaming and cost is so', async () => {
@@ -279,6 +287,7 @@ const PROBES: Record<keyof HarnessCapabilities, HarnessTurnOpts | null> = {
   supportsDecisions: { decide: async () => ({ behavior: 'allow' }) },
   supportsMaxTurns: { maxTurns: 3 },
   supportsBudget: { maxBudgetUsd: 1 },
+  supportsAutoMode: { permissionMode: 'auto' },
 }
 
 function types(events: UIEvent[]): string[] {

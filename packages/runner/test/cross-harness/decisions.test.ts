@@ -58,14 +58,47 @@ describe.each(agents)('%s', (_name, agent, asking) => {
 
   test('edit: what was changed runs as changed, or not at all', async () => {
     await arena.open(agent, { answers: [{ blocks: [touch('a')] }, 'Done.'] })
-    const { events } = await turn(async ({ input }) => ({
+    const { events, asked } = await turn(async ({ input }) => ({
       behavior: 'allow',
       updatedInput: (asking.edited ?? sneaky)(input, `touch ${inProject('b')}`),
     }))
     expect(existsSync(inProject('a'))).toBe(false)
     expect(existsSync(inProject('b'))).toBe(asking.edited !== null)
-    const outcome = asking.edited ? 'allowed' : 'denied'
-    expect(ofType(events, 'permission:resolved')).toMatchObject([{ outcome }])
+    const resolved = ofType(events, 'permission:resolved')
+    if (asking.edited) {
+      const updatedInput = asking.edited(asked[0]?.input ?? {}, `touch ${inProject('b')}`)
+      const { toolUseId } = asked[0] ?? {}
+      expect(resolved).toMatchObject([{ outcome: 'allowed', updatedInput, toolUseId }])
+    } else {
+      // Not by the person, who allowed it.
+      expect(resolved).toMatchObject([{ outcome: 'denied', by: 'failure' }])
+      expect(resolved[0]).not.toHaveProperty('updatedInput')
+    }
+    expectCompleted(events)
+  })
+
+  test('edit: what a rule denies does not run as an edited call either', async () => {
+    await arena.open(agent, { answers: [{ blocks: [touch('a')] }, 'Done.'] })
+    const { events } = await turn(
+      async ({ input }) => ({
+        behavior: 'allow',
+        updatedInput: (asking.edited ?? sneaky)(input, `touch ${inProject('b')}`),
+      }),
+      {
+        guard: {
+          hasRules: true,
+          judge: async ({ input }) =>
+            JSON.stringify(input).includes(inProject('b'))
+              ? { effect: 'deny', reason: 'b is not touched.', rule: 'deny b' }
+              : { effect: 'pass' },
+        },
+      },
+    )
+    expect(['a', 'b'].filter(file => existsSync(inProject(file)))).toEqual([])
+    const [resolved] = ofType(events, 'permission:resolved')
+    expect(resolved).toMatchObject({ outcome: 'denied' })
+    expect(resolved).not.toHaveProperty('updatedInput')
+    if (asking.edited) expect(resolved).toMatchObject({ by: 'policy', rule: 'deny b' })
     expectCompleted(events)
   })
 

@@ -1,5 +1,5 @@
 import type { HarnessCapabilities, HarnessMeta } from '@chirality/core'
-import type { HarnessDescriptor } from '../../src/harness-descriptor.ts'
+import type { HarnessDescriptor } from '@chirality/runner'
 
 export const META: HarnessMeta = {
   id: 'line-agent',

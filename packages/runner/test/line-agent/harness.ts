@@ -1,13 +1,18 @@
 import { HarnessError, type HarnessEvent, type HarnessQuery, type SessionHarness } from '@chirality/core'
-import { buildChildEnv } from '../../src/env/child-env.ts'
-import type { HarnessOptions } from '../../src/harness-descriptor.ts'
-import { checkExecutable } from '../../src/process/program/resolve-executable.ts'
-import { processEnv } from '../../src/process/system/process-env.ts'
-import { serveClientTools } from '../../src/tool-server/serve-client-tools.ts'
-import { createHarness } from '../../src/turn/create-harness.ts'
-import { adoptedAttempts, processPlan, startedAttempts } from '../../src/turn/process-turn.ts'
-import { queryProcess } from '../../src/turn/query-process.ts'
-import type { Invocation, TurnProgram } from '../../src/turn/turn-program.ts'
+import {
+  adoptedAttempts,
+  buildChildEnv,
+  checkExecutable,
+  createHarness,
+  type HarnessOptions,
+  type Invocation,
+  processEnv,
+  processPlan,
+  queryProcess,
+  serveClientTools,
+  startedAttempts,
+  type TurnProgram,
+} from '@chirality/runner'
 import { CAPABILITIES, META } from './descriptor.ts'
 import { LineReader } from './reader.ts'
 

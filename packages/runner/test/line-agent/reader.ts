@@ -1,6 +1,5 @@
 import type { NdjsonRecord, UIEvent } from '@chirality/core'
-import { asObject } from '../../src/common/json.ts'
-import type { ReaderOptions, TurnOutcome, TurnReader } from '../../src/turn/turn-program.ts'
+import type { ReaderOptions, TurnOutcome, TurnReader } from '@chirality/runner'
 import { META } from './descriptor.ts'
 
 /** The lines of one process as UI events. */
@@ -66,4 +65,8 @@ export class LineReader implements TurnReader {
   }
 
   close(): void {}
+}
+
+function asObject(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? { ...value } : {}
 }

@@ -23,6 +23,15 @@ describe('the loop of the specification', () => {
     })
   })
 
+  test.each(['claude-3-haiku-20240307', 'claude-3-5-sonnet-20241022', 'claude-3-opus-20240229'])(
+    'the model %s is asked by the name that it was given',
+    async name => {
+      const { loop, model } = await loops.open({ answers: ['Hello.'] }, { config: { model: name } })
+      await loop.prompt('Hi')
+      expect(model.requests[0]?.body).toMatchObject({ model: name })
+    },
+  )
+
   test('events come in order, each block whole', async () => {
     const { loop, told } = await loops.open(
       {

@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { Shell } from '../../src/messages-api/tools/shell/shell.ts'
 import { spawnAgent } from '../../src/process/agent-process.ts'
+import { runCommand } from '../../src/process/run-command.ts'
 import { findByMarker } from '../../src/process/system/leftovers.ts'
 import { isEnclosing } from '../../src/process/system/run-group.ts'
 import { isRunning, openTestSpool, TEST_ENV } from '../support/programs.ts'
@@ -33,5 +36,53 @@ test('a daemon without parent, session, group and environment of its agent ends 
     expect(await isRunning(pid)).toBe(!isEnclosing())
   } finally {
     if (await isRunning(pid)) process.kill(pid, 'SIGKILL')
+  }
+})
+
+/** Leaves a daemon without anything of the command, before it does anything else. */
+const DAEMON = "env -i /usr/bin/setsid -f /bin/sh -c 'echo $$ >> daemons; exec sleep 600' > /dev/null 2>&1"
+
+function daemons(): number[] {
+  const file = path.join(project.root, 'daemons')
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean).map(Number) : []
+}
+
+async function survivors(): Promise<number[]> {
+  const alive = await Promise.all(daemons().map(async pid => ((await isRunning(pid)) ? [pid] : [])))
+  return alive.flat()
+}
+
+async function endAll(): Promise<void> {
+  for (const pid of await survivors()) process.kill(pid, 'SIGKILL')
+}
+
+const TIMES = 10
+const BEGUN = 'while [ "$(wc -l < daemons)" -lt "$N" ]; do sleep 0.01; done'
+
+test('no daemon that a command leaves at its very start outlives it, where runs are enclosed', async () => {
+  try {
+    for (let n = 1; n <= TIMES; n += 1) {
+      const command = `${DAEMON}; touch daemons; N=${n}; ${BEGUN}`
+      const options = { cwd: project.root, timeoutMs: 60_000, marker: randomUUID() }
+      expect(await runCommand(command, options)).toMatchObject({ exitCode: 0 })
+    }
+    expect(await survivors()).toHaveLength(isEnclosing() ? 0 : TIMES)
+  } finally {
+    await endAll()
+  }
+})
+
+test('nor one of a command of the Messages API agent, with the end of its turn', async () => {
+  const { signal } = new AbortController()
+  try {
+    for (let n = 1; n <= TIMES; n += 1) {
+      const shell = new Shell({ cwd: project.root, marker: randomUUID(), env: TEST_ENV })
+      const command = `${DAEMON}; touch daemons; N=${n}; ${BEGUN}`
+      expect(await shell.run(command, { timeoutMs: 60_000, signal })).toMatchObject({ exitCode: 0 })
+      await shell.close()
+    }
+    expect(await survivors()).toHaveLength(isEnclosing() ? 0 : TIMES)
+  } finally {
+    await endAll()
   }
 })

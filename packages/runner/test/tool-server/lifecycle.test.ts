@@ -109,9 +109,21 @@ describe('a program', () => {
   })
 
   test('that uses no client tools never loads the MCP SDK', async () => {
-    expect(await run('without-sdk.mjs', '@chirality/runner')).toMatchObject({ code: 0, stdout: 'loaded\n' })
-    const { code, stderr } = await run('without-sdk.mjs', '@chirality/runner/tool-server')
-    expect(code).toBe(1)
-    expect(stderr).toContain('the SDK was asked for')
+    for (const name of ['@chirality/runner', '@chirality/runner/tool-server'])
+      expect(await run('without-sdk.mjs', name)).toMatchObject({ code: 0, stdout: 'loaded\n' })
+  })
+
+  test('is told what to install if it uses client tools without the MCP SDK', async () => {
+    const calls = [
+      ['@chirality/runner', 'serveClientTools'],
+      ['@chirality/runner/tool-server', 'startToolServer'],
+      ['@chirality/runner/tool-server', 'startToolServer', 'too old'],
+    ]
+    for (const call of calls) {
+      const { code, stderr } = await run('without-sdk.mjs', ...call)
+      expect(code).toBe(1)
+      expect(stderr).toContain("code: 'not_installed'")
+      expect(stderr).toContain('npm install @modelcontextprotocol/sdk')
+    }
   })
 })

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { McpServerConfig } from '@chirality/core'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { startToolServer } from '../../src/tool-server/index.ts'
 import { probeToolServer } from '../../src/tool-server/probe-server.ts'
-import { startToolServer } from '../../src/tool-server/tool-server.ts'
 import { isRunning } from '../support/programs.ts'
 
 let folder: string

@@ -17,7 +17,7 @@ import type {
 import type { AgentProbe, OwnAgent, ServerProbe } from '@chirality/runner'
 import type { PolicySource } from '@chirality/sessions'
 import { z } from 'zod'
-import { permissionMode } from './values.ts'
+import { permissionMode, thinking } from './values.ts'
 
 // The server's answers about agents and personas.
 
@@ -146,6 +146,11 @@ export const fleetInfo = z.strictObject({
     .describe('Whether hubs get copies of this machine’s sessions after each turn.'),
 })
 
+export const forgottenMachine = z.strictObject({
+  machine: z.string(),
+  sessions: z.int().describe('How many sessions of it this hub knew.'),
+})
+
 /** Where a new session would run. */
 export const placement = z.strictObject({
   machine: z.string().nullable().describe('Null: it waits.'),
@@ -159,10 +164,21 @@ export const placement = z.strictObject({
   ),
 })
 
+export const harnessModel = z.strictObject({
+  ...{ id: z.string(), label: z.string(), isDefault: z.boolean().optional() },
+  description: z
+    .string()
+    .optional()
+    .describe('What the agent says of it, with its price where it names one.'),
+  efforts: z.array(thinking).optional().describe('The efforts that the agent names for it.'),
+  supportsAutoMode: z.boolean().optional().describe('The agent offers the permission mode auto with it.'),
+}) satisfies z.ZodType<HarnessModel>
+
 export const slashCommand = z.strictObject({
   name: z.string(),
   type: z.enum(['skill', 'slash_command']),
   description: z.string().optional(),
+  hint: z.string().optional().describe('What to write after the name.'),
 }) satisfies z.ZodType<SlashCommand>
 
 const policyRule = z.strictObject({
@@ -186,7 +202,7 @@ export const personaConfig = z
     harness: z.string().optional(),
     nextHarnesses: tools,
     model: z.string().optional(),
-    permissionMode: permissionMode.exclude(['bypassPermissions']).optional(),
+    permissionMode: permissionMode.exclude(['auto', 'bypassPermissions']).optional(),
     ...{ maxTurns: z.number().optional(), budgetUsd: z.number().optional() },
     ...{ budgetTokens: z.number().optional(), budgetMinutes: z.number().optional() },
     policy: z.array(policyRule).optional(),

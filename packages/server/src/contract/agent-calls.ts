@@ -14,6 +14,10 @@ export const harnessCalls = {
   status: { output: z.record(z.string(), agents.installStatus) },
   trials: { output: agents.trials },
   tryOut: { input: z.strictObject({ harness: values.harnessId }), output: agents.trialReport },
+  models: {
+    input: z.strictObject({ harness: values.harnessId, project: values.project }),
+    output: z.array(agents.harnessModel),
+  },
   slashCommands: {
     input: z.strictObject({ harness: values.harnessId, project: values.project }),
     output: z.array(agents.slashCommand),
@@ -37,6 +41,7 @@ export const fleetCalls = {
   info: { output: agents.fleetInfo.nullable() },
   invite: { input: z.strictObject({ role: agents.machineRole }), output: agents.invitation },
   revoke: { input: z.strictObject({ machine: values.machineName }), output: nothing },
+  forget: { input: z.strictObject({ machine: values.machineName }), output: agents.forgottenMachine },
   sendCopies: { input: z.strictObject({ send: z.boolean() }), output: nothing },
   place: { input: values.newWork, output: agents.placement.nullable() },
   move: {

@@ -118,6 +118,10 @@ const sessions = {
     }),
     output: answers.nativeText,
   },
+  images: {
+    input: z.strictObject({ sessionId, turnId: z.string().min(1).max(64) }),
+    output: z.array(z.strictObject({ mediaType: z.string(), data: z.string() })),
+  },
   rename: { input: z.strictObject({ sessionId, title: values.title }), output: answers.storedSession },
   configure: {
     input: z.strictObject({

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { parseBrowserKey } from '../browsers/browser-key.ts'
 import type { RouteKind } from '../guard/guard.ts'
 import * as answers from './answers.ts'
+import { rpcErrorAnswer } from './error-answers.ts'
 import { envelope, errorCode, uiEvent } from './events.ts'
 import * as fileAnswers from './file-answers.ts'
 import * as loops from './loop-calls.ts'
@@ -21,12 +22,16 @@ export interface Endpoint {
   /** It continues after the event with this number: the header `Last-Event-ID`, or `after`. */
   resumes?: true
   answer: Answer
+  also?: Answer
+  /** How the protocol that it speaks refuses; it has `Error`, too, for what is refused before. */
+  refusal?: z.ZodType
   /** The error statuses of this route, beside those that every route has. */
   refuses?: readonly number[]
 }
 
+/** `streamed`: a client that takes a stream gets the JSON as one. */
 export type Answer = { description: string; status: 200 | 201 | 202 | 204 } & (
-  | { json: z.ZodType }
+  | { json: z.ZodType; streamed?: true }
   /** `text/event-stream`, with one of these in each `data` line. */
   | { events: z.ZodType }
   | { file: true }
@@ -162,8 +167,14 @@ export const ENDPOINTS = {
       path: '/api/mcp',
       summary: 'Sessions for programs, through MCP (streamable HTTP)',
       body: z.looseObject({}).describe('A JSON-RPC message, as the Model Context Protocol defines it.'),
-      answer: json('The JSON-RPC answer', z.looseObject({})),
-      refuses: [406, 413],
+      answer: { ...json('The JSON-RPC answer', z.looseObject({})), streamed: true as const },
+      also: {
+        status: 202 as const,
+        description: 'A notification, which has no answer',
+        empty: true as const,
+      },
+      refusal: rpcErrorAnswer,
+      refuses: [406],
     }),
     kind: 'program' as const,
   },
@@ -201,7 +212,7 @@ export const ENDPOINTS = {
     summary: 'Makes a session',
     body: values.newSession
       .omit({ project: true })
-      .extend({ ...project, persona: values.personaId.nullish() }),
+      .extend({ ...project, persona: values.personaId.nullish(), machine: values.machineName.optional() }),
     answer: { status: 201 as const, description: 'The session', json: session },
     refuses: [404, 409, 412, 422],
   }),
@@ -384,12 +395,3 @@ export const ENDPOINTS = {
     answer: json('It', z.record(z.string(), z.unknown())),
   }),
 } satisfies Record<string, Endpoint>
-
-export const errorAnswer = z
-  .strictObject({
-    error: z.strictObject({
-      code: z.string().describe('Stays the same from version to version.'),
-      message: z.string().describe('For people.'),
-    }),
-  })
-  .meta({ id: 'Error' })

@@ -71,7 +71,10 @@ const usage = z
 const always = z.strictObject({ rule: text, words: text }) satisfies z.ZodType<AlwaysRule>
 
 const risk = z.strictObject({
-  kind: z.enum(['delete', 'script', 'history', 'root', 'credentials', 'network', 'disk']),
+  kind: z.enum([
+    ...(['delete', 'script', 'history', 'root', 'credentials', 'network', 'disk'] as const),
+    ...(['remote', 'data', 'publish', 'rights'] as const),
+  ]),
   ...{ part: text, words: text },
 }) satisfies z.ZodType<CallRisk>
 
@@ -129,7 +132,7 @@ export const permissionRequest = event('permission:request', {
   always: always.optional().describe('The rule that "always" writes.'),
   risks: z.array(risk).optional().describe('Why the call needs a closer look.'),
   agentId: text.optional(),
-  raw: z.unknown(),
+  raw: z.unknown().optional(),
 }).meta({ id: 'PermissionRequest' }) satisfies z.ZodType<PermissionRequestEvent>
 
 /** Either the next piece of the input, or all of it. */
@@ -188,6 +191,8 @@ const EVENTS = {
     outcome: z.enum(['allowed', 'denied', 'cancelled']),
     by: z.enum(['person', 'policy', 'timeout', 'agent', 'turn-end', 'failure']),
     ...{ rule: text.optional(), message: text.optional() },
+    updatedInput: object.optional().describe('The input that ran in place of the requested one.'),
+    ...{ facts: facts.optional(), toolUseId: text.optional() },
   }),
   status: event('status', {
     ...{ ...nested, status: statusKind, message: text, level: z.enum(['info', 'warn', 'error']) },
@@ -202,7 +207,7 @@ const EVENTS = {
     ...{ exceeded: flag, message: text.optional() },
   }),
   limits: event('limits', { windows: z.array(window) }),
-  'native:unknown': event('native:unknown', { harness: text, nativeType: text, raw: z.unknown() }),
+  'native:unknown': event('native:unknown', { harness: text, nativeType: text, raw: z.unknown().optional() }),
   'log:gap': event('log:gap', { afterSeq: number, missing: number, reason: text }),
 } satisfies Record<UIEventType, z.ZodType>
 

@@ -1,3 +1,5 @@
+import type { TurnDiff as FoundTurnDiff } from '@chirality/sessions'
+import type { Blame as FoundBlame, SessionOverlap } from '@chirality/workspaces'
 import { z } from 'zod'
 
 // The server's answers about files of a project.
@@ -75,7 +77,7 @@ export const turnDiff = z.strictObject({
   source: z
     .enum(['git', 'tools'])
     .describe('`tools`: what the agent’s own tools said, where there is no git. Not what a command changed.'),
-})
+}) satisfies z.ZodType<FoundTurnDiff>
 
 const userCommit = z.strictObject({
   ...{ id: z.string(), author: z.string(), at: z.number(), subject: z.string() },
@@ -110,7 +112,7 @@ export const blame = z.strictObject({
   path: z.string(),
   lines: z.array(z.strictObject({ line: z.int(), count: z.int(), origin: lineOrigin })),
   turns: z.record(z.string(), blamedTurn),
-})
+}) satisfies z.ZodType<FoundBlame>
 
 const keptWork = z.strictObject({
   commits: z.int().describe('Those that are on no other branch, tag or remote branch.'),
@@ -170,7 +172,7 @@ export const overlaps = z.array(
       }),
     ),
   }),
-)
+) satisfies z.ZodType<SessionOverlap[]>
 
 export type FolderListing = z.infer<typeof folderListing>
 export type FolderEntry = FolderListing['entries'][number]

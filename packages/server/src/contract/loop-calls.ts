@@ -1,3 +1,4 @@
+import type { VerdictWord } from '@chirality/core'
 import type { DiffStat, LoopEndReason, ParkKind, Receipt, Spent, Stamped } from '@chirality/loops'
 import { z } from 'zod'
 import { byProject, harnessId, project, relativePath, usd } from './values.ts'
@@ -79,6 +80,22 @@ const PARK_KINDS = [
 
 const time = z.string()
 
+const unprovedTask = z.strictObject({
+  ...{
+    id: z.string(),
+    title: z.string(),
+    status: z.enum(['working', 'parked', 'failed']),
+    iterations: z.int(),
+  },
+  sessionId: z.string().nullable().describe('Null if nothing of it has run.'),
+  endedAt: time.nullable(),
+  ...{ parked: z.enum(PARK_KINDS).nullable(), why: z.string().nullable() },
+  commands: z.array(z.string()).optional().describe('It is parked because nobody allowed these commands.'),
+  options: z.array(z.string()).optional().describe('The answers that its agent offered.'),
+})
+
+export type UnprovedTask = z.infer<typeof unprovedTask>
+
 export const loopSummary = z
   .strictObject({
     ...{ loopId: z.string(), project: z.string() },
@@ -91,11 +108,20 @@ export const loopSummary = z
     version: z.int().describe('Grows with each thing that happens.'),
     iterations: z.int(),
     counts: z.strictObject({
-      ...{ proved: z.int(), parked: z.int(), failed: z.int(), working: z.int(), toGo: z.int() },
+      proved: z.int().describe('Their checks held twice, and there is nothing to look at.'),
+      look: z.int().describe('Proved, with something to look at.'),
+      noCheck: z.int().describe('Merged, and no check says that they are right.'),
+      ...{ parked: z.int(), failed: z.int(), working: z.int(), toGo: z.int() },
+      claimed: z.int().describe('Ticked by somebody, not proved.'),
     }),
     spent,
     limits: setLimits,
     working: z.array(z.string()).describe('The sessions of the tasks that are worked on.'),
+    unproved: z.array(unprovedTask).describe('The begun tasks that are not proved.'),
+    warnings: z
+      .array(z.string())
+      .describe('Somebody changed files of the loop, or ticked boxes: what a person has to know first.'),
+    mustSay: z.boolean().describe('Its files are not as this machine wrote them: `resume` needs `asFound`.'),
     waitsUntil: time.nullable().describe('A limit of the plan is reset then.'),
     end: z.strictObject({ reason: z.enum(END_REASONS), why: z.string(), at: time }).nullable(),
   })
@@ -106,11 +132,17 @@ const diff = z.strictObject({
 }) satisfies z.ZodType<DiffStat>
 const flag = z.strictObject({ kind: z.string(), words: z.string(), files: z.array(z.string()) })
 
+const runningCommand = z.strictObject({ command: z.string(), since: time, output: z.string() })
+
+const VERDICTS = ['proved', 'look', 'no-check', 'not-proved', 'parked'] satisfies VerdictWord[]
+
 const shownTask = z.strictObject({
   ...{ id: z.string(), title: z.string(), groups: z.array(z.string()), dependsOn: z.array(z.string()) },
   status: z
-    .enum(['open', 'ticked', 'working', 'merged', 'parked', 'failed', 'reverted'])
-    .describe('`ticked`: its box was ticked before the loop came to it.'),
+    .enum(['open', 'ticked', 'claimed', 'working', 'merged', 'parked', 'failed', 'reverted'])
+    .describe(
+      '`ticked`: its box was ticked before the loop began. `claimed`: somebody ticked it since; it is not proved.',
+    ),
   harness: z.string().nullable().describe('Who works on it, if the list names one or it was handed over.'),
   handed: z.array(z.strictObject({ from: z.string(), to: z.string(), at: time, why: z.string() })),
   stage: z.enum(['set-up', 'turn', 'checks', 'merging', 'rest']).nullable(),
@@ -127,10 +159,15 @@ const shownTask = z.strictObject({
   endedAt: time.nullable(),
   parked: z.enum(PARK_KINDS).nullable(),
   why: z.string().nullable(),
-  commands: z.array(z.string()).optional().describe('It is parked because nobody allowed these commands.'),
+  commands: unprovedTask.shape.commands,
+  options: unprovedTask.shape.options,
   commit: z.string().nullable(),
   accepted: z.strictObject({ into: z.string(), commit: z.string() }).nullable(),
   flags: z.array(flag).describe('What to look at, found without a model.'),
+  verdict: z
+    .enum(VERDICTS)
+    .nullable()
+    .describe('What is known of it, in one word; null while it is worked on and for one that was not begun.'),
 })
 
 export const shownLoop = loopSummary
@@ -140,7 +177,20 @@ export const shownLoop = loopSummary
     listProblem: z.string().nullable().describe('Why the list cannot be read.'),
     changes: z.strictObject({
       ...{ added: z.array(z.string()), changed: z.array(z.string()), removed: z.array(z.string()) },
+      ticked: z.array(z.string()).describe('By somebody else than the loop.'),
+      unticked: z.array(z.string()).describe('Ticks of the loop that somebody took away.'),
     }),
+    base: z
+      .strictObject({
+        checks: z.array(
+          z.strictObject({
+            ...{ command: z.string(), state: z.enum(['green', 'red', 'flaky', 'missing']) },
+            tests: z.int().nullable().describe('By the report of the runner.'),
+          }),
+        ),
+        running: runningCommand.nullable(),
+      })
+      .describe('What set-up and checks did before the first task began.'),
     tasks: z.array(shownTask),
   })
   .meta({ id: 'Loop' })
@@ -161,8 +211,7 @@ const taskDetails = z.strictObject({
   failure: z.string().nullable().describe('Why the last iteration was not accepted.'),
   prompt: z.string().nullable().describe('What the agent was told in the last iteration.'),
   notes: z.array(z.string()).describe('What people said to it.'),
-  running: z
-    .strictObject({ command: z.string(), since: time, output: z.string() })
+  running: runningCommand
     .nullable()
     .describe('The set-up command or check that runs now, with what it has printed so far.'),
   receipt: receipt.nullable(),
@@ -235,6 +284,10 @@ export const goOn = z.strictObject({
     .max(1_000)
     .optional()
     .describe('Commands that parked tasks wait for, word for word: the loop may run them from now on.'),
+  asFound: z
+    .boolean()
+    .optional()
+    .describe('Somebody changed the files of the loop: go on with what can still be believed of it.'),
 })
 export const acceptance = z.strictObject({
   commit: z.string(),

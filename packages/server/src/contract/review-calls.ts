@@ -1,14 +1,5 @@
-import type {
-  BackPlan,
-  BranchState,
-  Commit,
-  FileMove,
-  MergeResult,
-  MoveCause,
-  OpenedPullRequest,
-  Pushed,
-  PushPlan,
-} from '@chirality/workspaces'
+import type { PushResult, ReviewState, ShownBackPlan, ShownPushPlan } from '@chirality/sessions'
+import type { BranchState, Commit, FileMove, MergeResult, MoveCause } from '@chirality/workspaces'
 import { z } from 'zod'
 import { storedSession } from './answers.ts'
 import { changes, fileOfTree, movedSubmodules } from './file-answers.ts'
@@ -44,6 +35,11 @@ const fileMove = z.strictObject({
   at: z.string(),
   state: z.enum(['done', 'undone']),
   files,
+  left: files
+    .optional()
+    .describe(
+      'Of these: somebody else changed them while this was done, so they are as that person left them.',
+    ),
 }) satisfies z.ZodType<FileMove>
 
 const branchState = z.strictObject({
@@ -51,6 +47,10 @@ const branchState = z.strictObject({
   ahead: z.int().describe('Commits that the base does not have.'),
   ...{ behind: z.int(), uncommitted: z.int() },
   conflicts: files.describe('Files that would not merge.'),
+  blocked: z
+    .string()
+    .nullable()
+    .describe('Why a merge would be refused where the base is checked out; null if nothing is in its way.'),
 }) satisfies z.ZodType<BranchState>
 
 const commit = z.strictObject({ commit: z.string(), files }) satisfies z.ZodType<Commit>
@@ -69,7 +69,7 @@ const backPlan = z.strictObject({
   files: files.describe('They become as they were before the agent changed them.'),
   changedSince: files.describe('Of these: somebody else changed them too. They stay as they are.'),
   cannotUndo: z.array(z.string()).describe('What stays as it is, in words.'),
-}) satisfies z.ZodType<BackPlan>
+}) satisfies z.ZodType<ShownBackPlan>
 
 const pushPlan = z.strictObject({
   ...{ remotes: z.array(z.string()), remote: z.string(), branch: z.string() },
@@ -95,7 +95,7 @@ const pushPlan = z.strictObject({
     }),
     z.strictObject({ can: z.literal(false), reason: z.string() }),
   ]),
-}) satisfies z.ZodType<Omit<PushPlan, 'command'>>
+}) satisfies z.ZodType<ShownPushPlan>
 
 const pushResult = z.strictObject({
   ...{ remote: z.string(), branch: z.string(), commit: z.string() },
@@ -108,13 +108,7 @@ const pushResult = z.strictObject({
     ])
     .nullable()
     .describe('Null if none was asked for. `failed`: the branch is pushed all the same.'),
-}) satisfies z.ZodType<Pushed & { pullRequest: OpenedPullRequest | null }>
-
-export type ShownPushPlan = z.infer<typeof pushPlan>
-export type PushResult = z.infer<typeof pushResult>
-
-export type ShownBackPlan = z.infer<typeof backPlan>
-export type ReviewState = z.infer<typeof reviewState>
+}) satisfies z.ZodType<PushResult>
 
 const reviewState = z.strictObject({
   branches: branchState
@@ -129,7 +123,7 @@ const reviewState = z.strictObject({
   remotes: z.array(z.string()).describe('That a branch can be pushed to.'),
   moves: z.array(fileMove).describe('What was taken back, newest first.'),
   untold: z.array(z.string()).describe('What the agent is told with the next message.'),
-})
+}) satisfies z.ZodType<ReviewState>
 
 export const reviewCalls = {
   state: { input: bySession, output: reviewState.nullable().describe('Null without git.') },
@@ -209,6 +203,7 @@ export const reviewCalls = {
       session: storedSession,
       moveId: z.string().nullable().describe('Null if no file had to change.'),
       prompt: z.string().describe('The message that the turn began with.'),
+      left: files.describe('Files that somebody else changed while this was done: they did not go back.'),
     }),
   },
   undoBack: {

@@ -1,4 +1,4 @@
-import { HARNESS_ID, type HarnessTurnOpts } from '@chirality/core'
+import { HARNESS_ID, type HarnessTurnOpts, THINKING_LEVELS } from '@chirality/core'
 import { z } from 'zod'
 import { BROWSER_ID } from '../browsers/browser-key.ts'
 
@@ -21,8 +21,15 @@ export const personaId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the 
 /** Must not begin with a dash, because it becomes an argument. */
 export const model = z.string().regex(/^[A-Za-z0-9][\w.:@/[\]-]{0,127}$/, 'must be the name of a model')
 export const mode = z.enum(['workbench', 'pipeline', 'direct'])
-export const permissionMode = z.enum(['default', 'acceptEdits', 'dontAsk', 'plan', 'bypassPermissions'])
-export const thinking = z.enum(['low', 'med', 'high'])
+export const permissionMode = z.enum([
+  'default',
+  'acceptEdits',
+  'auto',
+  'dontAsk',
+  'plan',
+  'bypassPermissions',
+])
+export const thinking = z.enum(THINKING_LEVELS)
 export const title = z.string().max(300)
 export const usd = z.number().positive().max(1_000_000)
 

@@ -22,12 +22,6 @@ type ServerErrorCode =
   | 'project-reserved'
   | 'project-too-wide'
   | 'persona-changed'
-  | 'turn-missing'
-  | 'file-missing'
-  | 'file-unreadable'
-  | 'not-a-file'
-  | 'not-a-folder'
-  | 'outside-project'
   | 'machine-away'
   | 'machine-silent'
   | 'move-failed'
@@ -132,6 +126,14 @@ export const CALL_STATUS: Record<CallErrorCode, TRPC_ERROR_CODE_KEY> = {
 /** A call that cannot be done, in words for the one who called. */
 export function callError(code: CallErrorCode, message: string, cause?: unknown): CodedError<CallErrorCode> {
   return new CodedError(code, message, cause)
+}
+
+/** Something that is done only where the session is. */
+export function elsewhere(machine: string): CodedError<CallErrorCode> {
+  return callError(
+    'unsupported',
+    `This session is on the machine ${machine}. Open the dashboard there to do that.`,
+  )
 }
 
 /** An answer over HTTP that is not what was asked for. */

@@ -1,7 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
-import { findRepository, git } from '@chirality/workspaces'
-import { HIDDEN_FOLDERS } from './confine.ts'
+import { findRepository, git, HIDDEN_FOLDERS } from '@chirality/workspaces'
 
 /** Paths of a project that contain the letters of `query` in this order, best first. Names count more than folders. */
 export async function findFiles(root: string, query: string, limit: number): Promise<string[]> {

@@ -1,8 +1,8 @@
 import type { Dirent, Stats } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import path from 'node:path'
+import { confine, HIDDEN_FOLDERS, toFileError } from '@chirality/workspaces'
 import type { FolderEntry, FolderListing } from '../contract/file-answers.ts'
-import { confine, HIDDEN_FOLDERS, toFileError } from './confine.ts'
 
 /** One level of a project's files; a tree requests the next level when it is opened. */
 export async function listFolder(root: string, relative: string): Promise<FolderListing> {

@@ -1,9 +1,10 @@
 import { constants } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import path from 'node:path'
-import type { FileContent } from '../contract/file-answers.ts'
+import { readStart } from '@chirality/disk'
+import { confine, requireStillInside, toFileError } from '@chirality/workspaces'
+import type { FileContent, FileOfTree } from '../contract/file-answers.ts'
 import { callError } from '../errors/call-error.ts'
-import { confine, requireStillInside, toFileError } from './confine.ts'
 
 /** A file of a project, as far as it can be shown. */
 export async function readProjectFile(root: string, relative: string): Promise<FileContent> {
@@ -33,8 +34,20 @@ export async function readProjectFile(root: string, relative: string): Promise<F
   }
 }
 
+/** A file of an earlier state, as far as it can be shown. `bytes` is null for a large one. */
+export function shownContent(
+  file: string,
+  { bytes, sizeBytes }: { bytes: Buffer | null; sizeBytes: number },
+): FileOfTree {
+  const mediaType = imageType(file)
+  if (bytes !== null && mediaType !== undefined)
+    return { kind: 'image', mediaType, base64: bytes.toString('base64') }
+  const text = bytes === null ? undefined : decode(bytes, false)
+  return text === undefined ? { kind: 'other', sizeBytes } : { kind: 'text', text }
+}
+
 /** Undefined if it is not shown as an image. */
-export function imageType(file: string): string | undefined {
+function imageType(file: string): string | undefined {
   return IMAGE_TYPES[path.extname(file).toLowerCase()]
 }
 
@@ -49,20 +62,8 @@ const IMAGE_TYPES: Readonly<Record<string, string>> = {
   '.webp': 'image/webp',
 }
 
-/** At most this many bytes from the beginning. */
-export async function readStart(handle: FileHandle, bytes: number): Promise<Buffer> {
-  const buffer = Buffer.alloc(bytes)
-  let filled = 0
-  while (filled < bytes) {
-    const { bytesRead } = await handle.read(buffer, filled, bytes - filled, filled)
-    if (bytesRead === 0) break
-    filled += bytesRead
-  }
-  return buffer.subarray(0, filled)
-}
-
 /** Undefined if it is not text: it contains a NUL, or bytes that are not UTF-8. */
-export function decode(bytes: Buffer, cut: boolean): string | undefined {
+function decode(bytes: Buffer, cut: boolean): string | undefined {
   if (bytes.includes(0)) return undefined
   try {
     // A character that the limit cuts is left out, and is no error.

@@ -11,6 +11,7 @@ import type {
 import { z } from 'zod'
 import type {
   fleetInfo,
+  forgottenMachine,
   keptSession,
   machine,
   movedSession,
@@ -63,6 +64,8 @@ export interface FleetService {
   /** A code with which one machine can join. */
   invite(role: Machine['role']): Promise<{ code: string; fingerprint: string }>
   revoke(machine: string): Promise<void>
+  /** Removes a machine that does not come back, and all that the fleet has of it. */
+  forget(machine: string): Promise<z.infer<typeof forgottenMachine>>
   /** Whether hubs get copies of this machine's sessions. */
   sendCopies(send: boolean): Promise<void>
   choose(work: {
@@ -79,6 +82,8 @@ export interface FleetService {
   /** The project folder that has the mirrored logs of a machine. */
   mirrorRoot(machine: string): string
   machines(): Machine[]
+  /** As `machines` tells it: lists of many sessions ask it for each. */
+  stateOf(machine: string): Machine['state']
   /** What other machines spent on a project, by the name that its budget has on every machine. Also before `start`. */
   spentElsewhere(key: string): SpentElsewhere[]
   sessions(): RemoteSession[]
@@ -101,7 +106,7 @@ export interface FleetService {
 }
 
 /** As of a loop, but for the agent, which is always named. */
-interface FleetTurns extends Omit<AwayTurns, 'run'> {
+export interface FleetTurns extends Omit<AwayTurns, 'run'> {
   run(turn: AwayTurn & { agent: string }): Promise<AwayEnd>
 }
 
@@ -130,6 +135,12 @@ export function remoteSession(fleet: FleetService | undefined, sessionId: string
   return remote !== undefined && isSound(remote) ? remote : undefined
 }
 
+/** Whether a turn of a session of another machine runs, as that machine last told it. */
+export function isAtWork(fleet: FleetService | undefined, sessionId: string | undefined): boolean {
+  const { status } = (sessionId === undefined ? undefined : remoteSession(fleet, sessionId)) ?? {}
+  return status !== undefined && status !== null && status.phase !== 'idle'
+}
+
 /** Each change is a new object. */
 const sound = new WeakMap<RemoteSession, boolean>()
 const told = z.object({ session: storedSession.loose(), status: sessionStatus.loose().nullable() })
@@ -144,12 +155,11 @@ function isSound(remote: RemoteSession): boolean {
 
 /** A session or status with the machine that has it, and whether that is there now. */
 export function labelled<T extends object>(
-  fleet: FleetService,
+  fleet: Pick<FleetService, 'stateOf'>,
   machineName: string,
   value: T,
 ): T & { machine: { name: string; state: Machine['state'] } } {
-  const state = fleet.machines().find(({ machine: name }) => name === machineName)?.state ?? 'unknown'
-  return { ...value, machine: { name: machineName, state } }
+  return { ...value, machine: { name: machineName, state: fleet.stateOf(machineName) } }
 }
 
 /** The status of a session of another machine; of one that is not open there, as it was stored. */

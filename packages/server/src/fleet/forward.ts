@@ -2,7 +2,7 @@ import { CodedError } from '@chirality/core'
 import { TRPCError } from '@trpc/server'
 import type { z } from 'zod'
 import { CALLS } from '../contract/calls.ts'
-import { callError } from '../errors/call-error.ts'
+import { callError, elsewhere } from '../errors/call-error.ts'
 import { toCallError } from '../errors/to-call-error.ts'
 import { type FleetLocal, type FleetService, type RemoteCall, remoteSession } from './fleet-service.ts'
 
@@ -12,6 +12,7 @@ const FROM_MIRROR: ReadonlySet<string> = new Set([
   'sessions.history',
   'sessions.export',
   'sessions.markRead',
+  'decisions.pending',
   // A hub asks both machines.
   ...['fleet.move', 'fleet.takeover', 'fleet.keep'],
 ])
@@ -36,7 +37,7 @@ const FORWARDED: ReadonlySet<string> = new Set([
   ...['decisions.answer', 'budgets.setSession'],
   ...['tree', 'find', 'read', 'status', 'diff', 'turnDiff', 'blame'].map(name => `files.${name}`),
   ...[
-    ...['rename', 'configure', 'nativeLines', 'nativeLine', 'fork', 'forkHistory'],
+    ...['rename', 'configure', 'nativeLines', 'nativeLine', 'images', 'fork', 'forkHistory'],
     ...['shelve', 'discard', 'restore', 'delete'],
   ].map(name => `sessions.${name}`),
   ...['state', 'branchDiff', 'file', 'discard', 'undo', 'redo', 'commit', 'merge', 'resolve'].map(
@@ -65,11 +66,7 @@ export async function forwarded(
   const owner = sessionId === undefined ? undefined : remoteSession(fleet, sessionId)?.machine
   if (fleet === undefined || sessionId === undefined || owner === undefined || FROM_MIRROR.has(path))
     return undefined
-  if (!FORWARDED.has(path))
-    throw callError(
-      'unsupported',
-      `This session is on the machine ${owner}. Open the dashboard there to do that.`,
-    )
+  if (!FORWARDED.has(path)) throw elsewhere(owner)
   const data = await callOwner(fleet, owner, { path, input })
   const made = MADE[path]?.(data)
   if (made !== undefined) await fleet.made(owner, made)

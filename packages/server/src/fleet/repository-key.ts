@@ -1,5 +1,6 @@
-import { lstat, readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { readRegularFile } from '../files/read-file.ts'
 
 /** The name that a project has on every machine: its git remote without login, else the name of its folder. */
 export async function repositoryKey(root: string): Promise<string> {
@@ -44,11 +45,7 @@ async function remoteIn(git: string): Promise<string | undefined> {
 
 /** Empty for what is no file. A clone can hold anything there; reading a pipe would never end. */
 async function textOf(file: string): Promise<string> {
-  const isFile = await lstat(file).then(
-    found => found.isFile() && found.size < MAX_BYTES,
-    () => false,
-  )
-  return isFile ? readFile(file, 'utf8').catch(() => '') : ''
+  return readRegularFile(file, MAX_BYTES).catch(() => '')
 }
 
 /** `host/path`, however it is dialled. Undefined for a folder of one machine. */

@@ -70,9 +70,30 @@ export function createHttpServer(options: HttpServerOptions): Server {
   // One more than the limit: node drops further headers silently, and one of them may be the Origin.
   server.maxHeadersCount = MAX_HEADERS + 1
   server.on('clientError', (error, socket) => refuseSocket(error, socket as Socket))
+  server.on(options.tls ? 'secureConnection' : 'connection', (socket: Socket) =>
+    refuseSilent(socket, headersMs),
+  )
   return server
 }
 
+/**
+ * Ends a connection whose first request does not come. Node's own check forgets one of two connections that began at the
+ * same tick of the clock, and some machines have ticks of 20 ms.
+ */
+function refuseSilent(socket: Socket, headersMs: number): void {
+  const late = () => {
+    // Null once the connection is a WebSocket.
+    const { parser } = socket as Socket & { parser?: { incoming?: unknown } | null }
+    if (socket.destroyed || socket.writableEnded || socket.bytesWritten > 0 || !parser || parser.incoming)
+      return
+    refuseSocket(Object.assign(new Error('The request did not come.'), { code: LATE }), socket)
+  }
+  // After Node's own check, which knows more.
+  const timer = setTimeout(late, headersMs + 2 * Math.min(headersMs, CHECK_MS))
+  socket.once('close', () => clearTimeout(timer))
+}
+
+const LATE = 'ERR_HTTP_REQUEST_TIMEOUT'
 export const HEADERS_MS = 5_000
 const CHECK_MS = 1_000
 const REQUEST_TIMEOUT_MS = 60_000

@@ -21,7 +21,9 @@ export async function endGroups(
     // The disk of a project may be away.
     const book = books.find(root)
     if (book === undefined) continue
-    const state = book.find(group)
+    const state = await book.find(group)
+    // It may have tasks that a machine is at work for.
+    if (state?.unreadable !== undefined || (state?.broken ?? []).length > 0) continue
     // Of such a disk the empty mount point may be there: only a project in which loops are kept says that one was removed.
     const isRemoved = own === undefined || existsSync(path.join(root, '.chirality'))
     if (state === undefined ? isRemoved : isAtRest(state)) await away?.end(group)

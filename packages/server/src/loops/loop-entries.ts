@@ -1,16 +1,18 @@
-import { readJournal, type Stamped } from '@chirality/loops'
+import type { Stamped } from '@chirality/loops'
 
 /** Something happened in a loop: one more fact in its journal, or the end of a run. */
 export interface LoopChange {
   loopId: string
   /** Undefined when a run of it begins or has ended. */
   entry?: Stamped
+  /** Its place in the journal, from 1. */
+  n?: number
 }
 
 interface LoopEntriesOptions {
   loopId: string
-  /** With its journal. */
-  folder: string
+  /** What its journal has by now. */
+  past: () => Promise<Stamped[]>
   after: number
   signal: AbortSignal
   isRunning: () => boolean
@@ -19,20 +21,17 @@ interface LoopEntriesOptions {
 
 /** The journal after its `after`th entry; then live until the loop does not run any more. */
 export async function* loopEntries(options: LoopEntriesOptions): AsyncGenerator<[number, Stamped][]> {
-  const { loopId, folder, after, signal, isRunning, onChange } = options
+  const { loopId, after, signal, isRunning, onChange } = options
   let wake = () => {}
   let waiting: [number, Stamped][] = []
-  let seen = 0
   const unlisten = onChange(change => {
     if (change.loopId !== loopId) return
-    if (change.entry !== undefined) {
-      seen += 1
-      waiting.push([seen, change.entry])
-    }
+    if (change.entry !== undefined && change.n !== undefined) waiting.push([change.n, change.entry])
     wake()
   })
-  const past = readJournal(folder).entries
-  seen = past.length
+  const past = await options.past()
+  // Added while it was read.
+  waiting = waiting.filter(([n]) => n > past.length)
   const end = () => wake()
   signal.addEventListener('abort', end)
   try {

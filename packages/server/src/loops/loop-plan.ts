@@ -6,6 +6,7 @@ import {
   parseTaskList,
   type Task,
   type TaskList,
+  withBudget,
 } from '@chirality/loops'
 import { fingerprintOf, type SessionHost, TrustStore } from '@chirality/sessions'
 import { checkBase } from '@chirality/workspaces'
@@ -26,7 +27,7 @@ export async function planLoop({ host, book, root, list, file }: PlanOptions): P
   const { parsed, problem } = await read(file)
   const base = await checkBase(root).catch((error: unknown) => messageOf(error))
   const changed = typeof base === 'string' ? [] : await book.uncommitted(file)
-  const open = book.openOn(host, file)
+  const open = await book.openOn(file)
   const toDo = parsed?.tasks.filter(({ ticked }) => !ticked) ?? []
   const commands = parsed === undefined ? null : commandsOf(parsed)
   const fingerprint = commands === null ? '' : markOf(list, commands)
@@ -41,7 +42,7 @@ export async function planLoop({ host, book, root, list, file }: PlanOptions): P
       : [{ kind: 'running' as const, words: `The loop ${open.loopId} on this list is not over.` }]),
     ...(changed.length === 0 ? [] : [{ kind: 'dirty' as const, words: dirtyWords(changed) }]),
   ]
-  const { settings } = parsed ?? {}
+  const settings = parsed && withBudget(host.home, parsed.settings)
   return {
     ...{ list, problems, tasks: toDo.map(shownTask), done: (parsed?.tasks.length ?? 0) - toDo.length },
     ...{ notices: parsed?.notices ?? [], branch: typeof base === 'string' ? null : base.branch },

@@ -3,6 +3,8 @@ import type { LiveSession, SessionHost } from '@chirality/sessions'
 
 interface PromptTurn {
   prompt: string
+  /** Tools that it may use without asking. */
+  allow: string[]
   answerMinutes: number
   timeoutMs: number
   /** Since the run was claimed. It counts only for a turn that had begun. */
@@ -18,7 +20,7 @@ interface TurnEnd {
 export async function promptTurn(
   host: Pick<SessionHost, 'onStatus'>,
   live: LiveSession,
-  { prompt, answerMinutes, timeoutMs, spentMs }: PromptTurn,
+  { prompt, allow, answerMinutes, timeoutMs, spentMs }: PromptTurn,
 ): Promise<TurnEnd> {
   const hasBegun = eventsAfter(live, 0).some(({ type }) => type === 'turn:start')
   let asked: string | undefined
@@ -49,7 +51,8 @@ export async function promptTurn(
     Math.max(0, lateMs),
   )
   try {
-    if (!hasBegun) await live.start(prompt, { timeoutMs })
+    const allowed = allow.length === 0 ? {} : { autoApproveTools: allow }
+    if (!hasBegun) await live.start(prompt, { timeoutMs, unattended: true, ...allowed })
     watch()
     await live.settled()
   } finally {

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { allCommandsOf, type NewSchedule, parseTaskList, type Schedule } from '@chirality/loops'
-import { confine } from '../files/confine.ts'
+import { confine } from '@chirality/workspaces'
 import { readRegularFile } from '../files/read-file.ts'
 
 type Work = NewSchedule['what']

@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { KeyedQueue } from '@chirality/disk'
 import {
   type AwayTurns,
   type Loop,
@@ -11,6 +12,7 @@ import {
   type Stamped,
 } from '@chirality/loops'
 import { findProjectOwner, type SessionHost } from '@chirality/sessions'
+import { confine } from '@chirality/workspaces'
 import type { z } from 'zod'
 import type {
   acceptance,
@@ -21,7 +23,6 @@ import type {
   newLoop,
   ShownLoop,
 } from '../contract/loop-calls.ts'
-import { confine } from '../files/confine.ts'
 import type { ProjectRegistry } from '../projects/project-registry.ts'
 import { endGroups } from './ended-groups.ts'
 import { LoopBooks } from './loop-books.ts'
@@ -57,15 +58,17 @@ interface Running {
  */
 export class ServerLoops {
   readonly #options: ServerLoopsOptions
-  readonly #books = new LoopBooks()
+  readonly #books: LoopBooks
   readonly #running = new Map<string, Running>()
-  readonly #turns = new Map<string, Promise<unknown>>()
+  /** By project: two starts on one list, or a resume and a merge, must not meet. */
+  readonly #turns = new KeyedQueue()
   readonly #listeners = new Set<(change: LoopChange) => void>()
   #continuing: Promise<void> = Promise.resolve()
   #isClosed = false
 
   constructor(options: ServerLoopsOptions) {
     this.#options = options
+    this.#books = new LoopBooks(options.host.home, options.onFault)
   }
 
   get #away(): Pick<ServerLoopsOptions, 'away'> {
@@ -89,11 +92,10 @@ export class ServerLoops {
     return found.flat().sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1))
   }
 
-  async #in(root: string): Promise<LoopSummary[]> {
-    const book = this.#books.find(root)
-    // The folder of a registered project may be gone.
-    if (book === undefined) return []
-    return Promise.all(book.list().map(async state => summaryOf(await this.#shown(state, book))))
+  #in(root: string): Promise<LoopSummary[]> {
+    return this.#books.inProject(root, [], async book =>
+      Promise.all((await book.list()).map(async state => summaryOf(await this.#shown(state, book)))),
+    )
   }
 
   async summary(loopId: string): Promise<LoopSummary> {
@@ -105,14 +107,15 @@ export class ServerLoops {
   async openOn(project: string, list: string): Promise<LoopSummary | undefined> {
     const root = await this.#options.projects.require(project)
     const book = this.#books.require(root)
-    const open = book.openOn(this.#options.host, await confine(root, list))
+    const open = await book.openOn(await confine(root, list))
     return open && summaryOf(await this.#shown(open, book))
   }
 
   async get(loopId: string): Promise<ShownLoop> {
     const { state, book } = await this.#find(loopId)
     const worktree = await this.#options.host.worktrees.find(state.worktreeId)
-    return shownLoop(await this.#shown(state, book), worktree?.branch ?? null)
+    const command = this.#running.get(loopId)?.loop.running.get(state.worktreeId)
+    return shownLoop({ ...(await this.#shown(state, book)), command }, worktree?.branch ?? null)
   }
 
   async task(loopId: string, taskId: string): Promise<LoopTaskDetails> {
@@ -141,11 +144,11 @@ export class ServerLoops {
     const root = await this.#options.projects.require(project)
     const file = await confine(root, list)
     const place = { host: this.#options.host, root, list }
-    const loop = await this.#inTurn(root, async () => {
+    const loop = await this.#turns.run(root, async () => {
       const book = this.#books.require(root)
       const opened = await book.start(this.#options.host, file, {
         ...{ settings: withLimits({}, limits), by: 'server', ...untilOf(limits), ...this.#away },
-        onEntry: entry => this.#changed(opened.state.loopId, entry),
+        onEntry: (...change) => this.#changed(opened.state.loopId, ...change),
         ...(allowDirty === undefined ? {} : { allowDirty }),
         ...own,
         ...(commands === undefined ? {} : { check: parsed => allowCommands(place, parsed, commands) }),
@@ -159,11 +162,12 @@ export class ServerLoops {
   /** Goes on with it; puts a task back; sets limits. Each also while it runs. */
   async resume(
     loopId: string,
-    { limits, again, allow }: z.infer<typeof goOn>,
+    { limits, again, allow, asFound }: z.infer<typeof goOn>,
     { allowed }: OwnRun = {},
   ): Promise<LoopSummary> {
     const { root } = await this.#find(loopId)
-    await this.#inTurn(root, async () => {
+    await this.#turns.run(root, async () => {
+      await this.#whileEnding(loopId)
       const running = this.#running.get(loopId)
       if (running === undefined) {
         const { state, book } = await this.#find(loopId)
@@ -173,9 +177,10 @@ export class ServerLoops {
           ...this.#away,
           ...{
             allow: [...(allow ?? []), ...(allowed ?? [])],
-            onEntry: entry => this.#changed(loopId, entry),
+            onEntry: (...change) => this.#changed(loopId, ...change),
           },
           ...(again === undefined ? {} : { again }),
+          ...(asFound === undefined ? {} : { asFound }),
         })
         this.#run(root, opened)
         return
@@ -197,7 +202,7 @@ export class ServerLoops {
     const stop = () => this.#running.get(loopId)?.loop.stop()
     stop()
     // One that is about to go on is running when its turn is over.
-    await this.#inTurn(root, async () => (this.#running.has(loopId) ? stop() : this.#end(loopId)))
+    await this.#turns.run(root, async () => (this.#running.has(loopId) ? stop() : this.#end(loopId)))
     await this.#running.get(loopId)?.done
     return this.summary(loopId)
   }
@@ -206,14 +211,14 @@ export class ServerLoops {
   async #end(loopId: string): Promise<void> {
     const { state, book } = await this.#find(loopId)
     if (state.end !== undefined) return
-    if ((await this.#runs(state)) === 'elsewhere') book.requestStop(loopId)
-    else book.end(state, 'stopped', 'It was stopped.')
+    if ((await this.#runs(state)) === 'elsewhere') await book.requestStop(loopId)
+    else await book.end(state, 'stopped', 'It was stopped.')
     this.#changed(loopId)
   }
 
   async accept(loopId: string, task: string | undefined): Promise<z.infer<typeof acceptance>> {
     const { root } = await this.#find(loopId)
-    const accepted = await this.#inTurn(root, () =>
+    const accepted = await this.#turns.run(root, () =>
       this.#atRest(loopId, async ({ state, book }) => {
         const { commit, tasks } = await book.accept(this.#options.host, loopId, task)
         return { commit, into: state.baseBranch ?? '', tasks: tasks.map(one => one.task.id) }
@@ -225,7 +230,7 @@ export class ServerLoops {
 
   async revert(loopId: string, task: string): Promise<LoopSummary> {
     const { root } = await this.#find(loopId)
-    await this.#inTurn(root, () =>
+    await this.#turns.run(root, () =>
       this.#atRest(loopId, ({ book }) => book.revert(this.#options.host, loopId, task)),
     )
     this.#changed(loopId)
@@ -236,7 +241,7 @@ export class ServerLoops {
   async *entries(loopId: string, after: number, signal: AbortSignal): AsyncGenerator<[number, Stamped][]> {
     const { book } = await this.#find(loopId)
     yield* loopEntries({
-      ...{ loopId, after, signal, folder: book.folder(loopId) },
+      ...{ loopId, after, signal, past: () => book.entries(loopId) },
       isRunning: () => this.#running.has(loopId),
       onChange: listener => this.onChange(listener),
     })
@@ -259,11 +264,10 @@ export class ServerLoops {
 
   async #continueAll(): Promise<void> {
     for (const { root } of await this.#options.projects.list()) {
-      const states = this.#books.find(root)?.list() ?? []
-      for (const { loopId, by, end } of states) {
+      for (const { loopId, by, end } of await this.#books.list(root)) {
         const goesOn = by === 'server' && end === undefined
         const work = () => (goesOn ? this.#continue(root, loopId) : this.#settle(root, loopId))
-        await this.#inTurn(root, work).catch(this.#options.onFault)
+        await this.#turns.run(root, work).catch(this.#options.onFault)
       }
     }
     await endGroups(this.#options, this.#books, id => this.#running.has(id)).catch(this.#options.onFault)
@@ -272,27 +276,27 @@ export class ServerLoops {
   /** A revert that the server before made, and was killed before it said so. */
   async #settle(root: string, loopId: string): Promise<void> {
     const book = this.#books.require(root)
-    const state = book.find(loopId)
+    const state = await book.find(loopId)
     if (this.#isClosed || this.#running.has(loopId) || state === undefined) return
-    if (!book.isOwn(this.#options.host, loopId)) return
+    if (state.isForeign || state.broken.length > 0) return
     if (await book.settle(this.#options.host, state)) this.#changed(loopId)
   }
 
   async #continue(root: string, loopId: string): Promise<void> {
     if (this.#isClosed || this.#running.has(loopId)) return
     const book = this.#books.require(root)
-    const state = book.find(loopId)
-    // Stopped in the meantime, or not a loop of this user.
-    if (state === undefined || state.end !== undefined || !book.isOwn(this.#options.host, loopId)) return
+    const state = await book.find(loopId)
+    // Stopped in the meantime, or nothing that can be gone on with.
+    if (state === undefined || state.end !== undefined) return
     if (state.idleRuns >= MAX_IDLE_RUNS) {
       const why = `The server ended ${state.idleRuns} times as soon as it went on with this loop. Resume it to try again.`
-      book.end(state, 'failed', why)
+      await book.end(state, 'failed', why)
       return this.#changed(loopId)
     }
     // Another process may have the project: `chirality loop resume` or a later server goes on with it.
     if ((await findProjectOwner(root)) !== undefined && !this.#options.host.projects().includes(root)) return
     const opened = await book.resume(this.#options.host, loopId, {
-      ...{ by: 'server', onEntry: entry => this.#changed(loopId, entry), ...this.#away },
+      ...{ by: 'server', onEntry: (...change) => this.#changed(loopId, ...change), ...this.#away },
       ...(state.until === undefined ? {} : { until: new Date(state.until) }),
     })
     this.#run(root, opened)
@@ -342,9 +346,8 @@ export class ServerLoops {
       return { state: running.loop.state, book: this.#books.require(running.root), root: running.root }
     }
     for (const { root } of await this.#options.projects.list()) {
-      const book = this.#books.find(root)
-      const state = book?.find(loopId)
-      if (book !== undefined && state !== undefined) return { state, book, root }
+      const state = await this.#books.inProject(root, undefined, book => book.find(loopId))
+      if (state !== undefined) return { state, book: this.#books.require(root), root }
     }
     throw loopError('loop-missing', `There is no loop ${loopId} in your projects.`)
   }
@@ -354,12 +357,19 @@ export class ServerLoops {
     loopId: string,
     work: (found: { state: LoopState; book: LoopBook }) => Promise<T>,
   ): Promise<T> {
+    await this.#whileEnding(loopId)
     const found = await this.#find(loopId)
     if ((await this.#runs(found.state)) !== 'no')
       throw loopError('loop-running', `The loop ${loopId} runs. Stop it, or wait until it has ended.`)
     const worktree = await this.#options.host.worktrees.find(found.state.worktreeId)
     const own = worktree === undefined ? [] : [path.join(worktree.folder, worktree.prefix)]
     return this.#options.atRest([found.root, ...own], () => work(found))
+  }
+
+  /** Waits for a run that is about to be over: what it is asked now would be lost. */
+  async #whileEnding(loopId: string): Promise<void> {
+    const running = this.#running.get(loopId)
+    if (running?.loop.isEnding) await running.done
   }
 
   async #shown(state: LoopState, book: LoopBook): Promise<Shown> {
@@ -379,20 +389,9 @@ export class ServerLoops {
     return owner?.pid === pid ? 'elsewhere' : 'no'
   }
 
-  #changed(loopId: string, entry?: Stamped): void {
-    const change = entry === undefined ? { loopId } : { loopId, entry }
+  #changed(loopId: string, entry?: Stamped, n?: number): void {
+    const change = entry === undefined || n === undefined ? { loopId } : { loopId, entry, n }
     for (const listener of [...this.#listeners]) listener(change)
-  }
-
-  /** Two starts on one list, or a resume and a merge, must not meet. */
-  #inTurn<T>(root: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#turns.get(root) ?? Promise.resolve()
-    const next = before.then(work, work)
-    this.#turns.set(
-      root,
-      next.catch(() => {}),
-    )
-    return next
   }
 }
 

@@ -1,3 +1,4 @@
+import { OneAfterTheOther } from '@chirality/disk'
 import {
   dueWork,
   type LoopEndReason,
@@ -60,7 +61,7 @@ export class ServerSchedules {
   #lock: ProjectLock | undefined
   #timer: NodeJS.Timeout | undefined
   #ticking: Promise<void> | undefined
-  #tidying: Promise<void> = Promise.resolve()
+  readonly #tidying = new OneAfterTheOther()
   #isStarted = false
   #isClosed = false
 
@@ -146,7 +147,7 @@ export class ServerSchedules {
     this.#isClosed = true
     clearTimeout(this.#timer)
     await this.#ticking
-    await this.#tidying
+    await this.#tidying.settled()
     await this.#lock?.release()
   }
 
@@ -265,7 +266,7 @@ export class ServerSchedules {
         this.#book.end(schedule.id, run.run, receipt)
         this.#changed({ schedule, run: { ...run, receipt } })
         void this.tick()
-        this.#tidying = this.#tidying.then(() => this.#tidy(schedule.id)).catch(this.#options.onFault)
+        void this.#tidying.run(() => this.#tidy(schedule.id).catch(this.#options.onFault))
       })
       .catch(this.#options.onFault)
   }
@@ -343,7 +344,7 @@ export class ServerSchedules {
     }
     const live = await host.session(sessionId)
     const end = await promptTurn(host, live, {
-      ...{ prompt: what.prompt, answerMinutes, timeoutMs: maxMinutes * 60_000 },
+      ...{ prompt: what.prompt, answerMinutes, timeoutMs: maxMinutes * 60_000, allow: what.allow ?? [] },
       spentMs: this.#now() - Date.parse(run.claimedAt),
     })
     const { costUsd, costIsEstimate, tokens, harness, model } = live.status

@@ -1,23 +1,32 @@
-import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { hasCode } from '@chirality/core'
 import {
   addSpent,
+  claimedIn,
+  firstBase,
+  flagsOf,
+  hasBox,
   isOver,
   type LoopBook,
   type LoopSettings,
   type LoopState,
   loopError,
   parseTaskList,
-  type Receipt,
   type RunningCommand,
-  readIfThere,
-  readReceipt,
+  readLoopFile,
+  readLoopReceipt,
+  readNamedFile,
+  receiptText,
   type Spent,
   spentOf,
   type Task,
   type TaskState,
+  tasksToGo,
+  verdictCounts,
+  verdictOf,
+  warningsOf,
 } from '@chirality/loops'
+import { confine } from '@chirality/workspaces'
 import type {
   LoopLimits,
   LoopSummary,
@@ -25,8 +34,8 @@ import type {
   ShownLoop,
   ShownTask,
   TaskFile,
+  UnprovedTask,
 } from '../contract/loop-calls.ts'
-import { confine } from '../files/confine.ts'
 import { listFiles } from '../files/find-files.ts'
 import { readRegularFile } from '../files/read-file.ts'
 
@@ -36,21 +45,24 @@ export interface Shown {
   runs: LoopSummary['runs']
   /** What a session has spent by now. */
   live: (sessionId: string) => Spent | undefined
+  /** That runs now before any task. */
+  command?: RunningCommand | undefined
 }
 
-export function summaryOf({ state, book, runs, live }: Shown): LoopSummary {
+export async function summaryOf({ state, book, runs, live }: Shown): Promise<LoopSummary> {
   const { loopId, projectRoot, startedAt, iterations, settings, waitUntil, end = null, entries } = state
   const known = [...state.tasks.values()]
   const count = (status: TaskState['status']) => known.filter(task => task.status === status).length
-  const toGo = (book.tasks(state) ?? []).filter(({ id, ticked }) => !ticked && !state.tasks.has(id)).length
+  const tasks = await book.tasks(state)
   const inProject = path.relative(projectRoot, state.list)
   const isWaiting = runs !== 'no' && waitUntil !== undefined && Date.parse(waitUntil) > Date.now()
   return {
     ...{ loopId, project: projectRoot, startedAt, runs, isOver: isOver(state), version: entries, iterations },
     list: inProject.startsWith('..') ? state.list : inProject,
     counts: {
-      ...{ proved: count('merged'), parked: count('parked'), failed: count('failed') },
-      ...{ working: count('working'), toGo: toGo + count('reverted') },
+      ...verdictCounts(known),
+      ...{ working: count('working'), toGo: tasksToGo(state, tasks).length - count('working') },
+      claimed: claimedIn(state, tasks ?? []).length,
     },
     spent: spentOf(state, live),
     limits: {
@@ -65,9 +77,29 @@ export function summaryOf({ state, book, runs, live }: Shown): LoopSummary {
       ...{ handOver: settings.hand_over ?? false, nextHarnesses: settings.next_harnesses ?? [] },
     },
     working: known.flatMap(({ status, sessionId }) => (status === 'working' ? [sessionId] : [])),
+    unproved: known.flatMap(unprovedTask),
+    ...{ warnings: warningsOf(state), mustSay: state.broken.length > 0 },
     waitsUntil: isWaiting ? waitUntil : null,
     end,
   }
+}
+
+function unprovedTask(task: TaskState): UnprovedTask[] {
+  const { status, iterations, endedAt = null, parked = null, why = null, commands, options } = task
+  if (status === 'merged' || status === 'reverted') return []
+  const { id, title } = task.task
+  return [
+    {
+      ...{ id, title, status, iterations, endedAt, parked, why, sessionId: sessionOf(task) },
+      ...(commands === undefined ? {} : { commands }),
+      ...(options === undefined ? {} : { options }),
+    },
+  ]
+}
+
+/** Before its first turn there may be none: a task can be parked because of its commands. */
+function sessionOf({ commands, iterations, sessionId }: TaskState): string | null {
+  return commands !== undefined && iterations === 0 ? null : sessionId
 }
 
 /** Those that a person may set, in the place of what they were. */
@@ -92,28 +124,36 @@ export function untilOf({ until }: LoopLimits = {}): { until?: Date } {
 }
 
 /** With its tasks in the order of the list, and then those that are not in it any more. */
-export function shownLoop(shown: Shown, branch: string | null): ShownLoop {
+export async function shownLoop(shown: Shown, branch: string | null): Promise<ShownLoop> {
   const { state, live } = shown
-  const { tasks, problem } = tasksIn(state)
+  const { tasks, problem } = await tasksIn(state)
   const listed = new Set(tasks.map(({ id }) => id))
   const gone = [...state.tasks.values()].filter(({ task }) => !listed.has(task.id))
   return {
-    ...summaryOf(shown),
+    ...(await summaryOf(shown)),
+    base: {
+      checks: firstBase(state).map(({ command, state: found, counted }) => ({
+        ...{ command, state: found, tests: counted?.counts.tests ?? null },
+      })),
+      running: runningOf(shown.command),
+    },
+    // With the copy in the project, if nobody writes it now.
+    ...(shown.runs === 'no' ? { warnings: await shown.book.warnings(state) } : {}),
     ...{ branch, baseBranch: state.baseBranch, listProblem: problem, changes: state.changes },
     tasks: [
       ...tasks.map(task => {
         const begun = state.tasks.get(task.id)
-        return begun === undefined ? notBegun(task) : begunTask(begun, true, live)
+        return begun === undefined ? notBegun(task, state) : begunTask(begun, true, live)
       }),
       ...gone.map(task => begunTask(task, false, live)),
     ],
   }
 }
 
-function tasksIn({ list }: LoopState): { tasks: Task[]; problem: string | null } {
+async function tasksIn({ list }: LoopState): Promise<{ tasks: Task[]; problem: string | null }> {
   const gone = { tasks: [], problem: `${list} is gone or cannot be read. Put it back.` }
   try {
-    const text = readIfThere(list)
+    const text = await readNamedFile(list)
     if (text === undefined) return gone
     return { tasks: parseTaskList(text, path.basename(list)).tasks, problem: null }
   } catch (error) {
@@ -122,26 +162,27 @@ function tasksIn({ list }: LoopState): { tasks: Task[]; problem: string | null }
   }
 }
 
-function notBegun({ id, title, groups, dependsOn, checks, ticked, ...task }: Task): ShownTask {
+function notBegun(listed: Task, state: LoopState): ShownTask {
+  const { id, title, groups, dependsOn, checks, ...task } = listed
+  const isClaimed = claimedIn(state, [listed]).length > 0
+  const status = isClaimed ? 'claimed' : listed.ticked ? 'ticked' : 'open'
   return {
-    ...{ id, title, groups, dependsOn, status: ticked ? 'ticked' : 'open', stage: null, inList: true },
+    ...{ id, title, groups, dependsOn, status, stage: null, inList: true },
     ...{ iterations: 0, sessionId: null, worktreeId: null, checks: checks.map(command => ({ command })) },
     ...{ diff: null, spent: null, startedAt: null, endedAt: null, parked: null, why: null, commit: null },
-    ...{ accepted: null, flags: [], harness: task.harness ?? null, handed: [] },
+    ...{ accepted: null, flags: [], verdict: null, harness: task.harness ?? null, handed: [] },
   }
 }
 
 function begunTask(task: TaskState, inList: boolean, live: Shown['live']): ShownTask {
-  const { status, stage, sessionId, worktreeId, iterations, startedAt, results, flags = [] } = task
+  const { status, stage, sessionId, worktreeId, iterations, startedAt, results } = task
+  const flags = flagsOf(task)
   const { id, title, groups, dependsOn, checks } = task.task
   const done = new Map(results.map(({ command, exitCode }) => [command, exitCode]))
   const isAtWork = status === 'working'
   return {
     ...{ id, title, groups, dependsOn, status, inList, iterations, startedAt },
-    // Before its first turn there may be neither: a task can be parked because of its commands.
-    ...(task.commands !== undefined && iterations === 0
-      ? { sessionId: null, worktreeId: null }
-      : { sessionId, worktreeId }),
+    ...{ sessionId: sessionOf(task), worktreeId: sessionOf(task) === null ? null : worktreeId },
     stage: isAtWork ? stageOf(task) : null,
     harness: task.harness ?? task.task.harness ?? null,
     handed: (task.handed ?? []).map(({ from, to, at, why }) => ({ from, to, at, why })),
@@ -153,7 +194,9 @@ function begunTask(task: TaskState, inList: boolean, live: Shown['live']): Shown
     ...{ diff: task.diff ?? null, endedAt: task.endedAt ?? null, parked: task.parked ?? null },
     spent: addSpent(task.spentBefore, (isAtWork ? live(sessionId) : undefined) ?? task.spent),
     ...(task.commands === undefined ? {} : { commands: task.commands }),
+    ...(task.options === undefined ? {} : { options: task.options }),
     ...{ why: task.why ?? null, commit: task.commit ?? null, accepted: task.accepted ?? null, flags },
+    verdict: verdictOf(task)?.word ?? null,
     ...(task.machine === undefined ? {} : { machine: task.machine }),
     ...(isAtWork && task.waits !== undefined ? { waits: task.waits } : {}),
   }
@@ -170,33 +213,30 @@ function stageOf({ stage, isSetUp }: TaskState): ShownTask['stage'] {
   return stage.at === 'proved' ? 'merging' : stage.at
 }
 
+function runningOf(command: RunningCommand | undefined) {
+  return command === undefined
+    ? null
+    : { command: command.command, since: command.since, output: command.output() }
+}
+
 export async function taskDetails(
   task: TaskState,
   folder: string,
   command?: RunningCommand,
 ): Promise<LoopTaskDetails> {
   const { id } = task.task
-  const file = (kind: string, name: string) =>
-    readFile(path.join(folder, kind, name), 'utf8').catch(() => null)
-  const receipt = receiptOf(path.join(folder, 'receipts', `${id}.json`))
+  const file = async (...parts: string[]) => (await readLoopFile(folder, ...parts)) ?? null
+  // Null if there is none yet, or it is not the one that the journal names: the task itself is still shown.
+  const receipt = (await readLoopReceipt(folder, task)) ?? null
   return {
     // Of a proved task only the receipt has what its checks printed.
     checks: task.status === 'merged' ? (receipt?.checks ?? task.results) : task.results,
     failure: task.failure ?? null,
     prompt: await file('prompts', `${id}-${task.iterations}.md`),
     notes: task.notes,
-    running: command ? { command: command.command, since: command.since, output: command.output() } : null,
+    running: runningOf(command),
     receipt,
-    receiptText: await file('receipts', `${id}.md`),
-  }
-}
-
-function receiptOf(file: string): Receipt | null {
-  try {
-    return readReceipt(file)
-  } catch {
-    // There is none yet, or it is damaged: the task itself is still shown.
-    return null
+    receiptText: receipt && receiptText(receipt),
   }
 }
 
@@ -210,7 +250,7 @@ export async function taskFiles(root: string): Promise<TaskFile[]> {
     const text = await confine(root, name)
       .then(file => readRegularFile(file, MAX_BYTES))
       .catch(() => '')
-    if (!/^[ \t]*[-*+] +\[[ xX]\] /m.test(text)) continue
+    if (!hasBox(text)) continue
     found.push({ path: name, ...counted(text, path.basename(name)) })
   }
   return found

@@ -1,7 +1,26 @@
-import { setTimeout as pause } from 'node:timers/promises'
+import { VERDICT_WORDS } from '@chirality/core'
 import { z } from 'zod'
 import { type LoopSummary, loopId, newLoop, type ShownTask } from '../contract/loop-calls.ts'
-import { MAX_WAIT_SECONDS, type McpTool, type ProgramCall, Refused, tool } from './mcp-tool.ts'
+import {
+  type McpTool,
+  type ProgramCall,
+  READS,
+  Refused,
+  tool,
+  WORKS,
+  waitFor,
+  waitSeconds,
+} from './mcp-tool.ts'
+
+const toldLoop = z.object({
+  ...{ loop_id: z.string(), list: z.string(), started_at: z.string(), state: z.string() },
+  why: z.string().optional(),
+  warnings: z.array(z.string()).optional(),
+  tasks_by_state: z.record(z.string(), z.number()),
+  session_ids: z.array(z.string()),
+  cost_usd: z.number().nullable(),
+  tokens: z.unknown(),
+})
 
 /**
  * What programs can do with the loops of one project. None of the tools allows a command: one that the user has not
@@ -10,13 +29,20 @@ import { MAX_WAIT_SECONDS, type McpTool, type ProgramCall, Refused, tool } from 
 export const LOOP_TOOLS: readonly McpTool[] = [
   tool({
     name: 'list_loops',
+    title: 'List loops',
+    hints: READS,
+    output: z.object({ loops: z.array(toldLoop) }),
     description: 'The loops of the project (task lists that agents work through), newest first.',
     input: z.strictObject({ limit: z.int().positive().max(100).default(20) }),
-    run: async ({ limit }, { services, scope }) =>
-      (await services.loops.list(scope.projectRoot)).slice(0, limit).map(told),
+    run: async ({ limit }, { services, scope }) => ({
+      loops: (await services.loops.list(scope.projectRoot)).slice(0, limit).map(told),
+    }),
   }),
   tool({
     name: 'start_loop',
+    title: 'Start a loop',
+    hints: WORKS,
+    output: z.object({ loop_id: z.string() }),
     description:
       'Starts a loop on a task list of the project, and returns its loop_id at once; await_loop waits for its end. Tasks with commands that the user has not allowed wait for the user.',
     input: z.strictObject({
@@ -38,11 +64,14 @@ export const LOOP_TOOLS: readonly McpTool[] = [
   }),
   tool({
     name: 'await_loop',
+    title: 'Wait for a loop',
+    hints: READS,
+    output: toldLoop,
     description:
       'Waits until a loop does not run any more, and returns its state. Call it again if the time was too short.',
     input: z.strictObject({
       loop_id: loopId,
-      timeout_seconds: z.number().positive().max(MAX_WAIT_SECONDS).default(60),
+      timeout_seconds: waitSeconds,
     }),
     run: async ({ loop_id, timeout_seconds }, call) => {
       await untilEnded(loop_id, timeout_seconds * 1000, call)
@@ -51,6 +80,13 @@ export const LOOP_TOOLS: readonly McpTool[] = [
   }),
   tool({
     name: 'read_loop',
+    title: 'Read a loop',
+    hints: READS,
+    output: toldLoop.extend({
+      branch: z.string().nullable(),
+      tasks: z.array(z.looseObject({ task: z.string(), title: z.string(), state: z.string() })),
+      tasks_left_out: z.number().optional(),
+    }),
     description:
       'The tasks of a loop: how far each is, what it costs, its checks, and why it waits or failed.',
     input: z.strictObject({ loop_id: loopId }),
@@ -90,21 +126,22 @@ async function untilEnded(id: string, withinMs: number, call: ProgramCall): Prom
   })
   try {
     await look()
-    const signal = AbortSignal.any([over.signal, call.signal])
-    await pause(withinMs, undefined, { signal, ref: false }).catch(() => {})
+    await waitFor(over.signal, withinMs, { call, state: () => 'The loop runs.' })
   } finally {
     stop()
   }
 }
 
-function told({ loopId, list, runs, counts, spent, startedAt, end, working }: LoopSummary) {
+function told({ loopId, list, runs, counts, spent, startedAt, end, working, warnings }: LoopSummary) {
   return {
     ...{ loop_id: loopId, list, started_at: startedAt },
     state: runs === 'no' ? (end?.reason ?? 'stopped') : 'running',
     ...(end === null ? {} : { why: end.why }),
+    ...(warnings.length === 0 ? {} : { warnings }),
     tasks_by_state: {
-      ...{ proved: counts.proved, parked: counts.parked, failed: counts.failed },
-      ...{ working: counts.working, to_go: counts.toGo },
+      ...{ proved: counts.proved, proved_look_at_this: counts.look, changed_no_check: counts.noCheck },
+      ...{ parked: counts.parked, failed: counts.failed, working: counts.working },
+      ...{ ticked_by_somebody_not_proved: counts.claimed, to_go: counts.toGo },
     },
     session_ids: working,
     cost_usd: spent.usd,
@@ -112,9 +149,12 @@ function told({ loopId, list, runs, counts, spent, startedAt, end, working }: Lo
   }
 }
 
-function toldTask({ id, title, status, why, commands, checks, sessionId, iterations, spent }: ShownTask) {
+function toldTask(told: ShownTask) {
+  const { id, title, status, why, commands, checks, sessionId, iterations, spent, verdict, flags } = told
   return {
     ...{ task: id, title, state: status, session_id: sessionId, turns: iterations },
+    ...(verdict === null ? {} : { verdict: VERDICT_WORDS[verdict] }),
+    ...(flags.length === 0 ? {} : { look_at: flags.map(({ words, files }) => [words, ...files].join(' ')) }),
     ...(why === null ? {} : { why }),
     ...(commands === undefined ? {} : { waits_for_commands: commands }),
     checks: checks.map(({ command, exitCode }) => ({

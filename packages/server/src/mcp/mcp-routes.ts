@@ -1,3 +1,4 @@
+import type { ProgressNotification } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
 import { ENDPOINTS } from '../contract/endpoints.ts'
 import { HttpError } from '../errors/call-error.ts'
@@ -9,7 +10,8 @@ import type { AppServices } from '../trpc/context.ts'
 import { type ProgramCall, wordsOf } from './mcp-tool.ts'
 import { MCP_TOOLS } from './mcp-tools.ts'
 
-/** Sessions and loops for other programs, through the Model Context Protocol over streamable HTTP, without a stream. */
+/** Sessions and loops for other programs, through the Model Context Protocol over streamable HTTP: a call is answered with a stream if
+ * it asks for progress, else with JSON. */
 export function mcpRoutes(services: AppServices, keys: Keys): Route[] {
   return [
     route(ENDPOINTS.mcp, async ({ request, response, readBody }) => {
@@ -23,10 +25,10 @@ export function mcpRoutes(services: AppServices, keys: Keys): Route[] {
       const { StreamableHTTPServerTransport } = await import(
         '@modelcontextprotocol/sdk/server/streamableHttp.js'
       )
-      const server = await createServer({ services, scope, signal: gone.signal })
+      const server = await createServer({ services, scope, signal: gone.signal, progress: () => {} })
       const transport = new StreamableHTTPServerTransport({
         sessionIdGenerator: undefined,
-        enableJsonResponse: true,
+        enableJsonResponse: !asksForProgress(message),
       })
       // The SDK's own types do not agree under `exactOptionalPropertyTypes`.
       await server.connect(transport as Parameters<typeof server.connect>[0])
@@ -46,22 +48,25 @@ async function createServer(call: ProgramCall) {
     { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
   )
   server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: MCP_TOOLS.map(({ name, description, input }) => ({
-      name,
-      description,
+    tools: MCP_TOOLS.map(({ name, title, description, hints, input, output }) => ({
+      ...{ name, title, description },
+      annotations: { title, ...hints },
       inputSchema: z.toJSONSchema(input, { io: 'input' }) as { type: 'object' },
+      ...(output ? { outputSchema: z.toJSONSchema(output) as { type: 'object' } } : {}),
     })),
   }))
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal, sendNotification }) => {
     const tool = MCP_TOOLS.find(({ name }) => name === params.name)
     if (tool === undefined) return failure(`There is no tool ${JSON.stringify(params.name)}.`)
     try {
       const result = await tool.run(params.arguments ?? {}, {
         ...call,
         signal: AbortSignal.any([signal, call.signal]),
+        progress: progressOf(params._meta?.progressToken, sendNotification),
       })
-      const text = typeof result === 'string' ? result : JSON.stringify(result, undefined, 1)
-      return { content: [{ type: 'text' as const, text }] }
+      if (typeof result === 'string') return { content: [{ type: 'text' as const, text: result }] }
+      const text = JSON.stringify(result, undefined, 1)
+      return { content: [{ type: 'text' as const, text }], structuredContent: result as object }
     } catch (error) {
       const words = wordsOf(error)
       if (words !== undefined) return failure(words)
@@ -70,6 +75,26 @@ async function createServer(call: ProgramCall) {
     }
   })
   return server
+}
+
+/** Clients that ask for progress wait longer as long as they get it. */
+function progressOf(
+  progressToken: string | number | undefined,
+  send: (notification: ProgressNotification) => Promise<void>,
+): ProgramCall['progress'] {
+  let progress = 0
+  return message => {
+    if (progressToken === undefined) return
+    progress += 1
+    const params = { progressToken, progress, message }
+    // The program may have gone meanwhile.
+    void send({ method: 'notifications/progress', params }).catch(() => {})
+  }
+}
+
+function asksForProgress(message: unknown): boolean {
+  const { params } = (message ?? {}) as { params?: { _meta?: { progressToken?: unknown } } | null }
+  return params?._meta?.progressToken !== undefined
 }
 
 function failure(text: string) {

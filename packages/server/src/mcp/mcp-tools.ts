@@ -1,5 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises'
-import type { PermissionMode } from '@chirality/core'
+import { conditionOf, type PermissionMode } from '@chirality/core'
 import { exportSession, type LiveSession, type SessionStatus } from '@chirality/sessions'
 import { z } from 'zod'
 import { model, permissionMode, personaId, sessionId, title, usd } from '../contract/values.ts'
@@ -7,7 +6,17 @@ import type { ProgramScope } from '../guard/keys.ts'
 import type { AppServices } from '../trpc/context.ts'
 import { liveSession, shownSessions, storedSession } from '../trpc/live-session.ts'
 import { LOOP_TOOLS } from './mcp-loop-tools.ts'
-import { MAX_WAIT_SECONDS, type McpTool, type ProgramCall, Refused, tool } from './mcp-tool.ts'
+import {
+  ENDS,
+  type McpTool,
+  type ProgramCall,
+  READS,
+  Refused,
+  tool,
+  WORKS,
+  waitFor,
+  waitSeconds,
+} from './mcp-tool.ts'
 
 const MAX_PROMPT_CHARS = 256 * 1024
 
@@ -18,6 +27,12 @@ const MAX_PROMPT_CHARS = 256 * 1024
 export const MCP_TOOLS: readonly McpTool[] = [
   tool({
     name: 'list_agents',
+    title: 'List agents and personas',
+    hints: READS,
+    output: z.object({
+      agents: z.array(z.object({ agent: z.string(), name: z.string(), installed: z.boolean() })),
+      personas: z.array(z.object({ persona: z.string(), description: z.string().nullish() })),
+    }),
     description: 'The agents and personas that start_session can use.',
     input: z.strictObject({}),
     run: async (_, { services, scope }) => {
@@ -32,23 +47,38 @@ export const MCP_TOOLS: readonly McpTool[] = [
   }),
   tool({
     name: 'list_sessions',
+    title: 'List sessions',
+    hints: READS,
+    output: z.object({
+      sessions: z.array(
+        z.object({
+          ...{ session_id: z.string(), title: z.string().nullish(), agent: z.string().nullish() },
+          ...{ state: z.string(), cost_usd: z.number().nullish(), updated_at: z.string() },
+        }),
+      ),
+    }),
     description: 'The sessions of the project, newest first.',
     input: z.strictObject({ limit: z.int().positive().max(200).default(50) }),
     run: async ({ limit }, { services, scope }) => {
       const { sessions } = await shownSessions(services, { projectRoot: scope.projectRoot, limit })
-      const states = new Map(services.host.statuses().map(status => [status.sessionId, status]))
-      return sessions.map(session => ({
+      const states = new Map(services.host.statuses().map(status => [status.sessionId, status.condition]))
+      const told = sessions.map(session => ({
         session_id: session.id,
         title: session.title,
         agent: session.harness,
-        state: states.get(session.id)?.condition ?? session.status,
+        // As await_session says it, also of a session that nobody has opened since the server started.
+        state: states.get(session.id) ?? conditionOf({ ...session, phase: session.status }),
         cost_usd: session.costUsd,
         updated_at: session.updatedAt,
       }))
+      return { sessions: told }
     },
   }),
   tool({
     name: 'start_session',
+    title: 'Start an agent',
+    hints: WORKS,
+    output: z.object({ session_id: z.string() }),
     description:
       'Starts an agent in a new session of the project, and returns its session_id at once; await_session waits for its answer. The user sees the session, and answers what it asks.',
     input: z.strictObject({
@@ -61,12 +91,19 @@ export const MCP_TOOLS: readonly McpTool[] = [
       agent: z.string().max(64).optional().describe('As list_agents names it. Default: the first one.'),
       persona: personaId.optional().describe('As list_agents names it.'),
       model: model.optional(),
-      permission_mode: permissionMode.exclude(['bypassPermissions']).optional(),
+      permission_mode: permissionMode
+        .optional()
+        .describe('Never auto or bypassPermissions: only the user may let an agent work unasked.'),
       budget_usd: usd.optional(),
       worktree: z.boolean().optional().describe('Work in a git worktree of its own, on a branch of its own.'),
     }),
     run: async (input, { services, scope }) => {
       const { host, programs } = services
+      const { permission_mode: mode } = input
+      if (mode === 'auto' || mode === 'bypassPermissions')
+        throw new Refused(
+          `${mode} is refused: a program cannot let an agent work unasked, only the user can, in the dashboard. Use default, acceptEdits or plan.`,
+        )
       const inherited = await settingsOfCaller(services, scope, input)
       const started = await programs.start(host, scope, async () => {
         const session = await host.createSession(scope.projectRoot, {
@@ -91,6 +128,9 @@ export const MCP_TOOLS: readonly McpTool[] = [
   }),
   tool({
     name: 'send_message',
+    title: 'Send a message',
+    hints: WORKS,
+    output: z.object({ queued: z.boolean() }),
     description: 'Sends a message to a session that start_session made. If it is at work, the message waits.',
     input: z.strictObject({ session_id: sessionId, message: z.string().min(1).max(MAX_PROMPT_CHARS) }),
     run: async ({ session_id, message }, call) => {
@@ -101,11 +141,21 @@ export const MCP_TOOLS: readonly McpTool[] = [
   }),
   tool({
     name: 'await_session',
+    title: 'Wait for an answer',
+    hints: READS,
+    output: z.object({
+      ...{ session_id: z.string(), state: z.string(), answer: z.string() },
+      waits_for_user: z.array(z.string()).optional(),
+      error: z.string().optional(),
+      answer_is_cut: z.boolean().optional(),
+      cost_usd: z.number().nullish(),
+      tokens: z.unknown(),
+    }),
     description:
       'Waits until a session has answered, or needs the user, and returns its state and its last answer. Call it again if the time was too short.',
     input: z.strictObject({
       session_id: sessionId,
-      timeout_seconds: z.number().positive().max(MAX_WAIT_SECONDS).default(60),
+      timeout_seconds: waitSeconds,
     }),
     run: async ({ session_id, timeout_seconds }, call) => {
       const session = await projectSession(session_id, call)
@@ -115,6 +165,8 @@ export const MCP_TOOLS: readonly McpTool[] = [
   }),
   tool({
     name: 'read_session',
+    title: 'Read a conversation',
+    hints: READS,
     description: 'The conversation of a session as Markdown, without secrets. The end of it, if it is long.',
     input: z.strictObject({
       session_id: sessionId,
@@ -141,6 +193,9 @@ export const MCP_TOOLS: readonly McpTool[] = [
   }),
   tool({
     name: 'stop_session',
+    title: 'Stop an agent',
+    hints: ENDS,
+    output: z.object({ stopped: z.boolean() }),
     description: 'Stops the work of a session that start_session made.',
     input: z.strictObject({ session_id: sessionId }),
     run: async ({ session_id }, call) => {
@@ -205,8 +260,8 @@ async function untilAtRest(session: LiveSession, withinMs: number, call: Program
   })
   try {
     if (isAtRest(session.status)) return
-    const signal = AbortSignal.any([over.signal, call.signal])
-    await pause(withinMs, undefined, { signal, ref: false }).catch(() => {})
+    const state = () => `The session is ${session.status.condition}.`
+    await waitFor(over.signal, withinMs, { call, state })
   } finally {
     stop()
   }

@@ -124,7 +124,16 @@ async function realFolder(typed: string): Promise<string> {
   if (root === path.parse(root).root) {
     throw callError('project-too-wide', 'The whole disk cannot be a project. Choose a folder.')
   }
+  if (isOfSystem(root)) {
+    throw callError('project-reserved', `${root} is made by the system. Choose the folder of your project.`)
+  }
   return root
+}
+
+/** Not a disk: what is read there is devices and processes, and what is written there changes them. */
+function isOfSystem(root: string): boolean {
+  const [, top = '', below] = root.split(path.sep)
+  return ['dev', 'proc', 'sys'].includes(top) && !(top === 'dev' && below === 'shm' && root !== '/dev/shm')
 }
 
 /**

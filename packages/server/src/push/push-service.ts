@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { lookup as resolveName } from 'node:dns/promises'
 import { type RequestOptions, request as requestPlain } from 'node:http'
 import { request as requestTls } from 'node:https'
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
 import path from 'node:path'
-import { needsYouText, type PermissionRequestEvent, riskTitle } from '@chirality/core'
+import { type PermissionRequestEvent, riskTitle, verdictsText } from '@chirality/core'
 import type { SessionHost, SessionStatus } from '@chirality/sessions'
 import { z } from 'zod'
 import { BROWSER_ID } from '../browsers/browser-key.ts'
@@ -14,7 +14,14 @@ import { type FleetService, remoteSession, remoteSessions, remoteStatus } from '
 import type { LoopChange } from '../loops/loop-entries.ts'
 import type { ServerLoops } from '../loops/server-loops.ts'
 import type { ScheduleChange, ServerSchedules } from '../loops/server-schedules.ts'
-import { listUserFiles, readUserFile, removeUserFile, writeUserFile } from '../system/user-files.ts'
+import {
+  changeUserFile,
+  listUserFiles,
+  readUserFile,
+  removeUserFile,
+  writeUserFile,
+} from '../system/user-files.ts'
+import { isGlobalAddress } from './global-address.ts'
 import {
   areSubscriptionKeys,
   encryptPush,
@@ -131,8 +138,7 @@ export class PushService {
       const words = entry.type === 'task:parked' ? firstLine(entry.why) : parkedWords(entry.tasks)
       return this.#tellAll({ kind: 'loop', loopId, title, needsYou: true, words })
     }
-    const { proved, parked, failed } = counts
-    const words = `ended: ${proved} proved, ${needsYouText(parked)}, ${failed} failed`
+    const words = `ended: ${verdictsText(counts)}`
     return this.#tellAll({ kind: 'loop', loopId, title, needsYou: false, words })
   }
 
@@ -194,7 +200,7 @@ export class PushService {
     const found = isIP(host) ? host : (await resolveName(host).catch(() => undefined))?.address
     if (this.#options.allowLocal && found !== undefined) return found
     if (found === undefined) throw callError('invalid-input', `The push service ${host} is not found.`)
-    if (PRIVATE.check(found, isIP(found) === 6 ? 'ipv6' : 'ipv4'))
+    if (!isGlobalAddress(found))
       throw callError('invalid-input', 'A push service must not be an address of a private network.')
     return found
   }
@@ -227,21 +233,6 @@ const FILE = z.object({
 })
 const KEYS = z.object({ publicKey: z.string(), privateKey: z.string() })
 
-const PRIVATE = new BlockList()
-for (const [address, bits] of [
-  ...[['0.0.0.0', 8] as const, ['10.0.0.0', 8] as const, ['100.64.0.0', 10] as const],
-  ...[['127.0.0.0', 8] as const, ['169.254.0.0', 16] as const, ['172.16.0.0', 12] as const],
-  ...[['192.0.0.0', 24] as const, ['192.168.0.0', 16] as const, ['198.18.0.0', 15] as const],
-  ['224.0.0.0', 3] as const,
-])
-  PRIVATE.addSubnet(address, bits, 'ipv4')
-// The last two lead to IPv4 addresses.
-for (const [address, bits] of [
-  ...[['::', 127] as const, ['fc00::', 7] as const, ['fe80::', 10] as const, ['ff00::', 8] as const],
-  ...[['::ffff:0:0', 96] as const, ['64:ff9b::', 96] as const],
-])
-  PRIVATE.addSubnet(address, bits, 'ipv6')
-
 /** A subscription ends with its device, also if that was signed out while no server ran. */
 async function isRemembered(home: string, browser: string): Promise<boolean> {
   return (await listBrowsers(home)).some(({ id }) => id === browser)
@@ -253,12 +244,24 @@ function nameOf(browser: string): string {
 
 /** New ones if there are none: subscriptions made with others get no message then, and are made again by their page. */
 async function readKeys(home: string): Promise<VapidKeys> {
+  return (
+    (await storedKeys(home)) ??
+    // Two servers that start at the same moment would give their pages different keys, and one pair would be lost.
+    (await changeUserFile(home, KEY_FILE, async () => (await storedKeys(home)) ?? makeKeys(home)))
+  )
+}
+
+async function makeKeys(home: string): Promise<VapidKeys> {
+  const keys = newVapidKeys()
+  await writeUserFile(home, KEY_FILE, `${JSON.stringify(keys)}\n`)
+  return keys
+}
+
+async function storedKeys(home: string): Promise<VapidKeys | undefined> {
   try {
     return KEYS.parse(JSON.parse((await readUserFile(home, KEY_FILE)) ?? ''))
   } catch {
-    const keys = newVapidKeys()
-    await writeUserFile(home, KEY_FILE, `${JSON.stringify(keys)}\n`)
-    return keys
+    return undefined
   }
 }
 

@@ -1,4 +1,5 @@
 import {
+  type ChatMessageEvent,
   type Envelope,
   nextPending,
   type PermissionRequestEvent,
@@ -11,6 +12,8 @@ import type { CoreEvent } from '../contract/endpoints.ts'
 export class CoreEvents {
   /** Calls whose input the model is still writing. */
   readonly #unfinished = new Map<string, string>()
+  /** The texts of the turn, by message: logs of earlier versions have an interrupted one twice. */
+  readonly #texts = new Map<string, string>()
   /** Requests that wait for permission. */
   #pending: readonly PermissionRequestEvent[] = []
 
@@ -20,12 +23,13 @@ export class CoreEvents {
     const timestamp = Math.floor(Date.parse(at) / 1000)
     switch (event.type) {
       case 'turn:start':
+        this.#texts.clear()
         return [
           { type: 'user', content: event.message, timestamp },
           { type: 'status', state: 'thinking', message: 'The agent has the prompt.' },
         ]
       case 'chat:message':
-        return event.discarded ? [] : [{ type: 'text', content: event.text, timestamp }]
+        return this.#text(event, timestamp)
       case 'chat:thinking':
         return event.final && event.text !== '' ? [{ type: 'reasoning', content: event.text, timestamp }] : []
       case 'tool:start':
@@ -62,6 +66,12 @@ export class CoreEvents {
     }
   }
 
+  #text({ messageId, text, discarded }: ChatMessageEvent, timestamp: number): CoreEvent[] {
+    const isTold = this.#texts.get(messageId) === text
+    this.#texts.set(messageId, text)
+    return discarded || isTold ? [] : [{ type: 'text', content: text, timestamp }]
+  }
+
   #request(event: PermissionRequestEvent, timestamp: number): CoreEvent[] {
     const { requestId, toolName, input } = event
     return [
@@ -71,15 +81,21 @@ export class CoreEvents {
   }
 
   #resolved(
-    { requestId, outcome, message }: PermissionResolvedEvent,
+    { requestId, outcome, message, facts }: PermissionResolvedEvent,
     before: readonly PermissionRequestEvent[],
   ): CoreEvent[] {
     const name = before.find(request => request.requestId === requestId)?.toolName
     if (name === undefined) return []
     const [other] = this.#pending
+    const running = facts === undefined ? name : `${name}, edited: ${facts.object}`
+    const runs = { type: 'status', state: 'running tool', message: running } as const
     if (other !== undefined)
-      return [{ type: 'status', state: 'waiting', message: `${other.toolName} waits for permission.` }]
-    if (outcome === 'allowed') return [{ type: 'status', state: 'running tool', message: name }]
+      return [
+        // Nothing else says that another input runs than the call was told with.
+        ...(facts === undefined ? [] : [runs]),
+        { type: 'status', state: 'waiting', message: `${other.toolName} waits for permission.` },
+      ]
+    if (outcome === 'allowed') return [runs]
     const why = message === undefined ? '' : `: ${message}`
     return [{ type: 'status', state: 'thinking', message: `${name} was ${outcome}${why}` }]
   }

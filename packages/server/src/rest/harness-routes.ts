@@ -1,24 +1,28 @@
 import { pipeline } from 'node:stream/promises'
 import type { Envelope } from '@chirality/core'
 import { exportSession } from '@chirality/sessions'
+import type { z } from 'zod'
 import { ENDPOINTS } from '../contract/endpoints.ts'
 import { sessionId, worktreeId } from '../contract/values.ts'
 import { HttpError } from '../errors/call-error.ts'
-import { remoteSession } from '../fleet/fleet-service.ts'
+import { isAtWork, remoteSession } from '../fleet/fleet-service.ts'
 import { forwarded } from '../fleet/forward.ts'
+import { startRemoteTurn } from '../fleet/remote-turn.ts'
 import type { Route, RouteRequest } from '../http/routes.ts'
-import { cursorOf, type ServerSentEvent } from '../http/sse.ts'
+import { cursorOf, type ServerSentEvent, type SseStream } from '../http/sse.ts'
 import type { AppServices } from '../trpc/context.ts'
 import { eventBatches, turnEvents } from '../trpc/event-batches.ts'
 import { blame } from '../trpc/files-router.ts'
 import {
   answerDecision,
+  createSession,
   deleteSession,
   liveSession,
   pendingDecisions,
   shownSession,
   shownSessions,
   storedSession,
+  withLog,
 } from '../trpc/live-session.ts'
 import { shown } from '../trpc/trust-router.ts'
 import { forgetWorktree, listWorktrees, removeWorktree, restoreWorktree } from '../trpc/worktrees-router.ts'
@@ -32,21 +36,20 @@ const BODY = { maxBytes: MAX_CALL_BYTES }
 export function harnessRoutes(services: AppServices, streams: OpenStreams): Route[] {
   return [
     route(ENDPOINTS.startTurn, async ({ response, query, readBody }) => {
-      const { sessionId, message, options } = await readBody(BODY)
-      const session = await liveSession(services, sessionId)
-      const after = session.log.lastSeq
+      const input = await readBody(BODY)
       streams.requireRoom()
-      const { turnId } = await session.start(message, options)
+      const turn = (await startRemoteTurn(services.fleet, input)) ?? (await startOwnTurn(services, input))
       const stream = streams.open(response)
-      for await (const envelopes of turnEvents({ host: services.host, session, turnId, after }, stream)) {
-        stream.send(envelopes.map(eventFormat(query)))
-      }
+      for await (const envelopes of turn.events(stream)) stream.send(envelopes.map(eventFormat(query)))
       stream.end()
     }),
 
     route(ENDPOINTS.interrupt, async ({ readBody, reply }) => {
-      const { sessionId } = await readBody(BODY)
-      const session = await liveSession(services, sessionId)
+      const input = await readBody(BODY)
+      const wasAtWork = isAtWork(services.fleet, input.sessionId)
+      if ((await forwarded(services.fleet, { path: 'turns.interrupt', input })) !== undefined)
+        return reply({ interrupted: wasAtWork })
+      const session = await liveSession(services, input.sessionId)
       const interrupted = session.status.phase !== 'idle'
       session.interrupt()
       reply({ interrupted })
@@ -59,14 +62,15 @@ export function harnessRoutes(services: AppServices, streams: OpenStreams): Rout
     }),
 
     route(ENDPOINTS.answerDecision, async ({ readBody, reply }) => {
-      await answerDecision(services, await readBody(BODY))
+      const input = await readBody(BODY)
+      const isElsewhere = await forwarded(services.fleet, { path: 'decisions.answer', input })
+      if (isElsewhere === undefined) await answerDecision(services, input)
       reply()
     }),
 
     route(ENDPOINTS.createSession, async ({ readBody, reply }) => {
-      const { projectRoot, ...options } = await readBody(BODY)
-      const session = await services.host.createSession(await services.projects.require(projectRoot), options)
-      reply({ session })
+      const { projectRoot: project, ...options } = await readBody(BODY)
+      reply({ session: await createSession(services, { project, ...options }) })
     }),
 
     /** The project's files that agents would run; `POST` agrees to exactly the files that were shown. */
@@ -140,15 +144,26 @@ export function harnessRoutes(services: AppServices, streams: OpenStreams): Rout
 
     /** All events of a session, from a cursor on: for clients that lost the stream of a turn. */
     route(ENDPOINTS.sessionEvents, async ({ request, response, url, params, query }) => {
-      const { log } = await liveSession(services, idOf(params))
-      const after = cursorOf(request, url) ?? 0
-      if (after > log.lastSeq) throw new HttpError(409, 'cursor-ahead', `The log ends at ${log.lastSeq}.`)
-      const stream = streams.open(response)
-      const format = eventFormat(query)
-      for await (const envelopes of eventBatches(log, after, stream)) stream.send(envelopes.map(format))
-      stream.end()
+      await withLog(services, idOf(params), async log => {
+        const after = cursorOf(request, url) ?? 0
+        if (after > log.lastSeq) throw new HttpError(409, 'cursor-ahead', `The log ends at ${log.lastSeq}.`)
+        const stream = streams.open(response)
+        const format = eventFormat(query)
+        for await (const envelopes of eventBatches(log, after, stream)) stream.send(envelopes.map(format))
+        stream.end()
+      })
     }),
   ]
+}
+
+type TurnInput = z.infer<typeof ENDPOINTS.startTurn.body>
+
+async function startOwnTurn(services: AppServices, { sessionId, message, options }: TurnInput) {
+  const session = await liveSession(services, sessionId)
+  const after = session.log.lastSeq
+  const { turnId } = await session.start(message, options)
+  const turn = { host: services.host, session, turnId, after }
+  return { events: (stream: SseStream) => turnEvents(turn, stream) }
 }
 
 /** UI events; with `?as=envelopes` also their time and turn. */

@@ -22,6 +22,8 @@ export async function serveTrpcRequest(
 ): Promise<void> {
   const pace = new SendPace(responseOutlet(response))
   response.once('close', () => pace.close())
+  // A procedure without input is called without a body, and then clients name no type: tRPC would answer with 415.
+  request.headers['content-type'] ??= JSON_TYPE
   await nodeHTTPRequestHandler({
     router,
     req: request,
@@ -33,9 +35,14 @@ export async function serveTrpcRequest(
       ...{ ...services, pace, takesJson: false },
       browser: keys.browserOf(bearerOf(request.headers.authorization)),
     }),
+    // A request that tRPC cannot read is refused with JSON, but tRPC would send that as text.
+    responseMeta: ({ info }) =>
+      info === undefined ? { headers: new Headers({ 'content-type': JSON_TYPE }) } : {},
     onError: failed => reportFault(failed, onFault),
   })
 }
+
+const JSON_TYPE = 'application/json'
 
 /** Images come as base64. */
 export const MAX_CALL_BYTES = 32 * 1024 * 1024

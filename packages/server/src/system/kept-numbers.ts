@@ -1,13 +1,12 @@
-import { readUserFile, writeUserFile } from './user-files.ts'
+import { changeUserFile, readUserFile, writeUserFile } from './user-files.ts'
 
 /**
  * A number for each session, in one file of the user's data folder, such as the last read event. Read
- * before each change, because several servers of one user may write it; an unreadable file counts as empty.
+ * under a lock before each change, because several servers of one user may write it; an unreadable file counts as empty.
  */
 export class KeptNumbers {
   readonly #home: string
   readonly #file: string
-  #last: Promise<void> = Promise.resolve()
 
   constructor(home: string, file: string) {
     this.#home = home
@@ -35,9 +34,8 @@ export class KeptNumbers {
     return this.#change(sessionId, () => undefined)
   }
 
-  /** Changes run one after the other: two at once would lose one of them. */
   #change(sessionId: string, next: (known: number | undefined) => number | undefined): Promise<void> {
-    const change = this.#last.then(async () => {
+    const write = async () => {
       const numbers = await this.#read()
       const known = numbers.get(sessionId)
       const value = next(known)
@@ -46,9 +44,8 @@ export class KeptNumbers {
       if (value !== undefined) numbers.set(sessionId, value)
       const kept = [...numbers].slice(-MAX_SESSIONS)
       await writeUserFile(this.#home, this.#file, `${JSON.stringify(kept)}\n`)
-    })
-    this.#last = change.catch(() => undefined)
-    return change
+    }
+    return changeUserFile(this.#home, this.#file, write)
   }
 
   async #read(): Promise<Map<string, number>> {

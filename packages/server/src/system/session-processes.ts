@@ -4,6 +4,7 @@ import {
   findAllMarked,
   MARKER_VARIABLE,
   type MarkedProcess,
+  parseMarkers,
   processEnv,
   readUsage,
   sendSignal,
@@ -61,14 +62,25 @@ export async function sessionProcesses(
   })
 }
 
-/** The session whose agent started a process with this marker. Null if no agent of this server did. */
-export async function sessionOfMarker(host: SessionHost, marker: string | undefined): Promise<string | null> {
-  const carried = new Set(marker?.split(':'))
+/**
+ * The session whose agent started a process with this marker. Null without one, as for a program that the user starts.
+ * One that nobody knows is refused: it is of an agent that ended, or of another server, and not the user's program.
+ */
+export async function sessionOfMarker(host: SessionHost, marker = ''): Promise<string | null> {
+  const carried = new Set(parseMarkers(marker))
+  if (marker !== '' && carried.size < new Set(marker.split(':')).size)
+    throw callError('invalid-input', 'No Chirality made this marker: CHIRALITY_RUN is passed on unchanged.')
+  // If an agent runs this server, its marker is also on the programs that the user of this server starts.
+  for (const outer of parseMarkers(processEnv()[MARKER_VARIABLE])) carried.delete(outer)
+  if (carried.size === 0) return null
   for (const status of host.statuses()) {
     const { processes } = await tracesOf(status)
     if (processes.some(one => carried.has(one.marker))) return status.sessionId
   }
-  return null
+  throw callError(
+    'invalid-input',
+    'No agent that this server runs has this marker: it ended, or another server runs it. A program of your own is started without CHIRALITY_RUN.',
+  )
 }
 
 type SessionProcess = SessionProcesses['processes'][number]

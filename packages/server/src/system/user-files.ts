@@ -1,8 +1,15 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
-import { link, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import path from 'node:path'
-import { ensurePrivateDirectory, errnoOf, SpoolError } from '@chirality/runner'
-import { StorageError, type StorageErrorCode, temporaryName } from '@chirality/sessions'
+import {
+  changeFile,
+  createFileNow,
+  ensurePrivateDirectory,
+  errnoOf,
+  StorageError,
+  type StorageErrorCode,
+  writeFileAtomic,
+} from '@chirality/disk'
 
 /** Files in the user's data folder: consents that only the user may give, and secrets. */
 export function writeUserFile(home: string, name: string, text: string): Promise<void> {
@@ -11,7 +18,12 @@ export function writeUserFile(home: string, name: string, text: string): Promise
 
 /** Creates the file; false if it exists. */
 export function createUserFile(home: string, name: string, text: string): Promise<boolean> {
-  return inUserFolder(home, name, file => createPrivateFile(file, text))
+  return inUserFolder(home, name, async file => createFileNow(file, text))
+}
+
+/** For a change that reads the file and writes it anew: several servers of one user do so at the same moment. */
+export function changeUserFile<T>(home: string, name: string, change: () => Promise<T>): Promise<T> {
+  return inUserFolder(home, name, file => changeFile(file, change))
 }
 
 async function inUserFolder<T>(home: string, name: string, write: (file: string) => Promise<T>): Promise<T> {
@@ -76,9 +88,8 @@ function foreignFile(file: string): StorageError {
 }
 
 function toUserFileError(error: unknown, file: string): StorageError {
-  if (error instanceof StorageError) return error
-  const cause = error instanceof SpoolError && error.cause !== undefined ? error.cause : error
-  if (cause instanceof SpoolError) return new StorageError(cause.code, cause.path, cause.message, error)
+  if (error instanceof StorageError && error.cause === undefined) return error
+  const cause = error instanceof StorageError ? error.cause : error
   const code = CODES[errnoOf(cause) ?? ''] ?? 'io'
   const why = cause instanceof Error ? cause.message : String(cause)
   return new StorageError(code, file, `Cannot use ${file} (${why}). ${ADVICE[code] ?? OTHER_ADVICE}`, error)
@@ -96,45 +107,8 @@ const ADVICE: Partial<Record<StorageErrorCode, string>> = {
 
 const OTHER_ADVICE = 'Your data folder must be yours and writable; CHIRALITY_HOME names another.'
 
-/** Replaces a file as a whole, readable by its owner only. A link at this path is replaced, not followed. */
+/** Replaces a file as a whole, readable by its owner only. */
 export async function writePrivateFile(file: string, text: string): Promise<void> {
-  await withTemporary(file, text, temporary => rename(temporary, file))
-}
-
-/** Creates the file; false if it exists. */
-function createPrivateFile(file: string, text: string): Promise<boolean> {
-  return withTemporary(file, text, async temporary => {
-    try {
-      await link(temporary, file)
-      return true
-    } catch (error) {
-      if (errnoOf(error) === 'EEXIST') return false
-      if (!NO_HARD_LINKS.has(errnoOf(error) ?? '')) throw error
-      await rename(temporary, file)
-      return true
-    }
-  })
-}
-
-const NO_HARD_LINKS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
-
-async function withTemporary<T>(
-  file: string,
-  text: string,
-  use: (temporary: string) => Promise<T>,
-): Promise<T> {
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 })
-  const temporary = temporaryName(file)
-  try {
-    const handle = await open(temporary, 'wx', 0o600)
-    try {
-      await handle.writeFile(text)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-    return await use(temporary)
-  } finally {
-    await rm(temporary, { force: true })
-  }
+  await writeFileAtomic(file, text)
 }

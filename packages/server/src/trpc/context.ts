@@ -4,7 +4,6 @@ import type { HarnessRegistry, OwnAgents } from '@chirality/runner'
 import type { SessionHost } from '@chirality/sessions'
 import type { z } from 'zod'
 import type { SignedInBrowsers } from '../browsers/signed-in-browsers.ts'
-import type { TurnChanges } from '../changes/turn-changes.ts'
 import type { demo } from '../contract/answers.ts'
 import type { FleetService } from '../fleet/fleet-service.ts'
 import type { SendPace } from '../http/send-pace.ts'
@@ -26,7 +25,6 @@ export interface AppServices {
   agents: OwnAgents
   personas: PersonaManager
   projects: ProjectRegistry
-  changes: TurnChanges
   browsers: SignedInBrowsers
   programs: Programs
   trials: AgentTrials

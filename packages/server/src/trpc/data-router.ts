@@ -1,3 +1,4 @@
+import { OneAfterTheOther } from '@chirality/disk'
 import {
   type DiskUse,
   diskUseOf,
@@ -111,7 +112,7 @@ function messageOf(error: unknown): string {
 export class RawLogKeeper {
   readonly #services: Pick<AppServices, 'host' | 'facts'>
   readonly #timer: NodeJS.Timeout
-  #last: Promise<void> = Promise.resolve()
+  readonly #passes = new OneAfterTheOther()
 
   constructor(services: Pick<AppServices, 'host' | 'facts'>, everyMs = HOUR_MS) {
     this.#services = services
@@ -121,13 +122,12 @@ export class RawLogKeeper {
 
   /** One at a time. Never rejects: the next one tries again. */
   apply(): Promise<void> {
-    this.#last = this.#last.then(() => this.#apply())
-    return this.#last
+    return this.#passes.run(() => this.#apply())
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer)
-    await this.#last
+    await this.#passes.settled()
   }
 
   async #apply(): Promise<void> {

@@ -89,39 +89,55 @@ interface TurnStream {
   after: number
 }
 
-/** The events of one turn up to its last, which can come after `turn:end`. The turn goes on if the reader leaves. */
-export async function* turnEvents(
-  turn: TurnStream,
+/** The events of a turn of this machine. */
+export function turnEvents(
+  { host, session, turnId, after }: TurnStream,
   stream: Pick<SseStream, 'pace' | 'signal'>,
 ): AsyncGenerator<Envelope[]> {
-  const { host, session, turnId, after } = turn
+  const settled = (_: number, signal: AbortSignal) => turnOver(host, session, { turnId, signal })
+  return eventsOfTurn({ log: session.log, turnId, after, settled }, stream)
+}
+
+interface LoggedTurn {
+  log: SessionLog
+  turnId: string
+  /** Events of the turn come after it. */
+  after: number
+  /** Resolves with the number of the turn's last event, which may come after its `turn:end`. */
+  settled(endSeq: number, signal: AbortSignal): Promise<number>
+}
+
+/** The events of one turn up to its last, which can come after `turn:end`. The turn goes on if the reader leaves. */
+export async function* eventsOfTurn(
+  turn: LoggedTurn,
+  stream: Pick<SseStream, 'pace' | 'signal'>,
+): AsyncGenerator<Envelope[]> {
+  const { log, turnId, after, settled } = turn
   const { pace, signal } = stream
   let lastSeq: number | undefined
-  for await (const batch of eventBatches(session.log, after, { pace, signal })) {
+  for await (const batch of eventBatches(log, after, { pace, signal })) {
     const ours = batch.filter(envelope => envelope.turnId === turnId)
     if (ours.length > 0) yield ours
-    if (lastSeq === undefined && ours.some(({ event }) => event.type === 'turn:end')) {
-      await turnOver(host, session, { turnId, signal })
-      // Later events belong to other turns, and there may always be more of them.
-      lastSeq = session.log.lastSeq
-    }
+    const end = lastSeq === undefined ? ours.find(({ event }) => event.type === 'turn:end') : undefined
+    // Later events belong to other turns, and there may always be more of them.
+    if (end !== undefined) lastSeq = await settled(end.seq, signal)
     if (lastSeq !== undefined && (batch.at(-1)?.seq ?? 0) >= lastSeq) return
   }
 }
 
 /** Resolves when the session has finished the turn: no event of it follows. */
 function turnOver(
-  host: TurnStream['host'],
+  host: Pick<SessionHost, 'onStatus'>,
   session: LiveSession,
   { turnId, signal }: { turnId: string; signal: AbortSignal },
-): Promise<void> {
+): Promise<number> {
   const isOver = () => signal.aborted || session.status.phase === 'idle' || session.status.turnId !== turnId
   return new Promise(resolve => {
     const check = () => {
       if (!isOver()) return
       stop()
       signal.removeEventListener('abort', check)
-      resolve()
+      resolve(session.log.lastSeq)
     }
     const stop = host.onStatus(check)
     signal.addEventListener('abort', check)

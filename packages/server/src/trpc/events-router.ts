@@ -60,13 +60,15 @@ export const fleetRouter = router({
       const own = (await changes.registered(ctx.host.statuses())).shown
       yield { type: 'snapshot', sessions: [...own, ...remoteStatuses(ctx.fleet)] }
       const loops = await ctx.loops.list()
-      if (loops.length > 0) yield { type: 'loops', loops }
+      // Also without any: the page cannot tell no loops from loops that are not known yet.
+      yield { type: 'loops', loops }
       while (await changes.some()) {
         if (!(await ctx.pace.turn())) return
         const { sessions, removed, loops: changed, schedules } = changes.take()
         if (sessions.length > 0 || removed.length > 0) {
           const { shown, hidden } = await changes.registered(sessions)
-          yield { type: 'changes', sessions: shown, removed: [...removed, ...hidden] }
+          const gone = changes.untold([...removed, ...hidden])
+          if (shown.length + gone.length > 0) yield { type: 'changes', sessions: shown, removed: gone }
         }
         if (changed.length > 0) {
           // A project that was removed in the meantime has none.
@@ -106,6 +108,9 @@ export const fleetRouter = router({
   /** Takes the rights of a machine away. */
   revoke: call(CALLS.fleet.revoke).mutation(({ ctx, input }) => requireFleet(ctx).revoke(input.machine)),
 
+  /** Removes a machine that does not come back, with its sessions, logs and copies, from the brokers and all hubs. */
+  forget: call(CALLS.fleet.forget).mutation(({ ctx, input }) => requireFleet(ctx).forget(input.machine)),
+
   /** Whether hubs get copies of the sessions of this machine after each turn. */
   sendCopies: call(CALLS.fleet.sendCopies).mutation(({ ctx, input }) =>
     requireFleet(ctx).sendCopies(input.send),
@@ -135,6 +140,8 @@ class StatusChanges {
   /** Whether a project is registered, and when that was looked up: statuses change far more often than the list. */
   readonly #lookups = new Map<string, { at: number; registered: boolean }>()
   readonly #shown = new Set<string>()
+  /** Told as removed, and not shown since. */
+  readonly #gone = new Set<string>()
   readonly #changed = new Map<string, SessionStatus>()
   readonly #removed = new Set<string>()
   readonly #loops = new Set<string>()
@@ -203,9 +210,19 @@ class StatusChanges {
       isRemote(status) ||
       (this.#lookups.get(status.projectRoot)?.registered === true && !this.#discarded.has(status.sessionId))
     const shown = statuses.filter(isShown)
-    for (const { sessionId } of shown) this.#shown.add(sessionId)
+    for (const { sessionId } of shown) {
+      this.#shown.add(sessionId)
+      this.#gone.delete(sessionId)
+    }
     const hidden = statuses.filter(status => !isShown(status) && this.#shown.delete(status.sessionId))
     return { shown, hidden: hidden.map(({ sessionId }) => sessionId) }
+  }
+
+  /** A session that was discarded and whose last status comes after it is removed once. */
+  untold(removed: string[]): string[] {
+    const untold = [...new Set(removed)].filter(sessionId => !this.#gone.has(sessionId))
+    for (const sessionId of untold) this.#gone.add(sessionId)
+    return untold
   }
 
   async #lookUp(root: string): Promise<void> {

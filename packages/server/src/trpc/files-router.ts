@@ -1,19 +1,19 @@
+import { inBlamePlace, type ProjectPlace, requireBranches, turnDiff, workFolderOf } from '@chirality/sessions'
 import {
+  type BlamePlace,
+  blameProjectFile,
   commitAtBase,
   type GitRepository,
   gitStatus,
   type PastState,
   stateOfCommit,
 } from '@chirality/workspaces'
-import { type BlamePlace, blameProjectFile, turnName } from '../changes/blame.ts'
-import { workFolderOf } from '../changes/turn-changes.ts'
 import { CALLS } from '../contract/calls.ts'
 import type { Blame } from '../contract/file-answers.ts'
 import { callError } from '../errors/call-error.ts'
 import { findFiles } from '../files/find-files.ts'
 import { listFolder } from '../files/list-folder.ts'
 import { readProjectFile } from '../files/read-file.ts'
-import { requireBranches } from '../review/session-review.ts'
 import type { AppServices } from './context.ts'
 import { liveSession } from './live-session.ts'
 import { call, router } from './trpc.ts'
@@ -24,7 +24,7 @@ const DEFAULT_FOUND = 20
 async function placeOf(
   ctx: AppServices,
   { project, sessionId }: { project: string; sessionId?: string | undefined },
-): Promise<{ root: string; folder: string; worktree: string | null }> {
+): Promise<ProjectPlace> {
   const root = await ctx.projects.require(project)
   if (sessionId === undefined) return { root, folder: root, worktree: null }
   const { status } = await liveSession(ctx, sessionId)
@@ -45,16 +45,9 @@ export interface BlameInput {
 
 /** Null if there is no git repository. */
 export async function blame(services: AppServices, input: BlameInput): Promise<Blame | null> {
-  const { root, folder, worktree } = await placeOf(services, input)
-  const { sessions } = await services.host.store.page({ projectRoot: root, limit: Number.POSITIVE_INFINITY })
-  const running = new Map(
-    services.host.statuses().flatMap(({ sessionId, turnId, phase }) => {
-      return turnId === null || phase === 'idle' ? [] : [[sessionId, turnName(sessionId, turnId)] as const]
-    }),
-  )
-  const blamed = await services.changes.inFolder({ root, folder }, async place => {
-    const at = await pastState(services, { ...place, root }, input)
-    return blameProjectFile({ ...place, root, folder, worktree, sessions, running }, { ...input, at })
+  const blamed = await inBlamePlace(services.host, await placeOf(services, input), async place => {
+    const at = await pastState(services, place, input)
+    return blameProjectFile(place, { ...input, at })
   })
   return blamed ?? null
 }
@@ -72,7 +65,7 @@ async function pastState(
   if (sessionId === undefined)
     throw callError('invalid-input', 'A turn or a base is of a session: give its sessionId.')
   if (turnId === undefined) {
-    const branches = await requireBranches(services, await liveSession(services, sessionId))
+    const branches = await requireBranches(services.host, await liveSession(services, sessionId))
     return requireState(repository, await commitAtBase(repository, branches))
   }
   const recorded = await trees.read(root, sessionId, turnId)
@@ -119,12 +112,12 @@ export const filesRouter = router({
   /** All changes since the last commit, new files included. Null if there is no git repository. */
   diff: call(CALLS.files.diff).query(async ({ ctx, input }) => {
     const { root, folder } = await placeOf(ctx, input)
-    return ctx.changes.workingTree(root, folder)
+    return ctx.host.changes.workingTree(root, folder)
   }),
 
   /** The changes of one turn. */
   turnDiff: call(CALLS.files.turnDiff).query(async ({ ctx, input }) =>
-    ctx.changes.turn(await liveSession(ctx, input.sessionId), input.turnId),
+    turnDiff(ctx.host, await liveSession(ctx, input.sessionId), input.turnId),
   ),
 
   /** Which turn wrote each line, for which prompt and money. Null if there is no git repository. */

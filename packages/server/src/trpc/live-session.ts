@@ -8,7 +8,9 @@ import type {
   SessionStatus,
   StoredSession,
 } from '@chirality/sessions'
-import { callError } from '../errors/call-error.ts'
+import type { z } from 'zod'
+import type { CALLS } from '../contract/calls.ts'
+import { callError, elsewhere } from '../errors/call-error.ts'
 import {
   type FleetService,
   labelled,
@@ -33,6 +35,7 @@ export async function liveSession(services: AppServices, sessionId: string): Pro
 
 export async function storedSession(services: AppServices, sessionId: string): Promise<StoredSession> {
   requireKept(services, sessionId)
+  requireHere(services, sessionId)
   const { host, projects } = services
   const session = await host.store.resume(sessionId)
   await projects.require(session.projectRoot)
@@ -42,6 +45,12 @@ export async function storedSession(services: AppServices, sessionId: string): P
 export function requireKept({ discarded }: Pick<AppServices, 'discarded'>, sessionId: string): void {
   if (discarded.has(sessionId))
     throw callError('not-found', `The session ${sessionId} was deleted. It can be restored for a minute.`)
+}
+
+/** What cannot be done with a session of another machine says where it is, not that there is none. */
+function requireHere({ fleet }: Pick<AppServices, 'fleet'>, sessionId: string): void {
+  const owner = remoteSession(fleet, sessionId)?.machine
+  if (owner !== undefined) throw elsewhere(owner)
 }
 
 /** Reads the log of a session, or the mirrored one of a session of another machine. */
@@ -66,6 +75,17 @@ export async function openLog(
     return { log: (await liveSession(services, sessionId)).log, close: async () => {} }
   const log = await services.fleet.log(sessionId)
   return { log, close: () => log.close() }
+}
+
+/** A new session, on this machine if none is named. */
+export async function createSession(
+  { fleet, host, projects }: AppServices,
+  { project, machine, ...options }: z.infer<typeof CALLS.sessions.create.input>,
+): Promise<StoredSession> {
+  if (machine === undefined || machine === fleet?.info().machine)
+    return host.createSession(await projects.require(project), options)
+  if (fleet === undefined) throw callError('unsupported', 'This server is in no fleet.')
+  return fleet.create(machine, { project, ...options })
 }
 
 /** A session with its current state. */
@@ -109,11 +129,13 @@ function withRemote(
     const at = Date.parse(updatedAt)
     return cursor === undefined || at < Number(time) || (at === Number(time) && id > String(after))
   }
-  const remote = remoteSessions(fleet).flatMap(one => (isAfter(one.session) ? [shownRemote(fleet, one)] : []))
-  const all = [...own.sessions, ...remote].sort(
-    (a, b) => Date.parse(b.updatedAt) - Date.parse(a.updatedAt) || (a.id < b.id ? -1 : 1),
+  const others = remoteSessions(fleet).flatMap(one =>
+    isAfter(one.session) ? [{ session: one.session, show: () => shownRemote(fleet, one) }] : [],
   )
-  const sessions = all.slice(0, limit)
+  const all = [...own.sessions.map(session => ({ session, show: () => session })), ...others]
+    .map(one => ({ ...one, at: Date.parse(one.session.updatedAt) }))
+    .sort((a, b) => b.at - a.at || (a.session.id < b.session.id ? -1 : 1))
+  const sessions = all.slice(0, limit).map(({ show }) => show())
   const last = sessions.at(-1)
   const isMore = all.length > limit || own.nextCursor !== undefined
   return last !== undefined && isMore
@@ -128,7 +150,9 @@ export async function pendingDecisions(
   services: AppServices,
   sessionId?: string,
 ): Promise<PendingDecision[]> {
-  const { host, projects } = services
+  const { host, projects, fleet } = services
+  const remote = sessionId === undefined ? undefined : remoteSession(fleet, sessionId)
+  if (remote !== undefined) return pendingThere(remote)
   if (sessionId !== undefined) await storedSession(services, sessionId)
   const registered = new Set((await projects.list()).map(({ root }) => root))
   const shown = new Set(
@@ -137,8 +161,23 @@ export async function pendingDecisions(
       .filter(status => registered.has(status.projectRoot) && !services.discarded.has(status.sessionId))
       .map(status => status.sessionId),
   )
-  return host.decisions.pending(sessionId).filter(pending => shown.has(pending.sessionId))
+  const own = host.decisions.pending(sessionId).filter(pending => shown.has(pending.sessionId))
+  if (sessionId !== undefined) return own
+  return [...own, ...remoteSessions(fleet).flatMap(pendingThere)].sort(
+    (a, b) => Date.parse(a.askedAt) - Date.parse(b.askedAt),
+  )
 }
+
+/** As its machine last told it. When it was asked is not told: the status changed then, or later. */
+function pendingThere({ status }: RemoteSession): PendingDecision[] {
+  const { sessionId, updatedAt: askedAt, pending, policyProblem } = status ?? NOTHING_PENDING
+  return pending.map(request => ({
+    ...{ sessionId, askedAt, request },
+    ...(policyProblem === null ? {} : { policyProblem }),
+  }))
+}
+
+const NOTHING_PENDING = { sessionId: '', updatedAt: '', pending: [], policyProblem: null }
 
 /** A person's answer. For an unknown session the request is reported as unknown. */
 export async function answerDecision(
@@ -189,8 +228,6 @@ export async function deleteForGood(services: AppServices, sessionId: string): P
   // It would come back on the other machine.
   services.host.moves.requireStaying(sessionId)
   await services.host.deleteSession(sessionId)
-  await services.changes.forget(session.projectRoot, sessionId)
-  services.removed.tell(sessionId)
 }
 
 /** Stops the session's work and takes it out of every list; its files are deleted a minute later. */

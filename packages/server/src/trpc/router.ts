@@ -89,6 +89,13 @@ const harnessesRouter = router({
     ctx.trials.run(ctx.harnesses.getOrThrow(input.harness).id),
   ),
 
+  /** The models that the installed agent itself offers, where it says. */
+  models: call(CALLS.harnesses.models).query(async ({ ctx, input, signal }) => {
+    const root = await ctx.projects.require(input.project)
+    const harness = ctx.harnesses.getOrThrow(input.harness)
+    return (await harness.discoverModels?.(root, signal)) ?? harness.models()
+  }),
+
   slashCommands: call(CALLS.harnesses.slashCommands).query(async ({ ctx, input, signal }) => {
     const root = await ctx.projects.require(input.project)
     const { isTrusted: trustProject } = await ctx.host.trust.state(root)

@@ -1,21 +1,22 @@
 import { byNewest, type Envelope } from '@chirality/core'
 import {
+  forkInWorktree,
   readNativeLine,
   readNativeLines,
   type SessionLog,
   searchSessions,
+  TurnImages,
   usageReport,
 } from '@chirality/sessions'
 import type { z } from 'zod'
 import { CALLS } from '../contract/calls.ts'
-import { callError } from '../errors/call-error.ts'
 import { toCallError } from '../errors/to-call-error.ts'
 import { remoteSessions } from '../fleet/fleet-service.ts'
 import { searchMirrors, withMirrored } from '../fleet/mirrored.ts'
 import { onEachMachine } from '../fleet/several.ts'
-import { forkInWorktree } from '../review/fork-worktree.ts'
 import { UNDO_SECONDS } from './discarded-sessions.ts'
 import {
+  createSession,
   deleteSession,
   discardSession,
   liveSession,
@@ -28,14 +29,7 @@ import {
 import { ask, call, router } from './trpc.ts'
 
 export const sessionsRouter = router({
-  create: call(CALLS.sessions.create).mutation(async ({ ctx, input }) => {
-    const { project: root, machine, ...options } = input
-    if (machine !== undefined && machine !== ctx.fleet?.info().machine) {
-      if (ctx.fleet === undefined) throw callError('unsupported', 'This server is in no fleet.')
-      return ctx.fleet.create(machine, { project: root, ...options })
-    }
-    return ctx.host.createSession(await ctx.projects.require(root), options)
-  }),
+  create: call(CALLS.sessions.create).mutation(({ ctx, input }) => createSession(ctx, input)),
 
   /** Newest first; of all registered projects if none is named. */
   list: call(CALLS.sessions.list).query(async ({ ctx, input }) => {
@@ -84,6 +78,12 @@ export const sessionsRouter = router({
     return readNativeLine(projectRoot, id, line)
   }),
 
+  /** The images that came with the message of a turn. */
+  images: call(CALLS.sessions.images).query(async ({ ctx, input }) => {
+    const { projectRoot } = await storedSession(ctx, input.sessionId)
+    return new TurnImages(projectRoot, input.sessionId).read(input.turnId)
+  }),
+
   rename: call(CALLS.sessions.rename).mutation(async ({ ctx, input }) => {
     await storedSession(ctx, input.sessionId)
     return ctx.host.renameSession(input.sessionId, input.title)
@@ -122,7 +122,8 @@ export const sessionsRouter = router({
   fork: call(CALLS.sessions.fork).mutation(async ({ ctx, input }) => {
     const { sessionId: id, ...options } = input
     const { worktree } = await storedSession(ctx, id)
-    return worktree === null ? ctx.host.forkSession(id, options) : forkInWorktree(ctx, id, options)
+    if (worktree === null) return ctx.host.forkSession(id, options)
+    return forkInWorktree(ctx.host, await liveSession(ctx, id), options)
   }),
 
   /** What the agent of such a fork would get. */

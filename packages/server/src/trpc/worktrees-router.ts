@@ -1,4 +1,5 @@
 import { hasCode } from '@chirality/core'
+import { inRadar } from '@chirality/sessions'
 import {
   checkBase,
   diskUse,
@@ -7,10 +8,10 @@ import {
   listBranches,
   projectOf,
   readWorkspaceFile,
+  sessionOverlaps,
   type WorkspaceFile,
 } from '@chirality/workspaces'
 import type { z } from 'zod'
-import { sessionOverlaps } from '../changes/radar.ts'
 import { CALLS } from '../contract/calls.ts'
 import type { Overlaps, shownWorktree, worktreePlan } from '../contract/file-answers.ts'
 import type { ShownSetup } from '../contract/worktree-calls.ts'
@@ -90,13 +91,8 @@ function read({ setup }: Pick<WorkspaceFile, 'setup'>): NonNullable<ShownSetup['
 
 async function overlapsOf(services: AppServices, sessionId: string): Promise<Overlaps> {
   const { projectRoot: root } = await storedSession(services, sessionId)
-  const { host, changes, discarded } = services
-  const { sessions } = await host.store.page({ projectRoot: root, limit: Number.POSITIVE_INFINITY })
-  const known = sessions.filter(({ id }) => !discarded.has(id))
-  const found = await changes.inFolder({ root, folder: root }, place =>
-    sessionOverlaps({ ...place, root, sessions: known, worktrees: host.worktrees }, sessionId),
-  )
-  return found ?? []
+  const shown = { root, isShown: ({ id }: { id: string }) => !services.discarded.has(id) }
+  return (await inRadar(services.host, shown, place => sessionOverlaps(place, sessionId))) ?? []
 }
 
 export async function listWorktrees(

@@ -30,8 +30,9 @@ function endAt({ when, type }: KillPoint): void {
   let isWritten = false
   const end = () => process.kill(process.pid, 'SIGKILL')
   fs.writeSync = ((...args: Parameters<typeof writeSync>) => {
-    const [, text] = args as unknown as [number, unknown]
-    const isIt = typeof text === 'string' && text.startsWith('{"at":') && text.includes(`"type":"${type}"`)
+    const [, written] = args as unknown as [number, string | Uint8Array]
+    const text = typeof written === 'string' ? written : Buffer.from(written).toString()
+    const isIt = text.startsWith('{"at":') && text.includes(`"type":"${type}"`)
     if (isIt && when === 'before') end()
     isWritten ||= isIt
     return writeSync(...args)

@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { cleanHome, initRepository, type Repository } from '@chirality/fixtures'
 import { type Bundle, bundleProgram } from '@chirality/fixtures/bundle-program'
-import { LoopBook, type LoopState, readJournal, readReceipt, type Stamped } from '@chirality/loops'
+import { LoopBook, type LoopState, readReceipt, type Stamped } from '@chirality/loops'
 import { type Script, startScriptedModel } from '@chirality/scripted-model'
 import type { KillPoint, LoopServerOptions } from '../programs/loop-server.ts'
 
@@ -72,7 +72,7 @@ export class KillWorld {
   }
 
   get book(): LoopBook {
-    return new LoopBook(this.#options.project)
+    return new LoopBook(this.#options.project, this.#options.home)
   }
 
   async server(killAt?: KillPoint): Promise<KilledServer> {
@@ -136,15 +136,20 @@ export class KillWorld {
     const started = server.post('', { projectRoot: project, list })
     // One that is to be killed may not get to an answer.
     await (killAt === undefined ? started : started.catch(() => {}))
-    return { server, list, before, loopId: this.book.get().loopId }
+    return { server, list, before, loopId: (await this.book.get()).loopId }
   }
 
   /** What is not as it has to be after the end of a loop. */
-  problems(loopId: string, before: ReadonlyMap<string, string>): LoopReport & { ends: Map<string, string> } {
+  async problems(
+    loopId: string,
+    before: ReadonlyMap<string, string>,
+  ): Promise<LoopReport & { ends: Map<string, string> }> {
     const { book, repository } = this
-    const state = book.get(loopId)
-    const { entries, damaged } = readJournal(book.folder(loopId))
-    const problems: string[] = damaged === 0 ? [] : [`${damaged} lines of the journal are damaged`]
+    const state = await book.get(loopId)
+    const entries = await book.entries(loopId)
+    const { broken, altered, copyAltered, unreadable = [] } = state
+    const problems: string[] = [broken, altered, copyAltered, unreadable].flat()
+    problems.push(...(await book.warnings(state)))
     const say = (is: boolean, words: string) => is || problems.push(words)
     const ends = new Map<string, string>()
     for (const entry of entries)
@@ -155,7 +160,7 @@ export class KillWorld {
     const list = path.relative(this.#options.project, state.list)
     const branch = `chirality/loop-${list.replace('.md', '').toLowerCase()}`
     const open = [...state.tasks.values()].filter(({ status }) => status !== 'merged')
-    for (const { id, title } of book.tasks(state) ?? []) {
+    for (const { id, title } of (await book.tasks(state)) ?? []) {
       const task = state.tasks.get(id)
       say(ends.has(id) && task?.status !== 'working', `${id} has no end`)
       const wantedEnd = { Make: 'merged', Ask: 'parked', Say: 'failed' }[title.split(' ')[0] ?? '']
@@ -167,10 +172,10 @@ export class KillWorld {
         quietly(() => repository.run('show', `${branch}:${file}`)) === wanted,
         `${file} is not on the branch`,
       )
-      const receipt = readReceipt(path.join(book.folder(loopId), 'receipts', `${id}.json`))
+      const receipt = await readReceipt(path.join(book.folder(loopId), 'receipts', `${id}.json`))
       say(receipt.merged === task.merged, `the receipt of ${id} says ${receipt.merged}, not ${task.merged}`)
     }
-    const ticked = (book.tasks(state) ?? []).filter(one => one.ticked).map(({ id }) => id)
+    const ticked = ((await book.tasks(state)) ?? []).filter(one => one.ticked).map(({ id }) => id)
     const merged = [...state.tasks.values()].filter(({ status }) => status === 'merged')
     say(ticked.join() === merged.map(one => one.task.id).join(), `ticked: ${ticked}`)
     const lines = (...args: string[]) =>
@@ -239,7 +244,7 @@ export async function* killAtRandom(
     // A server that gets to no end of a task in many lives has to live longer on this machine.
     let life = { ms: MAX_LIFE_MS, ended: 0, kills: 0 }
     for (;;) {
-      const { end, tasks: begun } = world.book.get(loopId)
+      const { end, tasks: begun } = await world.book.get(loopId)
       const ended = [...begun.values()].filter(({ status }) => status !== 'working').length
       if (ended > life.ended) life = { ...life, ended, kills: 0 }
       if (life.kills >= LIVES_WITHOUT_END) life = { ms: life.ms * 2, ended, kills: 0 }
@@ -258,7 +263,7 @@ export async function* killAtRandom(
       server = await world.server()
     }
     await server.kill()
-    const report = world.problems(loopId, before)
+    const report = await world.problems(loopId, before)
     const processes = world.processes()
     if (processes.length > 0) report.problems.push(`processes are left: ${processes.join()}`)
     yield { ...report, kills: made }

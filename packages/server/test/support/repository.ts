@@ -11,7 +11,8 @@ import { connect } from './trpc-client.ts'
 /** A repository of its own. Gone when the test is. */
 export function createRepository(): Repository {
   const root = realpathSync(mkdtempSync(path.join(tmpdir(), 'chirality-git-')))
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }))
+  // A snapshot that nobody waits for any more may still be writing.
+  onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
   return initRepository(root)
 }
 

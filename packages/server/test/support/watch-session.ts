@@ -13,7 +13,7 @@ export class SessionWatch {
       { sessionId },
       {
         onData: ({ data }) => {
-          this.envelopes.push(...(data as Envelope[]))
+          this.envelopes.push(...data)
           for (const check of [...this.#waiting]) check()
         },
       },

@@ -2,14 +2,19 @@ import { createHash } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Cost, roundUsd } from '@chirality/core'
-import { ensurePrivateDirectory } from '@chirality/runner'
-import { writeFileAtomic } from '../files/atomic-write.ts'
-import { withFileLock } from '../files/file-lock.ts'
-import { type FileOps, realFileOps } from '../files/file-ops.ts'
-import { KeyedQueue } from '../files/keyed-queue.ts'
+import {
+  changeFile,
+  ensurePrivateDirectory,
+  type FileOps,
+  readSmallFile,
+  realFileOps,
+  StorageError,
+  setAside,
+  toStorageError,
+  withStorageErrors,
+  writeFileAtomic,
+} from '@chirality/disk'
 import { ensureProjectFolder, findProjectFolder, realProjectRoot } from '../files/project-folder.ts'
-import { readSmallFile } from '../files/read-write.ts'
-import { StorageError, toStorageError } from '../files/storage-error.ts'
 import { userDataFolder } from '../files/user-data-folder.ts'
 import { parseObject } from '../store/stored-session.ts'
 import { type BudgetState, initialBudget, MINUTE_MS, mergeBudgets, parseBudget } from './budget-state.ts'
@@ -39,7 +44,6 @@ export interface Spending extends Pick<Cost, 'usd' | 'tokens' | 'unpricedTokens'
 export class BudgetBook {
   readonly #home: string
   readonly #ops: FileOps
-  readonly #queue = new KeyedQueue()
   /** The last state read or written, used when both files become unreadable while turns run. */
   readonly #known = new Map<string, BudgetState>()
 
@@ -110,15 +114,11 @@ export class BudgetBook {
   /** Serializes updates, also between processes: a server, and a program that counts its own runs. */
   #alone<T>(root: string, work: () => Promise<T>): Promise<T> {
     const copy = this.#copyPath(root)
-    return this.#queue.run(root, async () => {
-      try {
-        await mkdir(dirname(this.#home), { recursive: true })
-        await ensurePrivateDirectory(this.#home)
-        await ensurePrivateDirectory(dirname(copy))
-        return await withFileLock(this.#ops, `${copy}.lock`, work)
-      } catch (error) {
-        throw toStorageError(error, copy)
-      }
+    return withStorageErrors(copy, async () => {
+      await mkdir(dirname(this.#home), { recursive: true })
+      await ensurePrivateDirectory(this.#home)
+      await ensurePrivateDirectory(dirname(copy))
+      return changeFile(copy, work, { ops: this.#ops })
     })
   }
 
@@ -159,7 +159,7 @@ export class BudgetBook {
     const path = join(await ensureProjectFolder(root, STATE_FOLDER), NAME)
     const copyPath = this.#copyPath(root)
     try {
-      for (const file of [own, copy]) if (file.kind === 'spoilt') this.#keepAside(file.path)
+      for (const file of [own, copy]) if (file.kind === 'spoilt') setAside(file.path, 'corrupt', this.#ops)
       // The copy is written first: what only the copy holds counts as well.
       await writeFileAtomic(copyPath, `${JSON.stringify({ projectRoot: root, ...state })}\n`, {
         ops: this.#ops,
@@ -170,10 +170,6 @@ export class BudgetBook {
     }
     this.#known.set(root, state)
     return state
-  }
-
-  #keepAside(path: string): void {
-    this.#ops.rename(path, `${path}.corrupt-${new Date().toISOString().replaceAll(/[-:.]/g, '')}`)
   }
 
   #copyPath(root: string): string {

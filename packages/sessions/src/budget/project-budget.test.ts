@@ -1,6 +1,6 @@
+import { type FileOps, realFileOps } from '@chirality/disk'
 import { expect, test } from 'vitest'
 import { useProject } from '../../test/support/project.ts'
-import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { BudgetBook } from './budget-book.ts'
 import { BudgetLimits } from './budget-limits.ts'
 import { requireBudget } from './limits-of-turn.ts'

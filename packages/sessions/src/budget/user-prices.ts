@@ -1,8 +1,6 @@
 import { join } from 'node:path'
 import { PRICES, type PriceTable, parsePrices } from '@chirality/core'
-import { type FileOps, realFileOps } from '../files/file-ops.ts'
-import { readSmallFile } from '../files/read-write.ts'
-import { StorageError, toStorageError } from '../files/storage-error.ts'
+import { type FileOps, readSmallFile, realFileOps, StorageError, toStorageError } from '@chirality/disk'
 import { userDataFolder } from '../files/user-data-folder.ts'
 
 /** The list prices, overridden by `prices.json` in the user's data folder. Throws when the file is invalid. */

@@ -329,7 +329,8 @@ describe('"for the session"', () => {
       {
         kind: 'delete',
         part: 'rm -rf /var/x',
-        words: 'Deletes /var/x with everything in it, outside the project. It cannot be brought back.',
+        words:
+          'Deletes /var/x with everything in it, outside the project. Going back to before this turn brings nothing back there.',
       },
     ])
     broker.answer('s1', 'r1', { behavior: 'allow', remember: 'always' })

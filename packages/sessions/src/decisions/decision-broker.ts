@@ -138,6 +138,7 @@ export class DecisionBroker {
     const { key, signal, verdict } = held
     const { sessionId } = context
     if (this.#open.has(key)) return Promise.resolve(failed('The agent asked twice under one id.'))
+    if (this.pending(sessionId).length >= MAX_PENDING) return Promise.resolve(TOO_MANY)
     return new Promise(resolve => {
       const settle = (decision: PermissionDecision, ending: Ending): void => {
         if (!this.#open.delete(key)) return
@@ -221,7 +222,7 @@ export class DecisionBroker {
   }
 }
 
-type ProblemListener = (sessionId: string, message: string) => void
+export type ProblemListener = (sessionId: string, message: string) => void
 
 /** Checked against the rules, and possibly answered meanwhile. */
 interface Judging {
@@ -248,6 +249,15 @@ const WITHDRAWN: PermissionDecision = {
   behavior: 'deny',
   message: 'The request was taken back, or its turn is over.',
   by: 'turn-end',
+}
+
+/** More than a person answers in one turn. Without a bound each of a flood of requests costs as much as all before it. */
+const MAX_PENDING = 100
+const TOO_MANY: PermissionDecision = {
+  behavior: 'deny',
+  message: `${MAX_PENDING} requests of this session wait for a person already, so this one was denied. Ask again when some of them are answered.`,
+  by: 'policy',
+  rule: `at most ${MAX_PENDING} open requests`,
 }
 
 /** An exception in a listener is ignored; no decision depends on it. */

@@ -1,5 +1,5 @@
 import type { Envelope, PermissionRequestEvent, PermissionResolvedEvent } from '@chirality/core'
-import { StorageError } from '../files/storage-error.ts'
+import { StorageError } from '@chirality/disk'
 import { readSessionLog } from '../log/read-log.ts'
 import type { SessionStore } from '../store/session-store.ts'
 import type { PolicyVerdict } from './ask-context.ts'

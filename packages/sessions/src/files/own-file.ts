@@ -1,9 +1,16 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { ensurePrivateDirectory, errnoOf } from '@chirality/runner'
-import { writeFileAtomic } from './atomic-write.ts'
-import type { FileOps } from './file-ops.ts'
-import { OPEN, openRegular, readFully } from './read-write.ts'
+import type { FileOps } from '@chirality/disk'
+import {
+  changeFile,
+  ensurePrivateDirectory,
+  errnoOf,
+  OPEN,
+  openRegular,
+  readFully,
+  withStorageErrors,
+  writeFileAtomic,
+} from '@chirality/disk'
 import { realPath } from './real-path.ts'
 
 /** A file in the user's data folder that says something about a project. */
@@ -16,12 +23,15 @@ export interface OwnFile {
   ops: FileOps
 }
 
-/** Its text, or why it cannot be taken for the user's word. Undefined if there is none. */
+/**
+ * Its text, or why it cannot be taken for the user's word. Undefined if there is none. Without a `root` it is about no
+ * project.
+ */
 export function readOwnFile(
-  { home, root, path, ops }: OwnFile,
+  { home, root, path, ops }: Omit<OwnFile, 'root'> & Partial<Pick<OwnFile, 'root'>>,
   maxBytes: number,
 ): { text: string } | { problem: string } | undefined {
-  if (isInProject({ home, root })) return { problem: IN_PROJECT }
+  if (root !== undefined && isInProject({ home, root })) return { problem: IN_PROJECT }
   try {
     const fd = openRegular(ops, path, OPEN.read)
     try {
@@ -47,9 +57,19 @@ export function isInProject({ home, root }: Pick<OwnFile, 'home' | 'root'>): boo
 export const IN_PROJECT = 'It lies in the project itself, where agents can write.'
 
 /** Whole or not at all, and readable for the user only. */
-export async function writeOwnFile({ home, path, ops }: Omit<OwnFile, 'root'>, text: string): Promise<void> {
+export async function writeOwnFile(file: Omit<OwnFile, 'root'>, text: string): Promise<void> {
+  await ensureFolder(file)
+  await writeFileAtomic(file.path, text, { ops: file.ops })
+}
+
+/** A change that reads the file and writes it anew, while no other process does so. */
+export async function changeOwnFile<T>(file: Omit<OwnFile, 'root'>, change: () => Promise<T>): Promise<T> {
+  await withStorageErrors(file.path, () => ensureFolder(file))
+  return changeFile(file.path, change, { ops: file.ops })
+}
+
+async function ensureFolder({ home, path }: Omit<OwnFile, 'root'>): Promise<void> {
   await mkdir(dirname(home), { recursive: true })
   await ensurePrivateDirectory(home)
   await ensurePrivateDirectory(dirname(path))
-  await writeFileAtomic(path, text, { ops })
 }

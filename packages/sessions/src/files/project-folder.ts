@@ -1,7 +1,7 @@
 import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { ensureChiralityFolder, errnoOf } from '@chirality/runner'
-import { StorageError, toStorageError } from './storage-error.ts'
+import { errnoOf, StorageError, toStorageError } from '@chirality/disk'
+import { ensureChiralityFolder } from '@chirality/runner'
 
 export const CHIRALITY_FOLDER = '.chirality'
 

@@ -1,6 +1,6 @@
-import type { FileOps } from './file-ops.ts'
+import type { FileOps } from '@chirality/disk'
+import { StorageError } from '@chirality/disk'
 import { findProjectFolder } from './project-folder.ts'
-import { StorageError } from './storage-error.ts'
 
 const SESSION_ID = /^[A-Za-z0-9_-]{1,64}$/
 

@@ -1,8 +1,7 @@
 import { join } from 'node:path'
-import { errnoOf, type RunnerLogEntry } from '@chirality/runner'
-import { type FileOps, realFileOps } from '../files/file-ops.ts'
+import { errnoOf, type FileOps, OPEN, openRegular, realFileOps, writeAll } from '@chirality/disk'
+import type { RunnerLogEntry } from '@chirality/runner'
 import { ensureProjectFolder } from '../files/project-folder.ts'
-import { OPEN, openRegular, writeAll } from '../files/read-write.ts'
 import { createRedactor, type Redactor } from './redact.ts'
 import {
   cleanData,

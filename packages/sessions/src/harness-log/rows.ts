@@ -18,7 +18,8 @@ export type HarnessLogRow =
   | { event: 'turn:start'; userMessage: string; persona: string | null; mode: SessionMode }
   | { event: 'process:spawn'; command: string; pid: number | null }
   | { event: 'session:init'; claudeSessionId: string | null; model: string; tools: string[] }
-  | { event: 'tool:invoke'; toolName: string; input: unknown }
+  /** `edited`: the input that ran in place of the requested one, which has a row before it. */
+  | { event: 'tool:invoke'; toolName: string; input: unknown; edited?: true }
   | { event: 'tool:result'; toolName: string; isError: boolean; contentLength: number }
   | {
       event: 'turn:complete'
@@ -69,7 +70,8 @@ export const MAX_OTHER_CHARS = 2000
 export function rowData(row: HarnessLogRow): Record<string, unknown> {
   const { event: _, ...data } = row
   if (row.event !== 'tool:invoke') return data
-  return { toolName: row.toolName, inputSummary: asText(row.input) }
+  const edited = row.edited === undefined ? {} : { edited: row.edited }
+  return { toolName: row.toolName, inputSummary: asText(row.input), ...edited }
 }
 
 /** A harness's report, with the field names of the specification. */

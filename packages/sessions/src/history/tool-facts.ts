@@ -1,4 +1,4 @@
-import { editsOf, type FileEdit, factsOf, type ToolItem } from '@chirality/core'
+import { callWords, editsOf, type FileEdit, factsOf, type ToolItem } from '@chirality/core'
 
 /** The main argument of a call on one line: the command, the file, the question. */
 export function toolArgument(call: Parameters<typeof factsOf>[0]): string {
@@ -7,6 +7,20 @@ export function toolArgument(call: Parameters<typeof factsOf>[0]): string {
 }
 
 const MAX_CHARS = 120
+
+/** How the call is told: its verb, and what is to be known beside its argument. */
+export function toolTold(item: ToolItem): { verb: string; notes: string[]; isUndone: boolean } {
+  const { state, verb, reason, edited } = callWords(item)
+  const outcome = state === 'failed' || state === 'cut-off' ? state.replace('-', ' ') : reason
+  const notes = [edited?.by, edited?.asked ? `asked for ${edited.asked}` : '', outcome, RUNNING[state]]
+  return {
+    verb,
+    notes: notes.flatMap(note => note || []),
+    isUndone: state === 'denied' || state === 'undone',
+  }
+}
+
+const RUNNING: Partial<Record<string, string>> = { runs: 'running', background: 'in the background' }
 
 /** The whole input, unless the main argument already shows it. */
 export function toolInput(tool: ToolItem): string {

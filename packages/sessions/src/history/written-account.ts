@@ -1,4 +1,5 @@
 import {
+  callState,
   type Envelope,
   initialSessionState,
   reduceSession,
@@ -92,9 +93,18 @@ function entryOf(item: SessionItem): string | undefined {
   }
 }
 
-function toolEntry({ name, input, status, content }: ToolItem): string {
-  const call = `Tool call ${JSON.stringify(name)} (${status}):\n${quoted(JSON.stringify(input), MAX_INPUT_CHARS)}`
+function toolEntry(item: ToolItem): string {
+  const { name, input, content, asked } = item
+  const call = `Tool call ${JSON.stringify(name)} (${outcomeOf(item)}):\n${quoted(JSON.stringify(input), MAX_INPUT_CHARS)}${
+    asked ? `The user put this in place of:\n${quoted(JSON.stringify(asked.input), MAX_INPUT_CHARS)}` : ''
+  }`
   return content ? `${call}Result:\n${quoted(content, MAX_RESULT_CHARS)}` : call
+}
+
+/** A call that was never made must not read as one that failed. */
+function outcomeOf(item: ToolItem): string {
+  const state = callState(item)
+  return state === 'denied' ? 'denied, did not run' : state === 'undone' ? 'did not happen' : item.status
 }
 
 function quoted(text: string, maxChars: number): string {

@@ -1,12 +1,9 @@
-import { existsSync } from 'node:fs'
-import { copyFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ConversationFile, NEW_CONVERSATION } from '@chirality/core'
+import { copyCarefully, StorageError, writeFileAtomic } from '@chirality/disk'
 import { type CarriedWork, packWork } from '@chirality/workspaces'
-import { temporaryName } from '../files/atomic-write.ts'
 import { ensureProjectFolder } from '../files/project-folder.ts'
 import { requireSessionId } from '../files/session-id.ts'
-import { StorageError } from '../files/storage-error.ts'
 import { openSessionLog, removeSessionLog } from '../log/open-logs.ts'
 import { pagesAfter } from '../log/pages.ts'
 import { EVENTS_FOLDER, type SessionLog } from '../log/session-log.ts'
@@ -185,10 +182,7 @@ async function writeLog(
   // A copy that was cut short by a crash.
   await removeSessionLog(projectRoot, id)
   const file = join(await ensureProjectFolder(projectRoot, EVENTS_FOLDER), `${id}.ndjson`)
-  const temporary = temporaryName(file)
-  if (existsSync(parcel.log)) await copyFile(parcel.log, temporary)
-  else await writeFile(temporary, '', { mode: 0o600 })
-  await rename(temporary, file)
+  if (!(await copyCarefully(parcel.log, file))) await writeFileAtomic(file, '', { survives: 'kill' })
   const log = await openSessionLog(projectRoot, id)
   try {
     const { cut } = parcel

@@ -1,6 +1,7 @@
 import type { HarnessId, PermissionMode, PriceTable, SessionHarness, SessionMode } from '@chirality/core'
 import type { PersonaManager } from '@chirality/personas'
 import type { HarnessRegistry } from '@chirality/runner'
+import type { TurnChanges } from '@chirality/workspaces'
 import type { FindElsewhere } from '../budget/spent-elsewhere.ts'
 import type { DecisionBroker } from '../decisions/decision-broker.ts'
 import { startError } from '../session-errors.ts'
@@ -23,6 +24,11 @@ export interface SessionHostOptions {
   decisionTimeoutMs?: number | null
   /** What other machines spent on a project: its budget counts that, too. */
   spentElsewhere?: FindElsewhere | undefined
+  /**
+   * Records the files of projects with git before and after each turn. Default: its own, with the default limits.
+   * `new TurnChanges({ records: false })` records none.
+   */
+  changes?: TurnChanges
 }
 
 export interface NewSession {

@@ -7,6 +7,14 @@ import type { MessageQueue } from '../queue/message-queue.ts'
 import type { QueuedMessage } from '../queue/queued-message.ts'
 import type { TurnRequest } from '../queue/turn-request.ts'
 import { startError, toStartError } from '../session-errors.ts'
+import type {
+  AgentNote,
+  LiveSession,
+  QueuedTurn,
+  SessionBudget,
+  SessionChanges,
+  StartedTurn,
+} from '../status/live-session.ts'
 import type { SessionStatus } from '../status/session-status.ts'
 import type { SessionView } from '../status/session-view.ts'
 import type { SessionStore } from '../store/session-store.ts'
@@ -19,14 +27,6 @@ import type { SessionRecorder } from '../turns/record/session-recorder.ts'
 import { prepareTurn, sessionLimitOf } from '../turns/start-turn.ts'
 import { chooseHarness } from '../turns/turn-options.ts'
 import { keepable } from './host-options.ts'
-import type {
-  AgentNote,
-  LiveSession,
-  QueuedTurn,
-  SessionBudget,
-  SessionChanges,
-  StartedTurn,
-} from './live-session.ts'
 import { SendQueue } from './send-queue.ts'
 import { SessionTurns, Waiters } from './session-turns.ts'
 import { SteeredMessages } from './steered-messages.ts'
@@ -357,5 +357,5 @@ class ApprovedPlans {
  */
 function modeOf(value: unknown): PermissionMode | undefined {
   if (value === 'dontAsk') return value
-  return value === 'default' || value === 'acceptEdits' ? 'default' : undefined
+  return value === 'default' || value === 'acceptEdits' || value === 'auto' ? 'default' : undefined
 }

@@ -29,7 +29,10 @@ class LostEvents {
   readonly #open: string[] = []
   /** Most agents begin a call without its input, which follows. */
   readonly #inputs = new Map<string, Record<string, unknown>>()
+  /** The inputs that ran in place of the requested ones. */
+  readonly #edited = new Map<string, Record<string, unknown>>()
   readonly #resolved = new Set<string>()
+  readonly #denied = new Set<string>()
   readonly #unmade = new Set<string>()
   /** Whether a turn was at work at the end; undefined until that is known. */
   #isOpen: boolean | undefined
@@ -52,14 +55,19 @@ class LostEvents {
         break
       case 'tool:start': {
         if (!isLost || this.#unmade.has(event.toolUseId)) break
-        const input = { ...event.input, ...this.#inputs.get(event.toolUseId) }
+        const edited = this.#edited.get(event.toolUseId)
+        const input = edited ?? { ...event.input, ...this.#inputs.get(event.toolUseId) }
         this.#calls.unshift(lineOf({ ...event, input }) ?? event.name)
         break
       }
       case 'permission:resolved':
         this.#resolved.add(event.requestId)
+        if (event.outcome === 'denied') this.#denied.add(event.requestId)
+        if (event.updatedInput && event.toolUseId) this.#edited.set(event.toolUseId, event.updatedInput)
         break
       case 'permission:request':
+        if (this.#denied.has(event.requestId) && event.toolUseId !== undefined)
+          this.#unmade.add(event.toolUseId)
         if (this.#isOpen === undefined && !this.#resolved.has(event.requestId)) {
           this.#open.unshift(lineOf(event) ?? event.toolName)
           if (event.toolUseId !== undefined) this.#unmade.add(event.toolUseId)

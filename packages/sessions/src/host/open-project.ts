@@ -1,17 +1,17 @@
 import { join } from 'node:path'
 import type { Envelope } from '@chirality/core'
+import { StorageError } from '@chirality/disk'
 import type { RunnerLogEntry } from '@chirality/runner'
 import { projectOf } from '@chirality/workspaces'
 import { ProjectBudget } from '../budget/project-budget.ts'
 import type { ProjectSpending } from '../budget/spent-elsewhere.ts'
-import { StorageError } from '../files/storage-error.ts'
 import { HarnessLog } from '../harness-log/harness-log.ts'
 import { faultRow } from '../harness-log/rows.ts'
 import { lockProject, type ProjectLock } from '../lock/project-lock.ts'
 import { openSessionLog } from '../log/open-logs.ts'
 import { MessageQueue } from '../queue/message-queue.ts'
 import type { QueuedMessage } from '../queue/queued-message.ts'
-import { type Recovery, recoverSession } from '../recovery/recover-session.ts'
+import { type Recovery, recoverSession, retoldEvents } from '../recovery/recover-session.ts'
 import { hasTurn } from '../recovery/turns-in-log.ts'
 import { startError } from '../session-errors.ts'
 import type { SessionStatus, SessionWorktree } from '../status/session-status.ts'
@@ -228,7 +228,8 @@ async function openSession(
   onStatus: (status: SessionStatus) => void,
 ): Promise<OpenedSession> {
   const { projectRoot } = project
-  const log = await openSessionLog(projectRoot, stored.id)
+  const isToldAgain = retoldEvents(project, stored)
+  const log = await openSessionLog(projectRoot, stored.id, { isToldAgain })
   let session: HostedSession | undefined
   const onChange = () => {
     if (session === undefined) return

@@ -11,6 +11,8 @@ export interface OpenProjectsOptions {
   onStatus: (status: SessionStatus) => void
   /** Called when a session is closed. */
   onClosed: (sessionId: string) => void
+  /** Finishes what a killed process left half done in the files of a project. Never rejects. */
+  recoverMoves: (projectRoot: string) => Promise<void>
 }
 
 export interface Opened {
@@ -25,6 +27,8 @@ export class OpenProjects {
   readonly #options: OpenProjectsOptions
   readonly #opening = new Map<string, Promise<Opened>>()
   readonly #open = new Set<OpenProject>()
+  readonly #moves = new Map<string, Promise<void>>()
+  readonly #recovering = new Set<Promise<void>>()
   #closed = false
 
   constructor(context: HostContext, options: OpenProjectsOptions) {
@@ -63,23 +67,44 @@ export class OpenProjects {
     const opening = this.#openOne(root)
     this.#opening.set(root, opening)
     try {
-      return await opening
+      const opened = await opening
+      // Not waited for by who only reads.
+      if (!this.#closed) void this.movesRecovered(root)
+      return opened
     } catch (error) {
       this.#opening.delete(root)
       throw error
     }
   }
 
+  /**
+   * Resolves when what a killed process left half done in the files of a project is finished. Never rejects, and is done once
+   * while the project is open: a later try could meet a move that is being made.
+   */
+  movesRecovered(root: string): Promise<void> {
+    const known = this.#moves.get(root)
+    if (known !== undefined) return known
+    const recovering = this.#options.recoverMoves(root).finally(() => this.#recovering.delete(recovering))
+    this.#moves.set(root, recovering)
+    this.#recovering.add(recovering)
+    return recovering
+  }
+
   async close(projectRoot: string): Promise<void> {
     const root = realProjectRoot(projectRoot)
     const opening = this.#opening.get(root)
+    // With the conversations of the moves, for which the project has to be open.
+    await this.#moves.get(root)
     this.#opening.delete(root)
+    this.#moves.delete(root)
     const opened = await opening
     if (opened !== undefined) await this.#closeOne(opened.project, 'stop')
   }
 
   /** Final: a project that is opened from now on would never be closed, and its lock would stay. */
   async closeAll(agents: 'stop' | 'leave'): Promise<void> {
+    // Of those, too, the conversation is written in an open project.
+    if (this.#recovering.size > 0) await Promise.all(this.#recovering)
     this.#closed = true
     const results = await Promise.allSettled(this.#opening.values())
     this.#opening.clear()
@@ -107,6 +132,7 @@ export class OpenProjects {
   async #lost(root: string): Promise<void> {
     const opened = await this.#opening.get(root)?.catch(() => undefined)
     this.#opening.delete(root)
+    this.#moves.delete(root)
     if (opened !== undefined) await this.#closeOne(opened.project, 'leave').catch(() => {})
   }
 

@@ -1,5 +1,5 @@
+import { sweepTemporaries } from '@chirality/disk'
 import { sweepTempFolders } from '@chirality/runner'
-import { sweepTemporaries } from '../files/atomic-write.ts'
 import { findProjectFolder } from '../files/project-folder.ts'
 import { sessionsWithQueues } from '../queue/queue-file.ts'
 import type { SessionStore } from '../store/session-store.ts'

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { HarnessError, type HarnessId } from '@chirality/core'
+import { KeyedQueue, StorageError } from '@chirality/disk'
 import { PersonaManager } from '@chirality/personas'
 import {
   conversationKeeper,
@@ -8,21 +9,21 @@ import {
   secretValues,
   sweepTempFolders,
 } from '@chirality/runner'
-import { type KeptWork, projectOf, Worktrees } from '@chirality/workspaces'
+import { type KeptWork, projectOf, TurnChanges, Worktrees } from '@chirality/workspaces'
 import { BudgetBook } from '../budget/budget-book.ts'
 import { ProjectBudget } from '../budget/project-budget.ts'
 import { nothingElsewhere, type ProjectSpending, type SpentElsewhere } from '../budget/spent-elsewhere.ts'
 import { readPrices } from '../budget/user-prices.ts'
 import { DecisionBroker } from '../decisions/decision-broker.ts'
 import { PolicyBook } from '../decisions/policy/policy-book.ts'
-import { KeyedQueue } from '../files/keyed-queue.ts'
 import { realPath } from '../files/real-path.ts'
 import { requireSessionId } from '../files/session-id.ts'
-import { StorageError } from '../files/storage-error.ts'
 import { userDataFolder } from '../files/user-data-folder.ts'
 import { importNative, refuseKnown } from '../history/import/import-session.ts'
+import { recoverMoves } from '../review/recover-moves.ts'
 import type { RawLogRule } from '../spools/raw-log-rule.ts'
 import { listRawLogs, logsToPrune, type RawLog, removeRawLogs } from '../spools/raw-logs.ts'
+import type { LiveSession } from '../status/live-session.ts'
 import type { SessionStatus } from '../status/session-status.ts'
 import { type ForkOptions, SessionStore } from '../store/session-store.ts'
 import type { ForkHistory, Shelf, StoredSession } from '../store/stored-session.ts'
@@ -31,12 +32,11 @@ import { OwnSetups } from '../trust/own-setups.ts'
 import { PersonaConsent } from '../trust/persona-consent.ts'
 import { ProjectTrust } from '../trust/project-trust.ts'
 import { TrustStore } from '../trust/trust-store.ts'
-import type { HostContext, StartingTurn } from '../turns/host-context.ts'
+import type { HostContext } from '../turns/host-context.ts'
 import { LeavingSessions } from '../turns/leaving-sessions.ts'
 import { choosePersona } from '../turns/turn-options.ts'
 import { keepable, type NewSession, type SessionHostOptions } from './host-options.ts'
 import type { HostedSession } from './hosted-session.ts'
-import type { LiveSession } from './live-session.ts'
 import { allDone } from './open-project.ts'
 import { OpenProjects } from './open-projects.ts'
 import type { ProjectReport } from './recover-project.ts'
@@ -66,15 +66,21 @@ export class SessionHost {
   readonly ownSetups: OwnSetups
   /** Sessions on their way between machines. */
   readonly moves: SessionMoves
+  /** The files before and after each turn, and what turns changed. */
+  readonly changes: TurnChanges
+  /** Where this process is reached, or the name of its command. */
+  readonly address: string
   readonly #context: HostContext
   readonly #projects: OpenProjects
   readonly #imports = new KeyedQueue()
   readonly #listeners = new Set<(status: SessionStatus) => void>()
-  readonly #preparing = new Set<(turn: StartingTurn) => Promise<string | undefined>>()
+  readonly #deleted = new Set<(sessionId: string) => void>()
 
   constructor(options: SessionHostOptions) {
     const { harnesses, home = userDataFolder(), personas = new PersonaManager() } = options
     this.home = home
+    this.address = options.address
+    this.changes = options.changes ?? new TurnChanges()
     // Read at the start, so that an error in the file is reported before the first turn.
     const prices = options.prices ?? readPrices(home)
     this.budgets = new BudgetBook({ home })
@@ -97,27 +103,30 @@ export class SessionHost {
       decider: context => (request, signal) => this.decisions.ask(context, request, signal),
       policyProblem: id => this.#policyProblem(id),
       guard: (context, mode) => this.decisions.guard(context, mode),
-      beforeTurn: turn => this.#prepare(turn),
+      beforeTurn: turn => this.changes.begin(turn, () => this.movesRecovered(turn.projectRoot)),
+      afterTurn: turn => this.changes.end(turn),
       ...{ allowedSetups: new TrustStore({ home }), ownSetups: this.ownSetups },
       leaving: new LeavingSessions(home),
     }
     this.#projects = new OpenProjects(this.#context, {
       address: options.address,
-      onStatus: status => this.#tell(status),
+      onStatus: status => notify(this.#listeners, status),
       onClosed: id => this.decisions.closeSession(id),
+      recoverMoves: root => recoverMoves(this, root),
     })
     this.moves = new SessionMoves(this.#context, {
       stop: id => this.#stop(id),
       session: id => this.#hosted(id),
       open: id => this.#projects.session(id),
       project: async root => (await this.#projects.get(root)).project.projectRoot,
+      hold: (folder, work) => this.changes.hold([folder], () => {}, work),
     })
     this.decisions.onProblem((id, message) => this.#warn(id, message))
     // Published again, because the first status of the request went out before the policies were read.
     this.decisions.onChange(id => {
       if (this.#policyProblem(id) === null) return
       const session = this.#projects.sessions().find(one => one.id === id)
-      if (session !== undefined) this.#tell(session.status)
+      if (session !== undefined) notify(this.#listeners, session.status)
     })
   }
 
@@ -215,9 +224,11 @@ export class SessionHost {
     if (session !== undefined) await this.#projects.get(session.projectRoot)
     await this.store.delete(id)
     this.toolServers.lend(id, {})
+    if (session !== undefined) await this.changes.forget(session.projectRoot, id)
     // What the worktree has and nobody else is kept, and can be restored.
     if (session?.worktree != null && !(await this.#isUsed(session.worktree, session.projectRoot)))
       await this.worktrees.remove(session.worktree)
+    if (session !== undefined) notify(this.#deleted, id)
   }
 
   /**
@@ -301,13 +312,15 @@ export class SessionHost {
     return () => this.#listeners.delete(listener)
   }
 
-  /**
-   * Called before the agent of each turn is asked, which waits for it: the files are still as they were. Resolves with
-   * a warning for the log.
-   */
-  beforeTurns(prepare: (turn: StartingTurn) => Promise<string | undefined>): () => void {
-    this.#preparing.add(prepare)
-    return () => this.#preparing.delete(prepare)
+  /** Called when a session and all its files are deleted. */
+  onDeleted(listener: (sessionId: string) => void): () => void {
+    this.#deleted.add(listener)
+    return () => this.#deleted.delete(listener)
+  }
+
+  /** Resolves when what a killed process left half done in the files of an open project is finished. Never rejects. */
+  movesRecovered(projectRoot: string): Promise<void> {
+    return this.#projects.movesRecovered(projectRoot)
   }
 
   /** For `onLog` of a harness: its lines go to the harness.log of the session's project. */
@@ -332,6 +345,7 @@ export class SessionHost {
       await allDone(
         harnesses.map(async harness => (agents === 'stop' ? harness.close() : harness.endLookups?.())),
       )
+      await this.changes.close()
       // Those of a killed host whose agents worked on, and have ended by now.
       await sweepTempFolders({}, { isNow: true })
     }
@@ -367,19 +381,14 @@ export class SessionHost {
     const { turnId } = session.status
     session.log.append({ type: 'status', sessionId, status: 'notice', level: 'warn', message }, { turnId })
   }
+}
 
-  async #prepare(turn: StartingTurn): Promise<string[]> {
-    const prepared = await Promise.allSettled([...this.#preparing].map(prepare => prepare(turn)))
-    return prepared.flatMap(result => (result.status === 'fulfilled' && result.value) || [])
-  }
-
-  #tell(status: SessionStatus): void {
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener(status)
-      } catch {
-        // A failing listener must not disturb the session.
-      }
+function notify<T>(listeners: ReadonlySet<(news: T) => void>, news: T): void {
+  for (const listener of [...listeners]) {
+    try {
+      listener(news)
+    } catch {
+      // A failing listener must not disturb the session.
     }
   }
 }

@@ -17,6 +17,8 @@ export interface SessionMovesParts {
   open: (id: string) => HostedSession | undefined
   /** Opens a project. */
   project: (root: string) => Promise<string>
+  /** Does the work while nobody else changes the files of the folder: a commit could be half in the parcel. */
+  hold: <T>(folder: string, work: () => Promise<T>) => Promise<T>
 }
 
 /** What a session had cost when another machine took it over. */
@@ -25,14 +27,10 @@ export interface Spent {
   tokens: number
 }
 
-/** Does the work while nobody else changes the files of the folder. */
-export type HoldFolder = <T>(folder: string, work: () => Promise<T>) => Promise<T>
-
 /** Sessions on their way from and to other machines. */
 export class SessionMoves {
   readonly #context: HostContext
   readonly #parts: SessionMovesParts
-  #hold: HoldFolder = (_, work) => work()
   #requireKept: (id: string) => void = () => {}
 
   constructor(context: HostContext, parts: SessionMovesParts) {
@@ -40,14 +38,14 @@ export class SessionMoves {
     this.#parts = parts
   }
 
-  /** How a folder is held while its files are packed. Without it a commit or merge could be half in the parcel. */
-  holdWith(hold: HoldFolder): void {
-    this.#hold = hold
-  }
-
   /** Throws for a session that its user deleted and can still restore: on another machine it would stay for ever. */
   keptWith(requireKept: (id: string) => void): void {
     this.#requireKept = requireKept
+  }
+
+  /** See `keptWith`. */
+  requireKept(id: string): void {
+    this.#requireKept(id)
   }
 
   /** The move that a session waits for. */
@@ -81,7 +79,7 @@ export class SessionMoves {
     leaving.set(id, move)
     try {
       const { projectRoot, worktree } = session.status
-      return await this.#hold(worktree?.folder ?? projectRoot, async () => {
+      return await this.#parts.hold(worktree?.folder ?? projectRoot, async () => {
         // It may have waited for the folder for long.
         options.signal?.throwIfAborted()
         if (leaving.get(id)?.id !== move.id)

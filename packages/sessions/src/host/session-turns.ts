@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { TurnEndReason } from '@chirality/core'
 import type { SessionLog } from '../log/session-log.ts'
 import type { TurnRequest } from '../queue/turn-request.ts'
@@ -124,9 +125,24 @@ export class SessionTurns {
     const { turnId, spent } = turn
     // What the log only keeps in memory is not stored: until the disk takes it, the turn has not settled.
     if (!(await recorder.flushed().catch(() => false))) return this.#untold(turn)
-    await settleTurn({ project, session: view.session, turnId, spent })
+    const isStored = await settleTurn({ project, session: view.session, turnId, spent })
+    if (!isStored) void this.#storeLater()
     this.#release()
     await onEnded(reason)
+  }
+
+  /** Until a full disk or a lack of files is over, the list would show the session as it was before its turn. */
+  async #storeLater(): Promise<void> {
+    const { project, view, log } = this.#options
+    for (let pause = STORE_AGAIN_MS; ; pause = Math.min(pause * 2, MAX_STORE_AGAIN_MS)) {
+      await sleep(pause, undefined, { ref: false })
+      if (!log.isOpen) return
+      const isStored = await project.store.save(view.session).then(
+        () => true,
+        () => false,
+      )
+      if (isStored) return
+    }
   }
 
   /** Its record stays, and the next host ends the turn. */
@@ -143,6 +159,8 @@ export class SessionTurns {
 }
 
 const STOP_PATIENCE_MS = 5000
+const STORE_AGAIN_MS = 500
+const MAX_STORE_AGAIN_MS = 30_000
 
 /** Callers that wait for a condition. */
 export class Waiters {

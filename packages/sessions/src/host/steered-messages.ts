@@ -124,6 +124,6 @@ function isSame(message: string, text: string): boolean {
 
 function untaken(count: number): string {
   return count === 1
-    ? 'The turn ended before the agent read your message. It is first in the queue and was not sent again.'
-    : `The turn ended before the agent read ${count} messages. They are first in the queue and were not sent again.`
+    ? 'The turn ended, and the agent did not say that it read your message. It is first in the queue and was not sent again.'
+    : `The turn ended, and the agent did not say that it read ${count} messages. They are first in the queue and were not sent again.`
 }

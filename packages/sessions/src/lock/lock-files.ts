@@ -1,8 +1,11 @@
 import { join } from 'node:path'
-import { errnoOf } from '@chirality/runner'
-import { removeIfThere, temporaryName } from '../files/atomic-write.ts'
-import { realFileOps as ops } from '../files/file-ops.ts'
-import { OPEN, readSmallFile, writeAll } from '../files/read-write.ts'
+import {
+  createFileNow,
+  realFileOps as ops,
+  readSmallFile,
+  removeIfThere,
+  writeFileNow,
+} from '@chirality/disk'
 import { type OwnerRecord, parseOwner } from './lock-owner.ts'
 
 /**
@@ -27,24 +30,13 @@ export function readLock(folder: string): LockFile | undefined {
 
 /** False when another process has this number. */
 export function claimLock(folder: string, number: number, owner: OwnerRecord): boolean {
-  const path = lockPath(folder, number)
-  const temporary = writeTemporary(path, owner)
-  try {
-    ops.link(temporary, path)
-  } catch (error) {
-    if (errnoOf(error) === 'EEXIST') return false
-    if (!NO_HARD_LINKS.has(errnoOf(error) ?? '')) throw error
-    return claimWithoutLink(path, owner)
-  } finally {
-    removeIfThere(ops, temporary)
-  }
+  if (!createFileNow(lockPath(folder, number), lineOf(owner), { survives: 'kill' })) return false
   return number === Math.max(...lockNumbers(folder))
 }
 
 /** Only for the owner of this number. */
 export function rewriteLock(folder: string, number: number, owner: OwnerRecord): void {
-  const path = lockPath(folder, number)
-  ops.rename(writeTemporary(path, owner), path)
+  writeFileNow(lockPath(folder, number), lineOf(owner), { survives: 'kill' })
 }
 
 export function removeOlderLocks(folder: string, than: number): void {
@@ -56,7 +48,6 @@ export function removeOlderLocks(folder: string, than: number): void {
 /** The highest number that `lockNumbers` accepts. */
 export const MAX_LOCK_NUMBER = 999_999_999_999_999
 const MAX_LOCK_BYTES = 64 * 1024
-const NO_HARD_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
 
 function lockPath(folder: string, number: number): string {
   return join(folder, `${number}.json`)
@@ -69,27 +60,6 @@ function lockNumbers(folder: string): number[] {
   })
 }
 
-function writeTemporary(path: string, owner: OwnerRecord): string {
-  const temporary = temporaryName(path)
-  writeNew(temporary, owner)
-  return temporary
-}
-
-function claimWithoutLink(path: string, owner: OwnerRecord): boolean {
-  try {
-    writeNew(path, owner)
-    return true
-  } catch (error) {
-    if (errnoOf(error) === 'EEXIST') return false
-    throw error
-  }
-}
-
-function writeNew(path: string, owner: OwnerRecord): void {
-  const fd = ops.open(path, OPEN.create)
-  try {
-    writeAll(ops, fd, Buffer.from(`${JSON.stringify(owner)}\n`))
-  } finally {
-    ops.close(fd)
-  }
+function lineOf(owner: OwnerRecord): string {
+  return `${JSON.stringify(owner)}\n`
 }

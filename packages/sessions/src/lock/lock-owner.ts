@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { basename, dirname } from 'node:path'
-import { errnoOf, readProcess } from '@chirality/runner'
+import { errnoOf } from '@chirality/disk'
+import { readProcess } from '@chirality/runner'
 
 /** The process that owns a project. */
 export interface ProjectOwner {

@@ -6,11 +6,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CodedError } from '@chirality/core'
-import { errnoOf } from '@chirality/runner'
-import { removeIfThere } from '../files/atomic-write.ts'
-import { realFileOps as ops } from '../files/file-ops.ts'
+import {
+  errnoOf,
+  realFileOps as ops,
+  removeIfThere,
+  StorageError,
+  type StorageErrorCode,
+  toStorageError,
+} from '@chirality/disk'
 import { ensureProjectFolder, findProjectFolder, realProjectRoot } from '../files/project-folder.ts'
-import { StorageError, type StorageErrorCode, toStorageError } from '../files/storage-error.ts'
 import {
   claimLock,
   type LockFile,

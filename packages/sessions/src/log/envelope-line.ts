@@ -80,6 +80,20 @@ function parse(line: Buffer | string): unknown {
   }
 }
 
+/** The turn and the type of event of a line that was never finished, if it got that far. */
+export interface TornLine {
+  turnId: string
+  type: string
+}
+
+export function readTorn(start: string): TornLine | undefined {
+  const [, turnId, type] = TORN_LINE.exec(start) ?? []
+  return turnId === undefined || type === undefined ? undefined : { turnId, type }
+}
+
+const TORN_LINE =
+  /^\{"seq":\d+,"at":"[^"]*","sessionId":"[^"]*","turnId":"([^"]*)","event":\{"type":"([a-z:_-]+)"/
+
 export function isEnvelope(value: unknown): value is Envelope {
   if (typeof value !== 'object' || value === null) return false
   const { seq, at, sessionId, turnId, event } = value as Record<string, unknown>
@@ -264,6 +278,7 @@ const CHECKS: Record<UIEventType, Record<string, Check>> = {
   },
   'permission:resolved': {
     ...{ requestId: text, outcome: text, by: text, rule: orMissing(text), message: orMissing(text) },
+    ...{ updatedInput: orMissing(object), facts: orMissing(facts), toolUseId: orMissing(text) },
   },
   status: {
     ...{ status: text, message: text, level: text, toolUseId: orMissing(text), data: orMissing(object) },

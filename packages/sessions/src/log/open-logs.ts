@@ -1,9 +1,7 @@
 import { join } from 'node:path'
-import { removeIfThere } from '../files/atomic-write.ts'
-import { type FileOps, realFileOps } from '../files/file-ops.ts'
+import { type FileOps, realFileOps, removeIfThere, toStorageError } from '@chirality/disk'
 import { findProjectFolder, realProjectRoot } from '../files/project-folder.ts'
 import { requireSessionId } from '../files/session-id.ts'
-import { toStorageError } from '../files/storage-error.ts'
 import { EVENTS_FOLDER, SessionLog, type SessionLogOptions } from './session-log.ts'
 
 interface OpenLog {

@@ -1,8 +1,8 @@
 import { type Envelope, joinDeltas, type UIEvent, type UIEventType } from '@chirality/core'
-import { type FileOps, realFileOps } from '../files/file-ops.ts'
+import { type FileOps, realFileOps, StorageError, toStorageError } from '@chirality/disk'
 import { ensureProjectFolder } from '../files/project-folder.ts'
 import { requireSessionId } from '../files/session-id.ts'
-import { StorageError, toStorageError } from '../files/storage-error.ts'
+import { readTorn, type TornLine } from './envelope-line.ts'
 import type { EventText } from './event-text.ts'
 import type { WrittenLines } from './file/batch.ts'
 import { LogContents } from './file/log-contents.ts'
@@ -18,6 +18,8 @@ export interface SessionLogOptions {
   retryDelayMs?: number
   now?: () => Date
   ops?: FileOps
+  /** Whether an event whose line was never finished is going to be appended again: it is no gap then. */
+  isToldAgain?: (torn: TornLine, log: SessionLog) => Promise<boolean>
 }
 
 export interface AppendOptions {
@@ -81,9 +83,10 @@ export class SessionLog {
       throw toStorageError(error, projectRoot)
     })
     try {
-      const { contents, tornFile } = await LogContents.open({ ops, folder, sessionId, ensureFolder })
+      const { contents, torn } = await LogContents.open({ ops, folder, sessionId, ensureFolder })
       const log = new SessionLog(sessionId, contents, options)
-      if (tornFile !== undefined) log.#tellTorn(tornFile)
+      const line = torn && readTorn(torn.start)
+      if (torn && !(line && (await options.isToldAgain?.(line, log)))) log.#tellTorn(torn.file)
       return log
     } catch (error) {
       throw toStorageError(error, folder)

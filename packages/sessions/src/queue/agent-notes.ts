@@ -1,10 +1,14 @@
 import { join } from 'node:path'
-import { removeIfThere, writeFileAtomic } from '../files/atomic-write.ts'
-import { type FileOps, realFileOps } from '../files/file-ops.ts'
+import {
+  type FileOps,
+  readSmallFile,
+  realFileOps,
+  removeIfThere,
+  toStorageError,
+  writeFileAtomic,
+} from '@chirality/disk'
 import { ensureProjectFolder, findProjectFolder } from '../files/project-folder.ts'
-import { readSmallFile } from '../files/read-write.ts'
 import { requireSessionId } from '../files/session-id.ts'
-import { toStorageError } from '../files/storage-error.ts'
 
 /**
  * What the agent has to know before its next message, such as which of its changes a person took back:

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { FileOps } from '../files/file-ops.ts'
-import { KeyedQueue } from '../files/keyed-queue.ts'
+import type { FileOps } from '@chirality/disk'
+import { KeyedQueue } from '@chirality/disk'
 import { EMPTY_QUEUE, isEmpty, MAX_QUEUE_BYTES, QueueFile, type QueueState } from './queue-file.ts'
 import { type GivenMessage, type QueuedMessage, queueError } from './queued-message.ts'
 import type { TurnRequest } from './turn-request.ts'

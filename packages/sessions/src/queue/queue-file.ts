@@ -1,10 +1,15 @@
 import { join } from 'node:path'
-import { removeIfThere, writeFileAtomic } from '../files/atomic-write.ts'
-import { type FileOps, realFileOps } from '../files/file-ops.ts'
+import {
+  type FileOps,
+  readSmallFile,
+  realFileOps,
+  removeIfThere,
+  setAside,
+  toStorageError,
+  writeFileAtomic,
+} from '@chirality/disk'
 import { ensureProjectFolder, findProjectFolder } from '../files/project-folder.ts'
-import { readSmallFile } from '../files/read-write.ts'
 import { requireSessionId, sessionsWithFiles } from '../files/session-id.ts'
-import { toStorageError } from '../files/storage-error.ts'
 import { parseObject } from '../store/stored-session.ts'
 import type { GivenMessage, QueuedMessage } from './queued-message.ts'
 
@@ -42,7 +47,7 @@ export class QueueFile {
       if (text === undefined) return EMPTY_QUEUE
       const state = parseQueue(text.toString('utf8'))
       if (state !== undefined) return state
-      this.#ops.rename(path, `${path}.corrupt-${new Date().toISOString().replaceAll(/[-:.]/g, '')}`)
+      setAside(path, 'corrupt', this.#ops)
       return EMPTY_QUEUE
     } catch (error) {
       throw toStorageError(error, path)

@@ -12,6 +12,8 @@ export interface TurnRequest
   signal?: AbortSignal
   /** The token limit of this turn. */
   maxBudgetTokens?: number
+  /** Nobody watches the turn, as in a loop: without a limit of rounds from elsewhere it has `UNATTENDED_MAX_TURNS`. */
+  unattended?: boolean
   /** The turn that this one repeats, for the log only. */
   retryOfTurnId?: string
 }

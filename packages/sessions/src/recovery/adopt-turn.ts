@@ -1,7 +1,9 @@
+import { stat } from 'node:fs/promises'
 import {
   type PermissionRequestEvent,
   type SessionHarness,
   type TurnEndReason,
+  type TurnProcess,
   turnBatches,
   type UIEvent,
 } from '@chirality/core'
@@ -48,6 +50,7 @@ export async function adoptTurn(options: AdoptOptions): Promise<LiveTurn> {
   const { turnId, budget } = record
   const sessionLimit = () => sessionLimitOf(view)
   const limits = limitsOfTurn({ budget, sessionLimit, project: await project.budget.limitsFor(turnId) })
+  const processes = [...record.processes]
   const writer = makeWriter({
     project,
     view,
@@ -56,6 +59,7 @@ export async function adoptTurn(options: AdoptOptions): Promise<LiveTurn> {
     limits,
     budget: record.budget,
     harness,
+    isLate: saysNothingSince(Date.now(), () => processes),
   })
   const file = new TurnRecordFile(projectRoot, sessionId)
   await file.prepare()
@@ -67,6 +71,7 @@ export async function adoptTurn(options: AdoptOptions): Promise<LiveTurn> {
     decide: decideOf(view, record, { harness, project }),
     signal: stop.signal,
     onProcess: (process: TurnRecord['processes'][number]) => {
+      processes.push(process)
       spools.add({ turnId: record.turnId, harness: harness.id }, process)
       keeper.add(process)
     },
@@ -90,6 +95,21 @@ export async function adoptTurn(options: AdoptOptions): Promise<LiveTurn> {
     endAs: () => (writer.overBudget ? 'budget' : undefined),
   })
   return new LiveTurn({ turnId: record.turnId, sessionId, harness, run, stop, writer, record: keeper })
+}
+
+/** Whether the agent printed nothing since this time: it may have come to rest before. */
+function saysNothingSince(at: number, processes: () => readonly TurnProcess[]): () => Promise<boolean> {
+  return async () => {
+    const printed = await Promise.all(
+      processes().map(({ spoolPath }) =>
+        stat(spoolPath).then(
+          ({ mtimeMs }) => mtimeMs,
+          () => 0,
+        ),
+      ),
+    )
+    return printed.every(time => time < at)
+  }
 }
 
 type Step = (event: UIEvent) => UIEvent[]

@@ -135,8 +135,10 @@ function factless(event: UIEvent): unknown {
  * restored.
  */
 export function isAside({ type }: UIEvent): boolean {
-  return type === 'status' || type === 'budget' || type === 'permission:resolved' || type === 'log:gap'
+  return ASIDE.has(type)
 }
+
+export const ASIDE: ReadonlySet<string> = new Set(['status', 'budget', 'permission:resolved', 'log:gap'])
 
 /** The log stores JSON, which has no `undefined`. */
 function asStored(event: unknown): unknown {

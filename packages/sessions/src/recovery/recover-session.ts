@@ -1,14 +1,18 @@
 import { HarnessError, type HarnessId } from '@chirality/core'
+import type { TornLine } from '../log/envelope-line.ts'
 import { pagesAfter } from '../log/pages.ts'
 import type { SessionLog } from '../log/session-log.ts'
-import { askedNobody, crashed, endOfTurn, turnEnd } from '../log/turn-events.ts'
+import { askedNobody, crashed, endOfTurn, notice, turnEnd } from '../log/turn-events.ts'
 import type { SessionView } from '../status/session-view.ts'
+import type { StoredSession } from '../store/stored-session.ts'
 import type { ProjectContext } from '../turns/host-context.ts'
 import type { LiveTurn } from '../turns/live-turn.ts'
 import type { SessionRecorder } from '../turns/record/session-recorder.ts'
-import { stopRecorded, TurnRecordFile } from '../turns/record/turn-record.ts'
+import { stopRecorded, type TurnRecord, TurnRecordFile } from '../turns/record/turn-record.ts'
 import { settleTurn } from '../turns/settle-turn.ts'
-import { adoptTurn, canAdopt } from './adopt-turn.ts'
+import { afterTurn } from '../turns/turn-writer.ts'
+import { type AdoptingHarness, adoptTurn, canAdopt } from './adopt-turn.ts'
+import { ASIDE } from './match-events.ts'
 import { type LoggedTurn, lastTurnIn } from './turns-in-log.ts'
 
 export interface RecoverOptions {
@@ -25,6 +29,33 @@ export type Recovery =
   | { kind: 'adopted'; turn: LiveTurn }
   /** It could not be adopted and ended with the host that ran it. */
   | { kind: 'closed'; turnId: string; stopped: number }
+
+/**
+ * Whether a turn that is adopted tells an event again. Only the agent's are in the raw log, and after the end of the
+ * turn only the exit of its process.
+ */
+export function retoldEvents(
+  project: ProjectContext,
+  session: StoredSession,
+): (torn: TornLine, log: SessionLog) => Promise<boolean> {
+  return async ({ turnId, type }, log) => {
+    const record = await new TurnRecordFile(session.projectRoot, session.id).read()
+    if (record?.turnId !== turnId || adopterOf(project, session, record) === undefined) return false
+    const last = await lastTurnIn(log)
+    const isEnded = last?.turnId === turnId && last.ended !== undefined
+    return isEnded ? type === 'process:exit' : !ASIDE.has(type)
+  }
+}
+
+function adopterOf(
+  project: ProjectContext,
+  session: StoredSession,
+  record: TurnRecord,
+): AdoptingHarness | undefined {
+  const harness = project.harnesses.get(record.harness)
+  const isLeft = record.processes.length > 0 && project.store.isOwn(session)
+  return isLeft && canAdopt(harness) ? harness : undefined
+}
 
 /** Adopts or ends the turn that an earlier host left. Afterwards no session is shown as working that is not. */
 export async function recoverSession(options: RecoverOptions): Promise<Recovery> {
@@ -45,9 +76,9 @@ export async function recoverSession(options: RecoverOptions): Promise<Recovery>
   if (isOwn && harness === undefined) throw unknownHarness(record.harness)
   // An open turn that is not the one on record was left by something worse than a crash.
   if (last !== undefined && logged === undefined && last.ended === undefined) await close(options, last)
-  if (record.processes.length > 0 && isOwn && canAdopt(harness)) {
-    return { kind: 'adopted', turn: await adoptTurn({ ...options, record, harness, logged }) }
-  }
+  const adopter = adopterOf(project, view.session, record)
+  if (adopter !== undefined)
+    return { kind: 'adopted', turn: await adoptTurn({ ...options, record, harness: adopter, logged }) }
   const stopped = await stopRecorded(record)
   if (logged === undefined) {
     await file.remove()
@@ -71,6 +102,9 @@ async function close(
   if (turn.ended === undefined) {
     const { pending } = view
     const told = pending.map(request => askedNobody(request, { wentOn: false }))
+    // Its agent ended with the host that ran it, or was stopped just now.
+    const warning = await afterTurn({ project, view, turnId, isLate: true })
+    if (warning !== undefined) told.push(notice(sessionId, warning))
     const ending = endOfTurn(turnEnd(sessionId, 'crashed'), pending, crashed(sessionId, STOPPED))
     await recorder.record([...told, ...ending], turnId)
     // Without the end on the disk, the record of the turn is still needed.

@@ -1,6 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises'
-import { OPEN } from '../files/read-write.ts'
-import { StorageError } from '../files/storage-error.ts'
+import { OPEN, StorageError } from '@chirality/disk'
 
 /** One line of a spool, without its line break. */
 export interface SpoolLine {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
+import { StorageError, toStorageError } from '@chirality/disk'
 import { ThreadLines } from '@chirality/runner'
 import { findProjectFolder } from '../files/project-folder.ts'
-import { StorageError, toStorageError } from '../files/storage-error.ts'
 import { LineReader, type SpoolLine } from './line-reader.ts'
 import type { SpoolPart } from './spool-parts.ts'
 

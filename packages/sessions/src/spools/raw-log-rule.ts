@@ -1,10 +1,12 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { ensurePrivateDirectory } from '@chirality/runner'
-import { writeFileAtomic } from '../files/atomic-write.ts'
-import { realFileOps } from '../files/file-ops.ts'
-import { readSmallFile } from '../files/read-write.ts'
-import { withStorageErrors } from '../files/storage-error.ts'
+import {
+  ensurePrivateDirectory,
+  readSmallFile,
+  realFileOps,
+  withStorageErrors,
+  writeFileAtomic,
+} from '@chirality/disk'
 import { userDataFolder } from '../files/user-data-folder.ts'
 import { parseObject } from '../store/stored-session.ts'
 

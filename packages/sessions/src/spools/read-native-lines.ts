@@ -1,6 +1,6 @@
 import type { HarnessId } from '@chirality/core'
+import { StorageError, withStorageErrors } from '@chirality/disk'
 import { requireSessionId } from '../files/session-id.ts'
-import { StorageError, withStorageErrors } from '../files/storage-error.ts'
 import type { SpoolLine } from './line-reader.ts'
 import { MAX_LINE_BYTES, PartLines, type PartPage } from './part-lines.ts'
 import { findSpoolParts, type SpoolPart } from './spool-parts.ts'

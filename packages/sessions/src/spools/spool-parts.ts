@@ -1,6 +1,6 @@
 import { join } from 'node:path'
+import { type FileOps, realFileOps } from '@chirality/disk'
 import { isAppServerSpool } from '@chirality/runner'
-import { type FileOps, realFileOps } from '../files/file-ops.ts'
 import { findProjectFolder } from '../files/project-folder.ts'
 import { type SpoolEntry, SpoolIndex } from '../store/spool-index.ts'
 import { TurnRecordFile } from '../turns/record/turn-record.ts'

@@ -1,11 +1,9 @@
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { Envelope, UIEvent } from '@chirality/core'
-import { removeIfThere, syncFolder, temporaryName } from '../files/atomic-write.ts'
-import type { FileOps } from '../files/file-ops.ts'
+import type { FileOps } from '@chirality/disk'
+import { fillFileAtomic, withStorageErrors, writeAll } from '@chirality/disk'
 import { ensureProjectFolder } from '../files/project-folder.ts'
-import { OPEN, writeAll } from '../files/read-write.ts'
-import { toStorageError } from '../files/storage-error.ts'
 import { encodeLine } from '../log/envelope-line.ts'
 import type { SessionLogReader } from '../log/read-log.ts'
 import { EVENTS_FOLDER } from '../log/session-log.ts'
@@ -31,37 +29,23 @@ export async function writeWholeLog(
 ): Promise<StoredSession> {
   const folder = await ensureProjectFolder(session.projectRoot, EVENTS_FOLDER)
   const path = join(folder, `${session.id}.ndjson`)
-  const temporary = temporaryName(path)
   const fold = new SessionFold(session)
   const texts = new StoredTexts()
-  try {
-    const fd = ops.open(temporary, OPEN.createAppend)
+  const fill = async (fd: number) => {
     const write = (envelopes: readonly Envelope[]) => {
       const own = envelopes.map((envelope, i) => makeOwn(envelope, session.id, fold.session.lastSeq + 1 + i))
-      writeAll(
-        ops,
-        fd,
-        Buffer.from(own.map(envelope => encodeLine(texts.stored(envelope).envelope)).join('')),
-      )
+      const lines = own.map(envelope => encodeLine(texts.stored(envelope).envelope))
+      writeAll(ops, fd, Buffer.from(lines.join('')))
       fold.add(own)
     }
-    try {
-      for await (const batch of batches) write(batch)
-      const cut = fold.openTurn
-      if (cut !== undefined) write([interruption(cut.turnId, fold.session)])
-      const last = closing?.(fold.session)
-      if (last !== undefined) write([spoken(last, fold.session)])
-      await ops.sync(fd)
-    } finally {
-      ops.close(fd)
-    }
-    ops.rename(temporary, path)
-    await syncFolder(ops, dirname(path))
-    return fold.session
-  } catch (error) {
-    removeIfThere(ops, temporary)
-    throw toStorageError(error, path)
+    for await (const batch of batches) write(batch)
+    const cut = fold.openTurn
+    if (cut !== undefined) write([interruption(cut.turnId, fold.session)])
+    const last = closing?.(fold.session)
+    if (last !== undefined) write([spoken(last, fold.session)])
   }
+  await withStorageErrors(path, () => fillFileAtomic(path, fill, { ops }))
+  return fold.session
 }
 
 /** A log up to `lastSeq`, one page at a time. */

@@ -1,12 +1,6 @@
 import { join } from 'node:path'
-import { writeFileAtomic } from '../files/atomic-write.ts'
-import { withFileLock } from '../files/file-lock.ts'
-import { type FileOps, realFileOps } from '../files/file-ops.ts'
-import { KeyedQueue } from '../files/keyed-queue.ts'
-import { ensureProjectFolder, findProjectFolder, realProjectRoot } from '../files/project-folder.ts'
-import { readSmallFile } from '../files/read-write.ts'
-import { toStorageError } from '../files/storage-error.ts'
-import { parseObject } from './stored-session.ts'
+import { JsonFile } from '@chirality/disk'
+import { ensureProjectFolder, findProjectFolder } from '../files/project-folder.ts'
 
 /** `state/claude-session.json`: the native session that each kind of work used last, and when. */
 export interface ClaudeSessionState {
@@ -83,44 +77,29 @@ export interface StateFile<T> {
 }
 
 /** A small JSON file of a project. A damaged one is renamed and started again. */
-function defineStateFile<T>(options: StateFileOptions<T>, ops: FileOps = realFileOps): StateFile<T> {
-  const { name, parse, initial } = options
-  const queue = new KeyedQueue()
-
-  const load = (path: string): T => {
-    if (ops.lstat(path) === undefined) return initial()
-    const text = ops.lstat(path)?.isFile() ? readSmallFile(ops, path, MAX_STATE_BYTES) : undefined
-    const value = text && parseObject(text.toString('utf8'))
-    const state = value && parse(value)
-    if (state !== undefined) return state
-    ops.rename(path, `${path}.corrupt-${new Date().toISOString().replaceAll(/[-:.]/g, '')}`)
-    return initial()
-  }
-
+function defineStateFile<T>({ name, parse, initial }: StateFileOptions<T>): StateFile<T> {
+  const fileIn = (folder: string) =>
+    new JsonFile<T>(join(folder, name), {
+      parse: content => {
+        const state = isObject(content) ? parse(content) : undefined
+        if (state === undefined) throw new TypeError(`${name} is not in its form.`)
+        return state
+      },
+      initial,
+      maxBytes: MAX_STATE_BYTES,
+    })
   return {
     read: async projectRoot => {
       const folder = await findProjectFolder(projectRoot, STATE_FOLDER)
-      if (folder === undefined) return initial()
-      try {
-        return load(join(folder, name))
-      } catch (error) {
-        throw toStorageError(error, join(folder, name))
-      }
+      return folder === undefined ? initial() : fileIn(folder).read()
     },
-    update: (projectRoot, change) =>
-      queue.run(realProjectRoot(projectRoot), async () => {
-        const path = join(await ensureProjectFolder(projectRoot, STATE_FOLDER), name)
-        try {
-          return await withFileLock(ops, `${path}.lock`, async () => {
-            const state = change(load(path))
-            await writeFileAtomic(path, `${JSON.stringify(state, null, 2)}\n`, { ops })
-            return state
-          })
-        } catch (error) {
-          throw toStorageError(error, path)
-        }
-      }),
+    update: async (projectRoot, change) =>
+      fileIn(await ensureProjectFolder(projectRoot, STATE_FOLDER)).change(change),
   }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 const STATE_FOLDER = 'state'

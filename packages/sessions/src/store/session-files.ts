@@ -1,10 +1,15 @@
 import { join } from 'node:path'
-import { removeIfThere, TEMPORARY_NAME, writeFileAtomic } from '../files/atomic-write.ts'
-import type { FileOps } from '../files/file-ops.ts'
+import type { FileOps } from '@chirality/disk'
+import {
+  readSmallFile,
+  removeIfThere,
+  setAside,
+  TEMPORARY_NAME,
+  toStorageError,
+  writeFileAtomic,
+} from '@chirality/disk'
 import { ensureProjectFolder, findProjectFolder } from '../files/project-folder.ts'
-import { readSmallFile } from '../files/read-write.ts'
 import { isSessionId } from '../files/session-id.ts'
-import { toStorageError } from '../files/storage-error.ts'
 import { EVENTS_FOLDER } from '../log/session-log.ts'
 import { formatSession, parseSession, type StoredSession } from './stored-session.ts'
 
@@ -126,9 +131,7 @@ export class SessionFiles {
   }
 
   #setAside(path: string): ReadResult {
-    const keptAs = `${path}.corrupt-${new Date().toISOString().replaceAll(/[-:.]/g, '')}`
-    this.#ops.rename(path, keptAs)
-    return { kind: 'corrupt', keptAs }
+    return { kind: 'corrupt', keptAs: setAside(path, 'corrupt', this.#ops) }
   }
 
   #ids(folder: string | undefined, ending: string): string[] {

@@ -1,10 +1,10 @@
-import type { HarnessTurnOpts, PermissionMode } from '@chirality/core'
+import { type PermissionMode, THINKING_LEVELS, type ThinkingLevel } from '@chirality/core'
 
 /** The settings that a person chose for a session; every turn of it starts with these. */
 export interface SessionSettings {
   model?: string
   permissionMode?: PermissionMode
-  thinking?: NonNullable<HarnessTurnOpts['thinking']>
+  thinking?: ThinkingLevel
   /** The maximum cost of all turns of the session together. */
   budgetUsd?: number
   /** The maximum number of model and tool rounds in one turn. */
@@ -23,7 +23,8 @@ export function parseSettings(value: unknown): SessionSettings {
   const settings: SessionSettings = {}
   if (typeof model === 'string' && model !== '') settings.model = model
   if (isPermissionMode(permissionMode)) settings.permissionMode = permissionMode
-  if (thinking === 'low' || thinking === 'med' || thinking === 'high') settings.thinking = thinking
+  const level = THINKING_LEVELS.find(known => known === thinking)
+  if (level !== undefined) settings.thinking = level
   if (Number.isSafeInteger(maxTurns) && Number(maxTurns) > 0) settings.maxTurns = Number(maxTurns)
   for (const name of BUDGETS) {
     const amount = fields[name]
@@ -57,5 +58,7 @@ export function hasBudget(settings: SessionSettings): boolean {
  * passed with each turn.
  */
 function isPermissionMode(value: unknown): value is PermissionMode {
-  return value === 'default' || value === 'acceptEdits' || value === 'dontAsk' || value === 'plan'
+  return KEPT_MODES.some(mode => mode === value)
 }
+
+const KEPT_MODES: readonly PermissionMode[] = ['default', 'acceptEdits', 'auto', 'dontAsk', 'plan']

@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { HarnessId, ImportedSession, Session, SessionMode } from '@chirality/core'
-import { writeFileAtomic } from '../files/atomic-write.ts'
-import { type FileOps, realFileOps } from '../files/file-ops.ts'
-import { KeyedQueue } from '../files/keyed-queue.ts'
+import {
+  copyCarefully,
+  type FileOps,
+  KeyedQueue,
+  realFileOps,
+  StorageError,
+  withStorageErrors,
+  writeFileAtomic,
+} from '@chirality/disk'
 import { CHIRALITY_FOLDER, ensureProjectFolder, realProjectRoot } from '../files/project-folder.ts'
 import { requireSessionId } from '../files/session-id.ts'
-import { StorageError, withStorageErrors } from '../files/storage-error.ts'
 import { userDataFolder } from '../files/user-data-folder.ts'
 import { removeSessionLog } from '../log/open-logs.ts'
 import { readSessionLog } from '../log/read-log.ts'
@@ -20,6 +24,7 @@ import { noteDeleted } from './project-state.ts'
 import { hasBudget, type SessionSettings } from './session-settings.ts'
 import { removeTraces } from './session-traces.ts'
 import { type ForkHistory, formatSession, newSession, type StoredSession } from './stored-session.ts'
+import { TurnImages } from './turn-images.ts'
 import { UserIndex } from './user-index.ts'
 
 export interface SessionStoreOptions {
@@ -242,6 +247,7 @@ export class SessionStore {
       // Two conversations must not continue under one native id; the harness creates a new one from `forkedFrom`.
       const fork = { ...copied, claudeSessionId: null, updatedAt: createdAt, forkedFrom }
       await this.add(fork)
+      await new TurnImages(projectRoot, sessionId, this.#ops).copyTo(fork.id)
       return fork
     } finally {
       log?.close()
@@ -310,7 +316,7 @@ export class SessionStore {
       const folder = await ensureProjectFolder(projectRoot, 'moved')
       const session = await project.get(sessionId)
       const log = join(projectRoot, CHIRALITY_FOLDER, EVENTS_FOLDER, `${sessionId}.ndjson`)
-      if (this.#ops.lstat(log)?.isFile()) await copyFile(log, join(folder, `${name}.ndjson`))
+      if (this.#ops.lstat(log)?.isFile()) await copyCarefully(log, join(folder, `${name}.ndjson`))
       if (session !== undefined)
         await writeFileAtomic(join(folder, `${name}.json`), formatSession(session), { ops: this.#ops })
       await removeSessionLog(projectRoot, sessionId, this.#ops)
@@ -366,12 +372,8 @@ export class SessionStore {
   }
 
   #holds(projectRoot: string, sessionId: string): boolean {
-    const folder = join(projectRoot, '.chirality')
-    const paths = [
-      join(folder, 'sessions', `${sessionId}.json`),
-      join(folder, 'events', `${sessionId}.ndjson`),
-    ]
-    return paths.some(path => this.#ops.lstat(path) !== undefined)
+    const files = [`sessions/${sessionId}.json`, `events/${sessionId}.ndjson`]
+    return files.some(file => this.#ops.lstat(join(projectRoot, '.chirality', file)) !== undefined)
   }
 }
 

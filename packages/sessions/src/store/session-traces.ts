@@ -1,11 +1,11 @@
 import { join } from 'node:path'
-import { removeIfThere } from '../files/atomic-write.ts'
-import type { FileOps } from '../files/file-ops.ts'
+import type { FileOps } from '@chirality/disk'
+import { removeIfThere, toStorageError } from '@chirality/disk'
 import { findProjectFolder } from '../files/project-folder.ts'
-import { toStorageError } from '../files/storage-error.ts'
 import { SpoolIndex } from './spool-index.ts'
+import { TurnImages } from './turn-images.ts'
 
-/** Deletes what a session left beside its log: its queue, its turns, its prompts, and unless they stay its raw logs. */
+/** Deletes what a session left beside its log: its queue, its turns, its prompts, its images, and unless they stay its raw logs. */
 export async function removeTraces(
   { projectRoot, sessionId, ops }: { projectRoot: string; sessionId: string; ops: FileOps },
   rawLogs: 'remove' | 'keep',
@@ -16,6 +16,7 @@ export async function removeTraces(
     const state = await findProjectFolder(projectRoot, 'state', kind)
     if (state !== undefined) removeFiles(ops, state, name => name.startsWith(`${sessionId}.json`))
   }
+  await new TurnImages(projectRoot, sessionId, ops).remove()
   if (rawLogs === 'keep') return
   await new SpoolIndex(projectRoot, sessionId, ops).remove()
   const logs = await findProjectFolder(projectRoot, 'logs')

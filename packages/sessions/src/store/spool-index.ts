@@ -1,11 +1,17 @@
 import { basename, join } from 'node:path'
 import type { HarnessId, TurnProcess } from '@chirality/core'
-import { removeIfThere } from '../files/atomic-write.ts'
-import { type FileOps, realFileOps } from '../files/file-ops.ts'
+import {
+  type FileOps,
+  OPEN,
+  openRegular,
+  readSmallFile,
+  realFileOps,
+  removeIfThere,
+  toStorageError,
+  writeAll,
+} from '@chirality/disk'
 import { ensureProjectFolder, findProjectFolder } from '../files/project-folder.ts'
-import { OPEN, openRegular, readSmallFile, writeAll } from '../files/read-write.ts'
 import { requireSessionId } from '../files/session-id.ts'
-import { toStorageError } from '../files/storage-error.ts'
 import { parseObject } from './stored-session.ts'
 
 /** The position of a turn's native lines. A turn has several if its agent was started again. */

@@ -2,12 +2,16 @@ import { createHash } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { dirname, isAbsolute, join } from 'node:path'
 import type { SessionMode } from '@chirality/core'
-import { ensurePrivateDirectory, errnoOf } from '@chirality/runner'
-import { removeIfThere, writeFileAtomic } from '../files/atomic-write.ts'
-import type { FileOps } from '../files/file-ops.ts'
-import { readSmallFile } from '../files/read-write.ts'
+import type { FileOps } from '@chirality/disk'
+import {
+  ensurePrivateDirectory,
+  errnoOf,
+  readSmallFile,
+  removeIfThere,
+  toStorageError,
+  writeFileAtomic,
+} from '@chirality/disk'
 import { isSessionId } from '../files/session-id.ts'
-import { toStorageError } from '../files/storage-error.ts'
 import { parseSettings, type SessionSettings } from './session-settings.ts'
 import {
   isMode,

@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { CodedError, type McpServerConfig, type ProjectFile } from '@chirality/core'
+import { type FileOps, realFileOps, withStorageErrors } from '@chirality/disk'
 import { PersonaManager } from '@chirality/personas'
-import { type FileOps, realFileOps } from '../files/file-ops.ts'
-import { KeyedQueue } from '../files/keyed-queue.ts'
-import { readOwnFile, writeOwnFile } from '../files/own-file.ts'
+import { changeOwnFile, readOwnFile, writeOwnFile } from '../files/own-file.ts'
 import { realPath } from '../files/real-path.ts'
-import { withStorageErrors } from '../files/storage-error.ts'
 import { userDataFolder } from '../files/user-data-folder.ts'
 
 /** Where a tool server is kept: in the user's data folder, or in the project's own `.mcp.json`. */
@@ -41,7 +39,6 @@ export class ToolServerBook {
   readonly #home: string
   readonly #ops: FileOps
   readonly #personas: PersonaManager
-  readonly #queue = new KeyedQueue()
   readonly #lent = new Map<string, Record<string, McpServerConfig>>()
 
   constructor(options: { home?: string; ops?: FileOps; personas?: PersonaManager } = {}) {
@@ -94,7 +91,8 @@ export class ToolServerBook {
   ): Promise<void> {
     const root = realPath(projectRoot)
     const file = this.#file(root, place)
-    await this.#queue.run(file, async () => {
+    const own = { home: this.#home, path: file, ops: this.#ops }
+    const replace = async () => {
       const { servers, problems } = this.#source(root, place)
       // What cannot be read would be lost.
       if (problems.length > 0)
@@ -105,13 +103,9 @@ export class ToolServerBook {
       if (all.length > MAX_SERVERS)
         throw new CodedError('invalid_query', `There are ${MAX_SERVERS} servers here already. Remove one.`)
       const mcpServers = Object.fromEntries(all.map(entry => [entry.name, entry.config]))
-      await withStorageErrors(file, () =>
-        writeOwnFile(
-          { home: this.#home, path: file, ops: this.#ops },
-          `${JSON.stringify({ mcpServers }, null, 2)}\n`,
-        ),
-      )
-    })
+      await withStorageErrors(file, () => writeOwnFile(own, `${JSON.stringify({ mcpServers }, null, 2)}\n`))
+    }
+    await changeOwnFile(own, replace)
   }
 
   #file(root: string, place: OwnPlace): string {

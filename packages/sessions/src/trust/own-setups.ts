@@ -1,13 +1,17 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { CodedError } from '@chirality/core'
+import {
+  type FileOps,
+  KeyedQueue,
+  realFileOps,
+  removeIfThere,
+  StorageError,
+  withStorageErrors,
+} from '@chirality/disk'
 import { parseSetup, type WorkspaceSetup } from '@chirality/workspaces'
-import { removeIfThere } from '../files/atomic-write.ts'
-import { type FileOps, realFileOps } from '../files/file-ops.ts'
-import { KeyedQueue } from '../files/keyed-queue.ts'
 import { IN_PROJECT, isInProject, type OwnFile, readOwnFile, writeOwnFile } from '../files/own-file.ts'
 import { realPath } from '../files/real-path.ts'
-import { StorageError, withStorageErrors } from '../files/storage-error.ts'
 import { userDataFolder } from '../files/user-data-folder.ts'
 
 export interface OwnSetup {

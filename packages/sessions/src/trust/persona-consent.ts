@@ -62,7 +62,8 @@ const WIDTH: Record<PermissionMode, number> = {
   dontAsk: 1,
   default: 2,
   acceptEdits: 3,
-  bypassPermissions: 4,
+  auto: 4,
+  bypassPermissions: 5,
 }
 
 function grantsOf({ autoApproveTools = [], permissionMode }: PersonaConfig): string[] {

@@ -1,6 +1,6 @@
 import type { ProjectFile, SessionHarness } from '@chirality/core'
+import { StorageError } from '@chirality/disk'
 import type { HarnessRegistry } from '@chirality/runner'
-import { StorageError } from '../files/storage-error.ts'
 import { fingerprintOf, TrustStore, type TrustStoreOptions } from './trust-store.ts'
 
 /** The executable settings of a project, and whether the user trusted exactly these. */
@@ -79,6 +79,8 @@ export function describeUntrusted({ files, problem }: ProjectTrustState): string
   const shown = files.slice(0, 3).map(({ path }) => path)
   const names = files.length > 3 ? [...shown, `${files.length - 3} more`] : shown
   const remedy =
-    problem === undefined ? 'Look at them first: above the message field, or chirality trust show' : problem
+    problem === undefined
+      ? 'Look at them first: in the dashboard above the message field, or with chirality trust show.'
+      : problem
   return `This project brings its own agent settings (${names.join(', ')}); they are not used. ${remedy}`
 }

@@ -1,11 +1,8 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { removeIfThere } from '../files/atomic-write.ts'
-import { type FileOps, realFileOps } from '../files/file-ops.ts'
-import { KeyedQueue } from '../files/keyed-queue.ts'
-import { readOwnFile, writeOwnFile } from '../files/own-file.ts'
+import { type FileOps, realFileOps, removeIfThere, withStorageErrors } from '@chirality/disk'
+import { changeOwnFile, readOwnFile, writeOwnFile } from '../files/own-file.ts'
 import { realPath } from '../files/real-path.ts'
-import { withStorageErrors } from '../files/storage-error.ts'
 import { userDataFolder } from '../files/user-data-folder.ts'
 import { parseObject } from '../store/stored-session.ts'
 
@@ -26,7 +23,6 @@ export class TrustStore {
   readonly #home: string
   readonly #ops: FileOps
   readonly #keep: number
-  readonly #queue = new KeyedQueue()
 
   constructor({ home = userDataFolder(), ops = realFileOps, keep = 20 }: TrustStoreOptions = {}) {
     this.#home = home
@@ -57,7 +53,8 @@ export class TrustStore {
 
   #change(root: string, kind: string, change: (file: string) => Promise<void>): Promise<void> {
     const file = this.#file(root, kind)
-    return this.#queue.run(file, () => withStorageErrors(file, () => change(file)))
+    const own = { home: this.#home, path: file, ops: this.#ops }
+    return changeOwnFile(own, () => withStorageErrors(file, () => change(file)))
   }
 
   #file(root: string, kind: string): string {

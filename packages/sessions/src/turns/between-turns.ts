@@ -1,4 +1,5 @@
 import type { UIEvent } from '@chirality/core'
+import { OneAfterTheOther } from '@chirality/disk'
 import type { Spending } from '../budget/budget-book.ts'
 import { NOTHING, type SpendingLimit, spentSince } from '../budget/budget-limits.ts'
 import { limitsOfTurn, type TurnBudget, usedUpText } from '../budget/limits-of-turn.ts'
@@ -28,8 +29,8 @@ export class BetweenTurns {
   #personaLimit: SpendingLimit = {}
   /** The agent was stopped since the last turn. */
   #isStopped = false
-  #recording: Promise<void> = Promise.resolve()
-  #counting: Promise<void> = Promise.resolve()
+  readonly #recording = new OneAfterTheOther()
+  readonly #counting = new OneAfterTheOther()
 
   constructor(options: BetweenTurnsOptions) {
     this.#options = options
@@ -37,7 +38,7 @@ export class BetweenTurns {
 
   /** Never throws: what cannot be stored is told in harness.log. */
   take(events: readonly UIEvent[]): void {
-    this.#recording = this.#recording.then(() => this.#record(events)).catch(error => this.#fault(error))
+    void this.#recording.run(() => this.#record(events).catch(error => this.#fault(error)))
   }
 
   /**
@@ -53,10 +54,10 @@ export class BetweenTurns {
 
   /** All that was taken is in the log, and what it cost is counted. Never rejects. */
   async settled(): Promise<void> {
-    await this.#recording
-    await this.#counting
+    await this.#recording.settled()
+    await this.#counting.settled()
     // An agent that was stopped meanwhile may have said more.
-    await this.#recording
+    await this.#recording.settled()
   }
 
   async #record(said: readonly UIEvent[]): Promise<void> {
@@ -70,10 +71,14 @@ export class BetweenTurns {
     if (!spent.usd && spent.tokens === 0 && spent.unpricedTokens === 0) return
     if (this.#turn) this.#turn.session = sum(this.#turn.session, spent)
     const id = `between-turns:${view.session.id}:${view.session.lastSeq}`
-    this.#counting = this.#counting
-      .then(() => this.#count(id, spent))
-      .then(() => this.#requireBudget())
-      .catch(error => this.#fault(error))
+    void this.#counting.run(async () => {
+      try {
+        await this.#count(id, spent)
+        await this.#requireBudget()
+      } catch (error) {
+        this.#fault(error)
+      }
+    })
   }
 
   /** Ends an agent that goes on spending a used-up budget after its turn. A turn that runs is stopped by its own watch. */

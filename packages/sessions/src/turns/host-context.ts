@@ -1,7 +1,7 @@
 import type { HarnessTurnOpts, PermissionMode, PriceTable, SessionHarness } from '@chirality/core'
 import type { PersonaManager } from '@chirality/personas'
 import type { HarnessRegistry } from '@chirality/runner'
-import type { Worktrees } from '@chirality/workspaces'
+import type { EndingTurn, StartingTurn, Worktrees } from '@chirality/workspaces'
 import type { BudgetBook } from '../budget/budget-book.ts'
 import type { ProjectBudget } from '../budget/project-budget.ts'
 import type { FindElsewhere } from '../budget/spent-elsewhere.ts'
@@ -15,17 +15,6 @@ import type { PersonaConsent } from '../trust/persona-consent.ts'
 import type { ProjectTrust } from '../trust/project-trust.ts'
 import type { TrustStore } from '../trust/trust-store.ts'
 import type { LeavingSessions } from './leaving-sessions.ts'
-
-/** A turn whose agent has not got its message yet. */
-export interface StartingTurn {
-  sessionId: string
-  turnId: string
-  projectRoot: string
-  /** Where the agent works: the project's folder, or the same folder in a worktree. */
-  workFolder: string
-  /** Aborted when the turn is stopped. */
-  signal: AbortSignal
-}
 
 /** The parts that every session of a host uses. */
 export interface HostContext {
@@ -48,8 +37,10 @@ export interface HostContext {
   allowedSetups: TrustStore
   /** How the user sets up worktrees: in the place of a project's own file. */
   ownSetups: OwnSetups
-  /** Called before the agent of a turn is asked, which waits for it. Resolves with warnings; never rejects. */
-  beforeTurn: (turn: StartingTurn) => Promise<string[]>
+  /** Records the files before a turn: its agent is asked after this. Resolves with a warning; never rejects. */
+  beforeTurn: (turn: StartingTurn) => Promise<string | undefined>
+  /** Records the files when the agent of a turn rests: its end is told after this. Resolves with a warning; never rejects. */
+  afterTurn: (turn: EndingTurn) => Promise<string | undefined>
   /** Values that must not be in harness.log. */
   secrets: readonly string[]
   /** Handles an agent's permission requests. */

@@ -1,7 +1,6 @@
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeFileNow } from '../files/atomic-write.ts'
-import { realFileOps } from '../files/file-ops.ts'
+import { writeFileNow } from '@chirality/disk'
 import { requireSessionId } from '../files/session-id.ts'
 import { startError } from '../session-errors.ts'
 
@@ -29,7 +28,7 @@ export class LeavingSessions {
 
   set(sessionId: string, move: Move): void {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
-    writeFileNow(realFileOps, this.#file(sessionId), JSON.stringify(move))
+    writeFileNow(this.#file(sessionId), JSON.stringify(move), { survives: 'kill' })
   }
 
   clear(sessionId: string): void {
@@ -47,7 +46,7 @@ export class LeavingSessions {
 
   setOrphan(name: string, orphan: Orphan): void {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
-    writeFileNow(realFileOps, join(this.#folder, `${name}.orphan`), JSON.stringify(orphan))
+    writeFileNow(join(this.#folder, `${name}.orphan`), JSON.stringify(orphan), { survives: 'kill' })
   }
 
   /** Throws if no turn may begin. */

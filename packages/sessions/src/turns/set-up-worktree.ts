@@ -21,7 +21,7 @@ import type { ProjectContext } from './host-context.ts'
 type SetupSource = Pick<WorkspaceFile, 'hash' | 'setup'> & { text?: string }
 
 /** For `TrustStore`: the set-up files of a project that the user allowed, by their text. */
-const SETUP_KIND = 'workspace-setup'
+export const SETUP_KIND = 'workspace-setup'
 
 export interface SetUpOptions {
   project: ProjectContext

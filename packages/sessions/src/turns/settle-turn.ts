@@ -15,21 +15,22 @@ export interface SettleOptions {
 
 /**
  * Stores the results of a turn. A failure here must not fail the turn: state that is not stored is rebuilt from the
- * log, and the turn's record stays until then.
+ * log, and the turn's record stays until then. Resolves with whether the session is stored.
  */
-export async function settleTurn({ project, session, turnId, spent }: SettleOptions): Promise<void> {
+export async function settleTurn({ project, session, turnId, spent }: SettleOptions): Promise<boolean> {
   const { projectRoot, id: sessionId, persona, mode, claudeSessionId } = session
   // Different files: together they wait for the disk once.
-  const [counted, ...others] = await Promise.allSettled([
+  const [counted, saved, noted] = await Promise.allSettled([
     project.budget.count(turnId, spent),
     project.store.save(session).then(() => project.store.noteSpent(session)),
     noteClaudeSession(projectRoot, (persona ?? mode).toLowerCase(), claudeSessionId),
   ])
   if (counted.status === 'rejected') project.budget.owe(turnId, spent)
   try {
-    for (const write of [counted, ...others]) if (write.status === 'rejected') throw write.reason
+    for (const write of [counted, saved, noted]) if (write.status === 'rejected') throw write.reason
     await new TurnRecordFile(projectRoot, sessionId).remove(turnId)
   } catch (error) {
     project.harnessLog.write(sessionId, faultRow(error))
   }
+  return saved.status === 'fulfilled'
 }

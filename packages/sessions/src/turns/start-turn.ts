@@ -23,6 +23,7 @@ import { accountNotice, goesOnAfter, isAnsweredAfter } from '../store/fork-histo
 import { batchesOf } from '../store/fork-log.ts'
 import { SpoolIndex } from '../store/spool-index.ts'
 import type { ForkOrigin, StoredSession } from '../store/stored-session.ts'
+import { TurnImages } from '../store/turn-images.ts'
 import type { BetweenTurns } from './between-turns.ts'
 import type { ProjectContext } from './host-context.ts'
 import { LiveTurn } from './live-turn.ts'
@@ -94,7 +95,7 @@ async function tellBeginning(
   { project, view, request, message }: StartTurnOptions,
   { plan, harness, history }: PreparedTurn,
   writer: TurnWriter,
-  warnings: readonly string[],
+  warning: string | undefined,
 ): Promise<void> {
   const { id } = view.session
   const { retryOfTurnId } = request
@@ -111,7 +112,8 @@ async function tellBeginning(
       await writer.write([
         notice(id, `${message.split(/\s/, 1)[0]} is sent as text and not as a command, behind the account.`),
       ])
-    for (const text of [...plan.warnings, ...warnings]) await writer.write([notice(id, text)])
+    for (const text of [...plan.warnings, ...(warning === undefined ? [] : [warning])])
+      await writer.write([notice(id, text)])
     const untrusted = plan.trust && project.trust.untold(id, plan.trust)
     if (untrusted) await writer.write([notice(id, untrusted, { trust: 'agent-files' })])
     const others = project.othersAtWork(id)
@@ -129,7 +131,7 @@ interface BegunTurn {
   setUp?: WorktreeSetUp
 }
 
-function beforeTurn({ project, view, turnId, stop }: StartTurnOptions): Promise<string[]> {
+function beforeTurn({ project, view, turnId, stop }: StartTurnOptions): Promise<string | undefined> {
   const { id: sessionId, projectRoot } = view.session
   const workFolder = view.folders.workFolder ?? projectRoot
   return project.beforeTurn({ sessionId, turnId, projectRoot, workFolder, signal: stop.signal })
@@ -184,6 +186,8 @@ async function begin(
       ...(Object.keys(env).length === 0 ? {} : { env: { ...opts.env, ...env } }),
     })
   const { images } = options.request
+  // The agent has them: a turn does not end because they cannot be shown again.
+  if (images?.length) await new TurnImages(projectRoot, sessionId).keep(turnId, images).catch(() => {})
   const start = { message, ...(images?.length ? { attachments: images.length } : {}) }
   const forgetNotes = async () => {
     if (untold.length > 0) await notes.remove(untold)
@@ -244,7 +248,8 @@ export async function prepareTurn(
   const asked = history.kind === 'branch' ? { ...request, forkSession: true } : request
   const trust = harness.projectFiles ? await project.trust.state(projectRoot, folders.workFolder) : undefined
   const toolServers = project.toolServers.forTurn(projectRoot, session.persona, sessionId)
-  const parts = { session, persona: chosen, harness, personas, decide, guard, trust, toolServers }
+  const { workFolder } = folders
+  const parts = { session, persona: chosen, harness, personas, workFolder, decide, guard, trust, toolServers }
   const plan = await planTurn({ ...parts, request: asked })
   if (history.kind === 'branch' && history.at !== undefined) plan.opts.forkAt = history.at
   return {

@@ -6,12 +6,14 @@ import {
   type HarnessTurnOpts,
   type McpServerConfig,
   type PermissionMode,
+  permissionLabel,
   type SessionHarness,
 } from '@chirality/core'
 import {
   type PersonaConfig,
   type PersonaManager,
   type PolicyRule,
+  type PromptChoices,
   parsePolicyRule,
   personaTurnOpts,
 } from '@chirality/personas'
@@ -42,6 +44,8 @@ export interface PlanOptions {
   harness: SessionHarness
   request: TurnRequest
   personas: PersonaManager
+  /** The worktree, if the session works in one. */
+  workFolder?: string | undefined
   decide?: HarnessTurnOpts['decide']
   trust?: ProjectTrustState
   /** The user's own tool servers for this turn. */
@@ -59,43 +63,76 @@ export async function planTurn(options: PlanOptions): Promise<TurnPlan> {
   const { session, persona, harness, request, personas, trust } = options
   const capabilities = harness.capabilities()
   const { timeoutMs: _t, decisionTimeoutMs: _d, maxBudgetTokens: _m, ...rest } = request
-  const { signal: _s, retryOfTurnId: _r, ...asked } = rest
+  const { signal: _s, retryOfTurnId: _r, unattended, ...asked } = rest
   const decide = capabilities.supportsDecisions ? options.decide : undefined
   // If nobody can answer, requests are denied. A pipeline has nobody who watches it.
   const isWatched = session.mode !== 'pipeline'
-  const permissionMode = session.settings.permissionMode ?? (decide && isWatched ? 'default' : 'dontAsk')
+  const byItself = decide && isWatched ? 'default' : 'dontAsk'
+  const held = (mode: PermissionMode | undefined) =>
+    mode === 'auto' && capabilities.supportsAutoMode !== true ? byItself : mode
+  const permissionMode = held(session.settings.permissionMode) ?? byItself
   const { opts: scoped, warnings: unmet } = scopeOf(persona, permissionMode, harness)
   // The host itself enforces a persona's budget, over all turns of the session.
   const { maxBudgetUsd: _budget, ...limits } = scoped
   const { budgetUsd: _usd, budgetTokens: _tokens, budgetMinutes: _min, ...settings } = session.settings
   const { projectRoot, mode } = session
   const append = asked.systemPromptAppend
-  const prompt = await personas.composePrompt(projectRoot, persona?.persona ?? null, mode, append)
+  const trustProject = trust?.isTrusted ?? false
+  const place = options.workFolder ?? projectRoot
+  const prompt = await personas.composePrompt(projectRoot, persona?.persona ?? null, mode, {
+    append,
+    agentsFile: toldOf(await harness.readsAgentsFile?.(place, { trustProject })),
+  })
   await personas.savePrompt(session.projectRoot, session.id, prompt.text)
   const wanted: HarnessTurnOpts = {
-    // A person who watches can stop a loop; without one it would go on forever.
-    ...(capabilities.supportsMaxTurns ? { maxTurns: isWatched ? null : DEFAULT_MAX_TURNS } : {}),
+    ...(capabilities.supportsMaxTurns ? { maxTurns: roundsOf(isWatched, unattended) } : {}),
     ...definedOnly(settings),
     permissionMode,
     ...(capabilities.supportsMcp ? ownServers(options.toolServers) : {}),
     ...definedOnly(limits),
-    ...definedOnly(asked),
+    ...definedOnly({ ...asked, permissionMode: held(asked.permissionMode) }),
     // Servers that the request names are the only ones.
     ...(asked.mcpServers === undefined ? {} : { keepOwnMcpServers: false }),
     systemPromptAppend: prompt.text,
     ...(decide ? { decide } : {}),
-    trustProject: trust?.isTrusted ?? false,
+    trustProject,
   }
+  const chosen = asked.permissionMode ?? session.settings.permissionMode
   const guard = await options.guard?.(wanted.permissionMode ?? permissionMode)
   const { opts, warnings } = withinCapabilities(withGuard(wanted, guard, harness), capabilities, harness.id)
   const broken = guard?.problem === undefined ? [] : [policyError(guard.problem)]
   const unheld = harness.unheldRules?.(guard?.rules ?? [], wanted.permissionMode ?? permissionMode) ?? []
+  const hidden = harness.commandSandbox?.(place, opts.permissionMode)?.problem
   return {
     opts,
-    warnings: [...broken, ...unheld, ...unmet, ...prompt.warnings, ...warnings],
+    warnings: [
+      ...[...broken, ...unheld, ...unmet, ...prompt.warnings, ...warnings],
+      ...(held(chosen) === chosen ? [] : [noAutoMode(harness.id, byItself)]),
+      ...(hidden === undefined ? [] : [hidden]),
+    ],
     ...(trust ? { trust } : {}),
   }
 }
+
+/** How much of AGENTS.md the agent is told. */
+function toldOf(isRead: boolean | undefined): PromptChoices['agentsFile'] {
+  if (isRead === undefined) return 'head'
+  return isRead ? 'none' : 'whole'
+}
+
+function noAutoMode(harnessId: HarnessId, instead: PermissionMode): string {
+  const [wanted, used] = [permissionLabel('auto'), permissionLabel(instead)]
+  return `${harnessId} has no mode "${wanted}". This turn runs in the mode "${used}".`
+}
+
+/** A person who watches can stop a turn that goes round in circles; without one it would go on forever. */
+function roundsOf(isWatched: boolean, unattended = false): number | null {
+  if (!isWatched) return DEFAULT_MAX_TURNS
+  return unattended ? UNATTENDED_MAX_TURNS : null
+}
+
+/** A task of a loop is a whole piece of work, and its turns go on from each other. */
+const UNATTENDED_MAX_TURNS = 100
 
 function ownServers(servers: Record<string, McpServerConfig> = {}): Partial<HarnessTurnOpts> {
   return Object.keys(servers).length === 0 ? {} : { mcpServers: servers, keepOwnMcpServers: true }

@@ -1,11 +1,17 @@
-import type { PermissionRequestEvent, SessionHarness, TurnEndEvent, UIEvent } from '@chirality/core'
+import type {
+  PermissionRequestEvent,
+  PermissionResolvedEvent,
+  SessionHarness,
+  TurnEndEvent,
+  UIEvent,
+} from '@chirality/core'
 import type { Spending } from '../budget/budget-book.ts'
 import type { BudgetLimits } from '../budget/budget-limits.ts'
 import type { TurnBudget } from '../budget/limits-of-turn.ts'
 import { withHostFacts } from '../decisions/policy/always-rule.ts'
 import type { CallFolders } from '../decisions/policy/tool-call.ts'
 import type { HarnessLog } from '../harness-log/harness-log.ts'
-import { endOfTurn } from '../log/turn-events.ts'
+import { endOfTurn, notice } from '../log/turn-events.ts'
 import type { SessionView } from '../status/session-view.ts'
 import type { ProjectContext } from './host-context.ts'
 import type { SessionRecorder } from './record/session-recorder.ts'
@@ -19,6 +25,8 @@ export interface TurnWriterOptions {
   watch: TurnWatch
   /** The agent's unanswered requests. */
   pending: () => readonly PermissionRequestEvent[]
+  /** Called before the end is told, which waits for it. Resolves with a warning; never rejects. */
+  beforeEnd: () => Promise<string | undefined>
   /** Called once, when a budget is used up: the turn is to be stopped. */
   onOverBudget: () => void
 }
@@ -68,8 +76,10 @@ export class TurnWriter {
 
   async #writeEnd(event: TurnEndEvent): Promise<void> {
     this.close()
-    const { recorder, turnId, pending, watch } = this.#options
-    await recorder.record([...watch.last(), ...endOfTurn(event, pending())], turnId)
+    const { recorder, turnId, pending, watch, beforeEnd } = this.#options
+    const warning = await beforeEnd()
+    const told = warning === undefined ? [] : [notice(event.sessionId, warning)]
+    await recorder.record([...watch.last(), ...told, ...endOfTurn(event, pending())], turnId)
     await this.#written([event])
   }
 
@@ -145,6 +155,8 @@ interface MakeWriterOptions {
   limits: BudgetLimits
   budget: TurnBudget
   harness: SessionHarness
+  /** Whether the agent may have come to rest while no host ran. */
+  isLate?: () => Promise<boolean>
 }
 
 /** A writer for a new or adopted turn, which stops the turn when a budget is used up. */
@@ -156,6 +168,7 @@ export function makeWriter({
   limits,
   budget,
   harness,
+  isLate = async () => false,
 }: MakeWriterOptions): TurnWriter {
   const { id: sessionId } = view.session
   const { budget: projectBudget, prices, harnessLog } = project
@@ -170,8 +183,26 @@ export function makeWriter({
     rows: new TurnRows(harnessLog, sessionId, () => view.turnCost.usd),
     watch,
     pending: () => view.pending,
+    beforeEnd: async () => afterTurn({ project, view, turnId, isLate: await isLate() }),
     onOverBudget: () => harness.interrupt(sessionId),
   })
+}
+
+/** What the project does when the agent of a turn rests, before the end is told. Never rejects. */
+export function afterTurn({
+  project,
+  view,
+  turnId,
+  isLate,
+}: {
+  project: ProjectContext
+  view: SessionView
+  turnId: string
+  isLate: boolean
+}): Promise<string | undefined> {
+  const { id: sessionId, projectRoot, lastSeq } = view.session
+  const workFolder = view.folders.workFolder ?? projectRoot
+  return project.afterTurn({ sessionId, turnId, projectRoot, workFolder, lastSeq, isLate })
 }
 
 /**
@@ -208,6 +239,8 @@ class TurnRows {
       case 'tool:input':
         if (event.input !== undefined) this.#invoked(event.toolUseId, event.input)
         return
+      case 'permission:resolved':
+        return this.#edited(event)
       case 'tool:result':
         return this.#result(event.toolUseId, event.isError, event.content.length)
       case 'session:complete':
@@ -227,6 +260,13 @@ class TurnRows {
     if (tool === undefined || tool.logged) return
     tool.logged = true
     this.#log.write(this.#sessionId, { event: 'tool:invoke', toolName: tool.name, input })
+  }
+
+  /** Another input runs than the one that was written. */
+  #edited({ toolUseId, updatedInput, facts }: PermissionResolvedEvent): void {
+    if (updatedInput === undefined) return
+    const toolName = this.#tools.get(toolUseId ?? '')?.name ?? facts?.label ?? 'unknown'
+    this.#log.write(this.#sessionId, { event: 'tool:invoke', toolName, input: updatedInput, edited: true })
   }
 
   #result(toolUseId: string, isError: boolean, contentLength: number): void {

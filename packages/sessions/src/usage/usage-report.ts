@@ -65,7 +65,7 @@ export interface PlanReport {
   windows: readonly PlanWindow[]
 }
 
-type Sessions = Pick<SessionHost, 'store' | 'openSession'>
+export type Sessions = Pick<SessionHost, 'store' | 'openSession'>
 
 /**
  * Reads no log: the times of spends are part of what is stored of a session, and of what is in memory of an open one.

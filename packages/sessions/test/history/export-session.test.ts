@@ -117,6 +117,43 @@ describe('secrets', () => {
   })
 })
 
+describe('what really ran', () => {
+  const events: LooseEvent[] = [
+    { type: 'turn:start', message: 'Clean up' },
+    { type: 'tool:start', toolUseId: 'u', name: 'Bash', input: { command: 'rm -rf dist' } },
+    {
+      ...{ type: 'permission:request', requestId: 'r', kind: 'tool', toolName: 'Bash', toolUseId: 'u' },
+      ...{ input: { command: 'rm -rf dist' }, raw: null },
+    },
+    {
+      ...{ type: 'permission:resolved', requestId: 'r', outcome: 'allowed', by: 'person', toolUseId: 'u' },
+      updatedInput: { command: 'ls -la', password: 'tell-nobody-123' },
+      facts: { kind: 'execute', label: 'Bash', object: 'ls -la', command: 'ls -la' },
+    },
+    { type: 'tool:result', toolUseId: 'u', content: 'total 0', isError: false },
+    { type: 'tool:start', toolUseId: 'v', name: 'Write', input: { file_path: 'a.ts', content: 'x' } },
+    { type: 'tool:result', toolUseId: 'v', content: 'EACCES', isError: true },
+    { type: 'turn:end', reason: 'completed' },
+  ]
+
+  test('an edited command is the one that ran, and an edit that failed is not drawn as made', async () => {
+    const made = await session(events)
+    const text = await exported(made, { format: 'markdown' })
+    expect(text).toContain('**Ran** `ls -la` · 1.0 s · edited by you · asked for rm -rf dist')
+    expect(text).toContain('**Did not write** `a.ts` · 1.0 s · EACCES')
+    expect(text).toContain('*Asked for, did not happen:*\n\n```\n+x\n```')
+    expect(text).not.toContain('```diff')
+    const { envelopes } = JSON.parse(await exported(made, { format: 'json' }))
+    expect(envelopes[3].event.updatedInput.command).toBe('ls -la')
+  })
+
+  test.each(['json', 'html', 'markdown'] as const)('secrets of the edit are not in the %s', async format =>
+    expect(await exported(await session(events), { format, redactor: createRedactor([]) })).not.toContain(
+      'tell-nobody',
+    ),
+  )
+})
+
 describe('Markdown', () => {
   test('reads as a transcript', async () => {
     const made = await session(TURN, 'Fix *the* <thing>')
@@ -139,14 +176,14 @@ describe('Markdown', () => {
 
 > Where?
 
-**Bash** \`npm test\` · 1.0 s · failed
+**Ran** \`npm test\` · 1.0 s · failed
 
 \`\`\`\`
 \`\`\`
 failed
 \`\`\`\`
 
-**Edit** \`a.ts\` · 1.0 s
+**Edited** \`a.ts\` · 1.0 s
 
 \`\`\`diff
 -one

@@ -100,13 +100,13 @@ describe('the page in a browser', () => {
     expect(await page.locator('.facts').textContent()).toBe('rests · claude-code opus · 2 turns · $0.5000')
     expect(await shown(page)).toEqual([
       'Find the heron',
-      'Bashls1.0 s',
+      'Ranls1.0 s',
       'In the lake.',
       'And now?',
-      'Editlake.txt1.0 s-duck+heron',
+      'Editedlake.txt1.0 s-duck+heron',
     ])
     expect(await page.locator('.diff .added').textContent()).toBe('+heron')
-    await page.locator('summary', { hasText: 'Bash' }).click()
+    await page.locator('summary', { hasText: 'Ran' }).click()
     expect(await page.locator('.result').textContent()).toBe('lake.txt')
     expect({ requests, errors }).toEqual({ requests: [], errors: [] })
   })
@@ -143,7 +143,7 @@ describe('the page in a browser', () => {
     const { page } = await open(TURNS, 'The heron')
     await page.keyboard.press('/')
     await page.keyboard.type('LAKE')
-    expect((await shown(page)).map(text => text.slice(0, 4))).toEqual(['Bash', 'In t', 'Edit'])
+    expect((await shown(page)).map(text => text.slice(0, 4))).toEqual(['Ranl', 'In t', 'Edit'])
     await page.getByLabel('Tools').uncheck()
     expect(await shown(page)).toEqual(['In the lake.'])
     await page.keyboard.press('Escape')

@@ -1,5 +1,5 @@
+import { realFileOps } from '@chirality/disk'
 import { expect, test } from 'vitest'
-import { realFileOps } from '../../src/files/file-ops.ts'
 import { ProjectLockedError } from '../../src/lock/project-lock.ts'
 import { openSessionLog } from '../../src/log/open-logs.ts'
 import { useHostWorld } from '../support/host-world.ts'

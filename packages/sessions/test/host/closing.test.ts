@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
+import { realFileOps } from '@chirality/disk'
 import { expect, test } from 'vitest'
-import { realFileOps } from '../../src/files/file-ops.ts'
 import { openSessionLog } from '../../src/log/open-logs.ts'
 import { SessionFold } from '../../src/store/fold-session.ts'
 import { SessionStore } from '../../src/store/session-store.ts'

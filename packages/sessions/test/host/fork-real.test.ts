@@ -4,8 +4,8 @@ import { CodexHarness, MessagesApiHarness } from '@chirality/runner'
 import { AgentSdkHarness } from '@chirality/runner/agent-sdk'
 import type { ScriptedModel } from '@chirality/scripted-model'
 import { expect, test } from 'vitest'
-import type { LiveSession } from '../../src/host/live-session.ts'
 import type { SessionHost } from '../../src/host/session-host.ts'
+import type { LiveSession } from '../../src/status/live-session.ts'
 import { bodiesAfter, eventsOf, useHostWorld } from '../support/host-world.ts'
 
 const world = useHostWorld()

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Envelope } from '@chirality/core'
 import { findByMarker } from '@chirality/runner'
 import { expect, test } from 'vitest'
-import type { LiveSession } from '../../src/host/live-session.ts'
+import type { LiveSession } from '../../src/status/live-session.ts'
 import { envelopesOf, untilEvent, useHostWorld } from '../support/host-world.ts'
 
 const world = useHostWorld()

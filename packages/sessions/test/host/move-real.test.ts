@@ -5,8 +5,8 @@ import { claudeBinary, initRepository } from '@chirality/fixtures'
 import { ClaudeCodeHarness, CodexHarness, MARKER_VARIABLE, MessagesApiHarness } from '@chirality/runner'
 import { claudeEnv, type ScriptedModel } from '@chirality/scripted-model'
 import { beforeEach, expect, test } from 'vitest'
-import type { LiveSession } from '../../src/host/live-session.ts'
 import type { SessionHost } from '../../src/host/session-host.ts'
+import type { LiveSession } from '../../src/status/live-session.ts'
 import { bodiesAfter, eventsOf, useHostWorld } from '../support/host-world.ts'
 
 const world = useHostWorld()
@@ -170,24 +170,21 @@ test('a move that is given up while it waits for the folder packs nothing, and t
   const { id } = await one.createSession(world.project, { harness: agent.id })
   const session = await one.session(id)
   await say(session, 'Hi.')
-  const wait = () => {
+  /** Holds the folder, as a review does. */
+  const hold = () => {
     let free: () => void = () => {}
-    let wait: () => void = () => {}
-    const waits = new Promise<void>(resolve => {
-      wait = resolve
-    })
     const isFree = new Promise<void>(resolve => {
       free = resolve
     })
-    one.moves.holdWith(async (_, work) => {
-      wait()
-      await isFree
-      return work()
-    })
-    return { waits, free }
+    void one.changes.hold(
+      [world.project],
+      () => {},
+      () => isFree,
+    )
+    return free
   }
   for (const how of ['kept', 'stopped'] as const) {
-    const { waits, free } = wait()
+    const free = hold()
     const stop = new AbortController()
     const folder = join(world.root, `parcel-${how}`)
     mkdirSync(folder)
@@ -198,7 +195,8 @@ test('a move that is given up while it waits for the folder packs nothing, and t
         ? { code: 'busy', message: expect.stringContaining('given up') }
         : { name: 'AbortError' },
     )
-    await waits
+    // From then on it waits for the folder.
+    await expect.poll(() => one.moves.leaving(id)).toBeDefined()
     if (how === 'kept') one.moves.keep(id, details.id)
     else stop.abort()
     free()

@@ -1,15 +1,19 @@
 import { mkdirSync, readdirSync } from 'node:fs'
 import { HarnessError, type TurnEndReason, type UIEvent } from '@chirality/core'
+import { type EndingTurn, TurnChanges } from '@chirality/workspaces'
 import { expect, test } from 'vitest'
+import type { SessionHostOptions } from '../../src/host/host-options.ts'
 import { readSessionLog } from '../../src/log/read-log.ts'
 import { envelopesOf, eventsOf, typesOf, untilEvent, useHostWorld } from '../support/host-world.ts'
 import { answers, init, ScriptedHarness, type TurnScript, waits } from '../support/scripted-harness.ts'
 
 const world = useHostWorld()
 
-async function open(...scripts: TurnScript[]) {
+const open = (...scripts: TurnScript[]) => openWith({}, ...scripts)
+
+async function openWith(options: Partial<SessionHostOptions>, ...scripts: TurnScript[]) {
   const harness = new ScriptedHarness(scripts)
-  const host = world.host([harness])
+  const host = world.host([harness], options)
   const { id } = await host.createSession(world.project)
   return { host, harness, session: await host.session(id) }
 }
@@ -59,21 +63,33 @@ test.each<[string, TurnScript, TurnEndReason]>([
     'completed',
   ],
 ])('a harness that %s: one turn:start, one turn:end', async (_name, script, reason) => {
-  const { session, host } = await open(script)
+  const told: { isEnded: boolean; isLate: boolean }[] = []
+  class SlowChanges extends TurnChanges {
+    override async end({ isLate }: EndingTurn) {
+      await new Promise(resolve => setImmediate(resolve))
+      told.push({ isEnded: ends(eventsOf(session)).length > 0, isLate })
+      return 'A warning.'
+    }
+  }
+  const { session, host } = await openWith({ changes: new SlowChanges() }, script)
   await session.start('Go')
   await session.settled()
   const events = eventsOf(session)
+  // Nobody is told of the end before this is over.
+  expect(told).toEqual([{ isEnded: false, isLate: false }])
+  expect(events).toContainEqual(expect.objectContaining({ type: 'status', message: 'A warning.' }))
   expect(ends(events)).toEqual([reason])
   expect(events.filter(({ type }) => type === 'turn:start')).toHaveLength(1)
   expect(session.status).toMatchObject({ phase: 'idle', lastTurn: reason })
   expect((await host.store.resume(session.id)).status).toBe('idle')
   expect(readdirSync(world.file('state', 'turns'))).toEqual([])
   if (reason === 'crashed') {
-    expect(events.at(-2)).toMatchObject({ type: 'session:error', code: 'process_crashed' })
+    expect(events.at(-3)).toMatchObject({ type: 'session:error', code: 'process_crashed' })
   }
   await session.start('Again')
   await session.settled()
   expect(ends(eventsOf(session))).toEqual([reason, 'completed'])
+  expect(told).toHaveLength(2)
 })
 
 test.each<[string, TurnScript, string]>([

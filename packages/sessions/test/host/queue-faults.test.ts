@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { UIEvent } from '@chirality/core'
+import { type FileOps, realFileOps } from '@chirality/disk'
 import { afterEach, expect, test } from 'vitest'
-import { type FileOps, realFileOps } from '../../src/files/file-ops.ts'
 import { SendQueue } from '../../src/host/send-queue.ts'
 import { SteeredMessages } from '../../src/host/steered-messages.ts'
 import { openSessionLog } from '../../src/log/open-logs.ts'

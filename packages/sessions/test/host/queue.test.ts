@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { TurnEndReason } from '@chirality/core'
 import { expect, test } from 'vitest'
-import type { LiveSession } from '../../src/host/live-session.ts'
+import type { LiveSession } from '../../src/status/live-session.ts'
 import { eventsOf, useHostWorld } from '../support/host-world.ts'
 import {
   answers,

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TurnEndReason } from '@chirality/core'
 import { expect, test } from 'vitest'
-import type { LiveSession } from '../../src/host/live-session.ts'
+import type { LiveSession } from '../../src/status/live-session.ts'
 import { eventsOf, useHostWorld } from '../support/host-world.ts'
 import { answers, ScriptedHarness, waits } from '../support/scripted-harness.ts'
 

@@ -2,7 +2,7 @@ import type { SessionHarness } from '@chirality/core'
 import { MessagesApiHarness } from '@chirality/runner'
 import type { ScriptedModel } from '@chirality/scripted-model'
 import { expect, test } from 'vitest'
-import type { LiveSession } from '../../src/host/live-session.ts'
+import type { LiveSession } from '../../src/status/live-session.ts'
 import { eventsOf, untilEvent, useHostWorld } from '../support/host-world.ts'
 
 const world = useHostWorld()

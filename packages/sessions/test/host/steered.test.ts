@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { TurnEndReason, UIEvent } from '@chirality/core'
 import { expect, test } from 'vitest'
-import type { LiveSession } from '../../src/host/live-session.ts'
+import type { LiveSession } from '../../src/status/live-session.ts'
 import { eventsOf, untilEvent, useHostWorld } from '../support/host-world.ts'
 import { answers, init, ScriptedHarness, type TurnScript, waits } from '../support/scripted-harness.ts'
 

@@ -73,6 +73,16 @@ test.each<[string, NewSession, number | null]>([
   expect(harness.turns[0]?.opts.maxTurns).toBe(maxTurns)
 })
 
+test('a turn that nobody watches has 100 rounds, or the limit that was chosen', async () => {
+  const { harness, session } = await open()
+  for (const request of [{ unattended: true }, { unattended: true, maxTurns: 3 }]) {
+    await session.start('Go', request)
+    await session.settled()
+  }
+  expect(harness.turns.map(({ opts }) => opts.maxTurns)).toEqual([100, 3])
+  expect(harness.turns[0]?.opts).not.toHaveProperty('unattended')
+})
+
 test('the agent asks if a person can answer; otherwise such calls are denied', async () => {
   const asking = await open()
   await asking.session.start('Go')
@@ -87,6 +97,32 @@ test('the agent asks if a person can answer; otherwise such calls are denied', a
   await silent.session.settled()
   expect(silent.harness.turns[0]?.opts.permissionMode).toBe('dontAsk')
   expect(silent.harness.turns[0]?.opts).not.toHaveProperty('decide')
+})
+
+test('the mode in which a model decides is kept, and replaced with a notice for an agent that has none', async () => {
+  const able = await open({ permissionMode: 'auto' }, { capabilities: { supportsAutoMode: true } })
+  await able.session.start('Go')
+  await able.session.settled()
+  expect(able.harness.turns[0]?.opts.permissionMode).toBe('auto')
+  expect(notices(eventsOf(able.session)).join()).not.toContain('A model decides')
+  await able.host.close()
+  const unable = await open({ permissionMode: 'auto' })
+  await unable.session.start('Go')
+  await unable.session.settled()
+  expect(unable.harness.turns[0]?.opts.permissionMode).toBe('default')
+  expect(notices(eventsOf(unable.session)).join()).toContain('has no mode "A model decides"')
+})
+
+test.each([
+  [true, false],
+  [false, true],
+] as const)('AGENTS.md that the agent reads itself (%s) is in its prompt: %s', async (reads, isTold) => {
+  const { harness, session } = await open()
+  writeFileSync(join(world.project, 'AGENTS.md'), `${'x'.repeat(5000)} herons`)
+  Object.assign(harness, { readsAgentsFile: async () => reads })
+  await session.start('Go')
+  await session.settled()
+  expect(harness.turns[0]?.opts.systemPromptAppend?.includes('herons')).toBe(isTold)
 })
 
 test('an option that a harness lacks is left out, with a notice in the log', async () => {

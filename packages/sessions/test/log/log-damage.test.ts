@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { realFileOps } from '@chirality/disk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openSessionLog } from '../../src/log/open-logs.ts'
 import { DamageLab, trial } from '../support/damage.ts'
@@ -50,6 +51,26 @@ describe('repairs', () => {
     await log.close()
     return readFileSync(path(), 'utf8').split('\n').slice(0, -1)
   }
+
+  test('a torn last line of any length lets others work while it is kept aside', async () => {
+    await logOf(1)
+    truncateSync(path(), 16 * 1024 * 1024)
+    let turns = 0
+    let next = setImmediate(function count() {
+      turns += 1
+      next = setImmediate(count)
+    })
+    const copied: number[] = []
+    const write: typeof realFileOps.write = (...args) => {
+      copied.push(turns)
+      return realFileOps.write(...args)
+    }
+    const log = await openSessionLog(project.root, SESSION, { ops: { ...realFileOps, write } })
+    clearImmediate(next)
+    await log.close()
+    expect(copied.length).toBeGreaterThan(15)
+    expect(new Set(copied).size).toBeGreaterThan(15)
+  })
 
   test('a torn last line is kept aside, told in its place, and the log goes on', async () => {
     const lines = await logOf(5)

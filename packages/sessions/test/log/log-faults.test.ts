@@ -10,9 +10,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import type { Envelope } from '@chirality/core'
+import { realFileOps, StorageError } from '@chirality/disk'
 import { describe, expect, test } from 'vitest'
-import { realFileOps } from '../../src/files/file-ops.ts'
-import { StorageError } from '../../src/files/storage-error.ts'
 import type { LogHealth } from '../../src/log/file/log-writer.ts'
 import { openSessionLog } from '../../src/log/open-logs.ts'
 import type { SessionLog } from '../../src/log/session-log.ts'

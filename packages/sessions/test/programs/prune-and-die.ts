@@ -1,6 +1,6 @@
 // Prunes all raw logs of a project that it may, and dies as by `kill -9` at the deletion of one file:
 // `node prune-and-die.mjs PROJECT NUMBER`.
-import { realFileOps } from '../../src/files/file-ops.ts'
+import { realFileOps } from '@chirality/disk'
 import { listRawLogs, logsToPrune, removeRawLogs } from '../../src/spools/raw-logs.ts'
 
 const [project = '', number] = process.argv.slice(2)

@@ -1,4 +1,5 @@
-import { readdirSync } from 'node:fs'
+import { appendFileSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import type { Envelope } from '@chirality/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { HostProgramOptions } from '../programs/host-program.ts'
 import { bundleHostProgram, HostProgram } from '../support/host-program.ts'
@@ -28,6 +29,12 @@ test('Codex, and the host is killed between the end of a turn and its record: ev
   }
   expect(await new HostProgram(program.file, options).exited).toBe('SIGKILL')
   expect(readdirSync(world.file('state', 'turns'))).toHaveLength(1)
+  // After its end an adopted turn tells nothing of this type again.
+  const log = world.file('events', `${id}.ndjson`)
+  const ended = JSON.parse(readFileSync(log, 'utf8').trim().split('\n').at(-1) ?? '') as Envelope
+  const late = { ...ended, seq: ended.seq + 1, event: { type: 'native:unknown', raw: 'late' } }
+  appendFileSync(log, JSON.stringify(late).slice(0, -5))
+  rmSync(world.file('events', `${id}.idx`), { force: true })
 
   const next = world.host([world.codex(model)])
   await next.openProject(world.project)
@@ -45,6 +52,7 @@ test('Codex, and the host is killed between the end of a turn and its record: ev
       )
       .toHaveLength(1)
   expect(killed.filter(type => type === 'session:error')).toEqual([])
+  expect(turns.get(null)).toContain('log:gap')
   expect(readdirSync(world.file('state', 'turns'))).toEqual([])
 
   await again.send('Three')

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { UIEvent } from '@chirality/core'
@@ -45,18 +45,26 @@ test('a host is killed in a command: the next one ends the command, and the log 
   expect(answers.at(-1)).toMatchObject({ text: 'Here again.' })
 })
 
-test('events that the log lacks are read from the raw log', async () => {
+test.each([
+  ['ends between two lines', 0, 0],
+  ['ends within a line: what was torn is told again and no gap', 0.9, 0],
+  ['ends before a line says what it is', 0.05, 1],
+])('events that the log lacks are read from the raw log: it %s', async (_where, torn, gaps) => {
   const model = await world.model(SCRIPT())
   const { id, host } = await killedInCommand(model)
   const whole = loggedLines(id)
   const began = whole.findIndex(line => line.includes('"turn:start"')) + 1
-  writeFileSync(logOf(id), whole.slice(0, began).join(''))
+  const next = whole[began] ?? ''
+  writeFileSync(logOf(id), whole.slice(0, began).join('') + next.slice(0, torn * next.length))
+  // It is written seconds later than the lines.
+  rmSync(world.file('events', `${id}.idx`), { force: true })
   await host.openProject(world.project)
   const session = await host.session(id)
   await session.settled()
   const before = whole.map(line => (JSON.parse(line) as { event: UIEvent }).event)
   const events = firm(eventsOf(session))
   expect(events.slice(0, firm(before).length)).toEqual(firm(before))
+  expect(eventsOf(session).filter(({ type }) => type === 'log:gap')).toHaveLength(gaps)
   expect(events.filter(({ type }) => type === 'tool:start')).toHaveLength(1)
   expect(events.at(-1)).toMatchObject({ type: 'turn:end', reason: 'crashed' })
 })

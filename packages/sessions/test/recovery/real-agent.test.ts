@@ -4,6 +4,7 @@ import { acpAdapter, claudeBinary } from '@chirality/fixtures'
 import { type AcpAgentSpec, acpDescriptor, findByMarker, MessagesApiHarness } from '@chirality/runner'
 import { AgentSdkHarness } from '@chirality/runner/agent-sdk'
 import type { ScriptedModel } from '@chirality/scripted-model'
+import { type EndingTurn, TurnChanges } from '@chirality/workspaces'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isAside } from '../../src/recovery/match-events.ts'
 import type { HostProgramOptions } from '../programs/host-program.ts'
@@ -45,6 +46,15 @@ function spooled(sessionId: string): UIEvent[] {
   const bytes = readFileSync(`${folder}/${spools[0]}`)
   const records = [...framer.push(bytes), ...framer.end()]
   return [...records.flatMap(record => translator.translateRecord(record)), ...translator.end()]
+}
+
+/** Keeps of each turn that ends in its host whether the agent may have come to rest before. */
+class LateEnds extends TurnChanges {
+  readonly ended: boolean[] = []
+
+  override async end({ isLate }: EndingTurn): Promise<undefined> {
+    this.ended.push(isLate)
+  }
 }
 
 /** Texts joined, and without what only hosts and harnesses say: what must be in log and spool alike. */
@@ -97,11 +107,15 @@ describe.each([
     while ((await findByMarker(world.marker)).length > 0)
       await new Promise(resolve => setTimeout(resolve, 20))
 
-    const host = world.host([world.claude(model, { keepAlive })])
+    const changes = new LateEnds()
+    const { ended } = changes
+    const host = world.host([world.claude(model, { keepAlive })], { changes })
     const report = await host.openProject(world.project)
     expect(report).toMatchObject({ adopted: [id], closed: [], problems: [] })
     const session = await host.session(id)
     await session.settled()
+    // What happened to the files since then is not known.
+    expect(ended).toEqual([true])
     const events = eventsOf(session)
     expect(events.filter(({ type }) => type === 'turn:start')).toHaveLength(1)
     expect(events.filter(({ type }) => type === 'turn:end')).toMatchObject([{ reason: 'completed' }])
@@ -121,7 +135,9 @@ describe.each([
     await model.waitForRequest(request => request.state === 'stalled')
     await killed.kill()
 
-    const host = world.host([world.claude(model, { keepAlive })])
+    const changes = new LateEnds()
+    const { ended } = changes
+    const host = world.host([world.claude(model, { keepAlive })], { changes })
     expect((await host.openProject(world.project)).adopted).toEqual([id])
     const session = await host.session(id)
     expect(session.status).toMatchObject({ phase: 'running' })
@@ -133,6 +149,7 @@ describe.each([
     const events = eventsOf(session)
     expect(events.filter(({ type }) => type === 'turn:end')).toMatchObject([{ reason: 'completed' }])
     expect(said(events)).toEqual(said(spooled(id)))
+    expect(ended).toEqual([false])
   })
 
   test('a turn that was found again can be interrupted', async () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Envelope, UIEvent } from '@chirality/core'
-import { realFileOps } from '../../src/files/file-ops.ts'
+import { realFileOps } from '@chirality/disk'
 import { SessionLog } from '../../src/log/session-log.ts'
 import { delta, numbered, SESSION, seeded } from './events.ts'
 

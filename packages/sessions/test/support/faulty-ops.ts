@@ -1,4 +1,4 @@
-import { type FileOps, realFileOps } from '../../src/files/file-ops.ts'
+import { type FileOps, realFileOps } from '@chirality/disk'
 
 export const FAULTS = ['ENOSPC', 'EIO', 'EACCES', 'EROFS', 'EMFILE', 'short write'] as const
 export type FaultKind = (typeof FAULTS)[number]

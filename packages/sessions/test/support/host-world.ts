@@ -22,8 +22,8 @@ import {
 } from '@chirality/scripted-model'
 import { afterEach, beforeEach, expect } from 'vitest'
 import type { SessionHostOptions } from '../../src/host/host-options.ts'
-import type { LiveSession } from '../../src/host/live-session.ts'
 import { SessionHost } from '../../src/host/session-host.ts'
+import type { LiveSession } from '../../src/status/live-session.ts'
 
 export interface HostWorld {
   readonly root: string

@@ -11,7 +11,6 @@ import {
   blameFolder,
   type ChainPoint,
   type PrivateGit,
-  readAllChains,
   type TurnPoint,
   turnChain,
   withPrivateGit,
@@ -52,6 +51,8 @@ export interface BlameRequest {
   running: ReadonlySet<string>
   /** The work folders of the project, also removed ones: a line can come from each of them through a commit. */
   places: readonly string[]
+  /** Of the turns in another of these places. Asked only if lines came by a commit. */
+  pointsOf(place: string): Promise<readonly TurnPoint[]>
   /** From the root of the project. */
   file: string
   content: Buffer
@@ -166,12 +167,8 @@ async function blameTurns(
       return lines
     }
     // Made or renamed since the last turn: only the tree of all files shows from what.
-    const tree = at === undefined ? (await takeSnapshot(repository, stateFolder)).tree : at.tree
-    if (!(await has(own, tree, name))) return []
-    const made = await git(own.repository, ['commit-tree', tree, '-p', tip, '-m', 'now'], {
-      env: { ...own.repository.env, ...IDENTITY },
-    })
-    const now = made.toString('utf8').trim()
+    const now = await commitOnTop(repository, { own, stateFolder, name, at }, tip)
+    if (now === undefined) return []
     await own.setHead(now)
     each(await blame(own, ['--contents', stored, '--', name]), (index, { commit }) => {
       lines[index] = commit === now ? null : commit
@@ -182,6 +179,20 @@ async function blameTurns(
     if (hasCode(error, 'git-failed')) return []
     throw error
   }
+}
+
+/** All files of the state, as a commit after another one: blame sees there which file was renamed to this one. */
+async function commitOnTop(
+  repository: GitRepository,
+  { own, stateFolder, name, at }: Pick<ByTurns, 'own' | 'stateFolder' | 'name' | 'at'>,
+  parent: string,
+): Promise<string | undefined> {
+  const tree = at === undefined ? (await takeSnapshot(repository, stateFolder)).tree : at.tree
+  if (!(await has(own, tree, name))) return undefined
+  const made = await git(own.repository, ['commit-tree', tree, '-p', parent, '-m', 'now'], {
+    env: { ...own.repository.env, ...IDENTITY },
+  })
+  return made.toString('utf8').trim()
 }
 
 const IDENTITY = {
@@ -203,8 +214,12 @@ interface Unexplained extends BlameRequest {
 /** Lines that no turn in this folder wrote: by the user's commits, and by turns elsewhere that these commits have. */
 async function explain(repository: GitRepository, request: Unexplained): Promise<void> {
   const { own, name, stored, origins, others } = request
-  const head = await historyAt(repository, request.at)
-  if (head === undefined || !(await has(own, head, name))) return
+  const last = await historyAt(repository, request.at)
+  if (last === undefined) return
+  // Renamed and not committed, it is in no commit by this name.
+  const isThere = await has(own, last, name)
+  const head = isThere ? last : await commitOnTop(repository, { ...request, at: request.at }, last)
+  if (head === undefined) return
   await own.setHead(head)
   const groups = await blame(own, [...rangesOf(others), '--contents', stored, '--', name], {
     timeoutMs: HISTORY_TIMEOUT_MS,
@@ -214,9 +229,14 @@ async function explain(repository: GitRepository, request: Unexplained): Promise
     throw error
   })
   const wanted = new Set(others)
-  const elsewhere = await turnsElsewhere(request, groups)
+  const elsewhere = await turnsElsewhere(
+    repository,
+    request,
+    groups.filter(({ commit }) => isThere || commit !== head),
+  )
   each(groups, (index, { commit, info, originalPath }, originalLine) => {
     if (!wanted.has(index) || commit === null || info === undefined) return
+    if (!isThere && commit === head) return
     const known = elsewhere.get(`${commit} ${originalPath}`)?.[originalLine - 1]
     origins[index] =
       known?.kind === 'turns'
@@ -250,7 +270,8 @@ async function historyAt(repository: GitRepository, at: PastState | undefined): 
  * commit and the path; each is a list of origins by line.
  */
 async function turnsElsewhere(
-  { own, stateFolder, places, place, chain, running }: Unexplained,
+  repository: GitRepository,
+  { own, stateFolder, places, pointsOf, place, chain, running }: Unexplained,
   groups: readonly BlamedGroup[],
 ): Promise<Map<string, LineOrigin[]>> {
   const found = new Map<string, LineOrigin[]>()
@@ -261,13 +282,12 @@ async function turnsElsewhere(
     sizes.set(key, { commit, originalPath, count: count + (sizes.get(key)?.count ?? 0) })
   }
   if (sizes.size === 0) return found
-  const chains = [
-    chain,
-    ...(await readAllChains(
-      stateFolder,
-      places.filter(other => other !== place),
-    )),
-  ]
+  const chains: (readonly ChainPoint[])[] = [chain]
+  for (const other of places) {
+    if (other === place) continue
+    const points = await pointsOf(other)
+    chains.push(await turnChain(repository, stateFolder, { place: other, points }).catch(lostTrees))
+  }
   const byBlob = new Map<string, { point: ChainPoint; labels: Labels }>()
   for (const points of chains) {
     const labels = labelsOf(points, running)
@@ -291,6 +311,12 @@ async function turnsElsewhere(
     found.set(key, lines)
   }
   return found
+}
+
+/** Objects that its trees name were the user's, and git has removed them since. */
+function lostTrees(error: unknown): ChainPoint[] {
+  if (hasCode(error, 'git-failed')) return []
+  throw error
 }
 
 const MAX_COMMITS = 20

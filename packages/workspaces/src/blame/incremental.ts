@@ -1,3 +1,4 @@
+import { unquotedPath } from '../git/quoted-path.ts'
 /** A commit of the user's repository. */
 export interface UserCommit {
   id: string
@@ -49,25 +50,9 @@ export function parseIncremental(text: string): BlamedGroup[] {
         group.info.subject = value
         break
       case 'filename':
-        group.originalPath = unquoted(value)
+        group.originalPath = unquotedPath(value)
         break
     }
   }
   return groups
-}
-
-/** Git quotes a name that contains a line break, a quote or a control character. */
-function unquoted(name: string): string {
-  const [, inside] = /^"(.*)"$/s.exec(name) ?? []
-  if (inside === undefined) return name
-  const bytes: Buffer[] = []
-  for (const [, octal, letter, plain] of inside.matchAll(/\\([0-7]{3})|\\(.)|([^\\]+)/gs)) {
-    if (octal !== undefined) bytes.push(Buffer.from([Number.parseInt(octal, 8)]))
-    else bytes.push(Buffer.from(letter === undefined ? (plain ?? '') : (ESCAPES[letter] ?? letter)))
-  }
-  return Buffer.concat(bytes).toString('utf8')
-}
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  ...{ a: '\x07', b: '\b', t: '\t', n: '\n', v: '\v', f: '\f', r: '\r' },
 }

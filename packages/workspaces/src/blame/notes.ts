@@ -1,6 +1,6 @@
 import { type GitRepository, git } from '../git/git.ts'
 import { asUser } from '../review/commit.ts'
-import { readBlobs } from '../review/raw-trees.ts'
+import { readBlobs } from '../review/read-objects.ts'
 import { type BlameRequest, blameFile, MAX_BLAME_BYTES, type PastState } from './blame-file.ts'
 
 /** Lines of a commit that a turn wrote. */

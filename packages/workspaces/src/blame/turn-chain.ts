@@ -61,11 +61,6 @@ export async function turnChain(
   return kept
 }
 
-/** Of all work folders of a project that have one. */
-export async function readAllChains(stateFolder: string, places: readonly string[]): Promise<ChainPoint[][]> {
-  return Promise.all(places.map(place => readChain(chainFile(stateFolder, place))))
-}
-
 const MAX_POINTS = 20_000
 const MAX_BLOBS = 500
 

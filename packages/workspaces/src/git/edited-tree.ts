@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { lstat, mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { lstat, mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { deflate } from 'node:zlib'
+import { writeFileAtomic } from '@chirality/disk'
 import { type GitOptions, type GitRepository, git } from './git.ts'
 import { readStateFile } from './state-file.ts'
 
@@ -45,7 +46,49 @@ export async function editedTree(
   for (const { name, mode } of written) {
     if (!addFile(folders, name, { mode: mode ?? '', id: ids.get(name) ?? '' })) return undefined
   }
-  return writeFolder(folders, '', { objects, like: tree })
+  return writeFolder(folders, '', content => writeTree(content, { objects, like: tree }))
+}
+
+/** A tree as git stores it. */
+export interface TreeObject {
+  id: string
+  content: Buffer
+}
+
+export interface TreeSteps {
+  tree: string
+  /** By name, null for one that is removed. Each begins where the one before ended. */
+  steps: readonly ReadonlyMap<string, Entry | null>[]
+  options: GitOptions
+}
+
+/**
+ * The trees after each step, and what has to be stored for them. Undefined where git has to decide with an index: odd names
+ * and modes, a file in the place of a folder.
+ */
+export async function steppedTrees(
+  repository: GitRepository,
+  { tree, steps, options }: TreeSteps,
+): Promise<{ ids: string[]; objects: TreeObject[] } | undefined> {
+  const names = [...new Set(steps.flatMap(step => [...step.keys()]))]
+  if (names.some(name => ODD_NAME.test(name))) return undefined
+  const folders = await readFolders(repository, { tree, names, options })
+  if (folders === undefined) return undefined
+  const objects = new Map<string, TreeObject>()
+  const keep = (content: Buffer) => {
+    const id = objectId('tree', content, tree)
+    objects.set(id, { id, content })
+    return id
+  }
+  const ids: string[] = []
+  for (const step of steps) {
+    // Of a folder of its name, and of what is below a file, there is nothing to remove.
+    for (const [name, file] of step)
+      if (file === null && (entryOf(folders, name)?.mode ?? FOLDER) !== FOLDER) removeFile(folders, name)
+    for (const [name, file] of step) if (file !== null && !addFile(folders, name, file)) return undefined
+    ids.push(await writeFolder(folders, '', keep))
+  }
+  return { ids, objects: [...objects.values()] }
 }
 
 const MAX_EDITS = 100
@@ -201,19 +244,19 @@ function folderOf(name: string): string {
 async function writeFolder(
   folders: Folders,
   folder: string,
-  store: { objects: string; like: string },
+  write: (content: Buffer) => string | Promise<string>,
 ): Promise<string> {
   const rows: { key: string; row: Buffer }[] = []
   for (const [name, { mode, id }] of folders.get(folder) ?? []) {
     const below = folder === '' ? name : `${folder}/${name}`
     const isRead = mode === FOLDER && folders.has(below)
-    const now = isRead ? await writeFolder(folders, below, store) : id
+    const now = isRead ? await writeFolder(folders, below, write) : id
     const row = Buffer.concat([Buffer.from(`${mode} ${name}\0`, 'latin1'), Buffer.from(now, 'hex')])
     // Git sorts a folder as if its name ended with a slash.
     rows.push({ key: mode === FOLDER ? `${name}/` : name, row })
   }
   rows.sort((a, b) => (a.key < b.key ? -1 : 1))
-  return writeTree(Buffer.concat(rows.map(({ row }) => row)), store)
+  return write(Buffer.concat(rows.map(({ row }) => row)))
 }
 
 /** As git stores one: whole under its name, or not at all. */
@@ -226,22 +269,17 @@ async function writeTree(
   const place = path.join(folder, id.slice(2))
   if ((await lstat(place).catch(() => undefined)) !== undefined) return id
   await mkdir(folder, { recursive: true, mode: 0o700 })
+  const packed = await compress(Buffer.concat([headOf('tree', content), content]))
+  // Git removes files of this name.
   const temporary = path.join(folder, `tmp_obj_${randomBytes(6).toString('hex')}`)
-  try {
-    const packed = await compress(Buffer.concat([headOf('tree', content), content]))
-    await writeFile(temporary, packed, { flag: 'wx', mode: 0o444 })
-    await rename(temporary, place)
-  } catch (error) {
-    await rm(temporary, { force: true })
-    throw error
-  }
+  await writeFileAtomic(place, packed, { temporary, mode: 0o444, survives: 'kill' })
   return id
 }
 
 const compress = promisify<Buffer, Buffer>(deflate)
 
 /** The id that git gives this content. `like` is any id of the same repository. */
-export function objectId(type: 'blob' | 'tree', content: Buffer, like: string): string {
+export function objectId(type: 'blob' | 'tree' | 'commit', content: Buffer, like: string): string {
   return createHash(like.length === 64 ? 'sha256' : 'sha1')
     .update(headOf(type, content))
     .update(content)

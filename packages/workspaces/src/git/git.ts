@@ -1,14 +1,24 @@
-import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import path from 'node:path'
-import { buildChildEnv, processEnv } from '@chirality/runner'
+import { setTimeout } from 'node:timers/promises'
+import {
+  buildChildEnv,
+  configEnvironment,
+  type GitSetting,
+  processEnv,
+  SpawnError,
+  startProgram,
+} from '@chirality/runner'
 import { workspaceError } from '../workspace-error.ts'
+import { findBlockingPipe } from './blocking-pipe.ts'
+import { distrusted } from './distrust.ts'
 
 export interface GitRepository {
   /** The folder of `.git`: the project or one of its parents. */
   top: string
   /** The path of the project below `top`, with `/`; empty if they are the same. */
   prefix: string
-  /** Config that overrides programs and external files that the repository itself names. */
+  /** Config beside that which overrides what the repository itself names. */
   overrides: GitSetting[]
   /** For every command in it. */
   env?: Record<string, string>
@@ -16,7 +26,7 @@ export interface GitRepository {
   signal?: AbortSignal | undefined
 }
 
-export type GitSetting = [name: string, value: string]
+export type { GitSetting }
 
 export interface GitOptions {
   env?: Record<string, string>
@@ -33,46 +43,100 @@ export interface GitOptions {
 
 /** Runs git in a repository, so that its config, hooks and attributes cannot run a program or use the network. */
 export async function git(
-  repository: Pick<GitRepository, 'top' | 'overrides' | 'env' | 'signal'>,
+  repository: OpenedRepository & Pick<GitRepository, 'signal'>,
   args: string[],
   options: GitOptions = {},
 ): Promise<Buffer> {
+  return run(await withDistrust(repository), args, options)
+}
+
+export type OpenedRepository = Pick<GitRepository, 'top' | 'overrides' | 'env'>
+
+async function withDistrust<T extends OpenedRepository>(repository: T): Promise<T> {
+  const { top, overrides } = repository
+  const settings = await distrusted(top, args => run({ top, overrides: [] }, args, {}))
+  return { ...repository, overrides: [...settings, ...overrides] }
+}
+
+async function run(
+  repository: OpenedRepository & Pick<GitRepository, 'signal'>,
+  args: string[],
+  options: GitOptions,
+): Promise<Buffer> {
   const { signal = repository.signal } = options
   const { maxBytes = MAX_OUTPUT_BYTES, cuts = false, timeoutMs = TIMEOUT_MS, okCodes = [0] } = options
-  const child = spawn('git', ['--no-pager', ...args], {
+  if (signal?.aborted) throw workspaceError('git-failed', `git ${args[0]}: stopped`)
+  const { child, stdin, stdout, stderr } = await startProgram('git', ['--no-pager', ...args], {
     cwd: repository.top,
-    env: { ...gitEnvironment(repository), ...options.env },
+    env: { ...environmentOf(repository), ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
     timeout: timeoutMs,
     killSignal: 'SIGKILL',
-    signal,
+    ...(signal === undefined ? {} : { signal }),
+  }).catch(error => {
+    throw notStarted('git', error)
   })
-  child.stdin.on('error', () => {})
-  child.stdin.end(options.input ?? '')
+  stdin?.end(options.input ?? '')
   const errors: Buffer[] = []
-  child.stderr.on('data', (chunk: Buffer) => {
+  stderr?.on('data', (chunk: Buffer) => {
     if (errors.length < MAX_ERROR_CHUNKS) errors.push(chunk)
   })
   const output: Buffer[] = []
   let bytes = 0
-  child.stdout.on('data', (chunk: Buffer) => {
+  stdout?.on('data', (chunk: Buffer) => {
     if (bytes > maxBytes) return
     bytes += chunk.length
     output.push(chunk)
     if (bytes > maxBytes) child.kill('SIGKILL')
   })
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject)
-    child.once('close', resolve)
-  }).catch((error: NodeJS.ErrnoException) => {
-    if (signal?.aborted) throw workspaceError('git-failed', `git ${args[0]}: stopped`, error)
-    throw workspaceError('git-missing', 'git cannot be run. Install it.', error)
-  })
+  const ended = new Promise<number | null>(resolve => child.once('close', resolve))
+  const pipe = killIfBlocked(child, repository.top, ended)
+  const code = await ended
+  const waitedFor = await pipe
+  if (waitedFor !== undefined)
+    throw workspaceError(
+      'git-failed',
+      `git ${args[0]}: waits for ${waitedFor}, which is a named pipe. Remove it.`,
+    )
   if (bytes > maxBytes && cuts) return Buffer.concat(output)
   if (bytes > maxBytes) throw workspaceError('too-large', 'The changes are too large to show.')
   if (code !== null && okCodes.includes(code)) return Buffer.concat(output)
-  const why = code === null ? 'took too long' : firstLine(Buffer.concat(errors).toString('utf8'))
+  const killed = signal?.aborted ? 'stopped' : 'took too long'
+  const why = code === null ? killed : firstLine(Buffer.concat(errors).toString('utf8'))
   throw workspaceError('git-failed', `git ${args[0]}: ${why}`)
+}
+
+/**
+ * Resolves when it has ended: with the named pipe for which it waited. It was killed, or has just gone on as if that
+ * were an empty file.
+ */
+async function killIfBlocked(
+  child: ChildProcess,
+  top: string,
+  ended: Promise<unknown>,
+): Promise<string | undefined> {
+  const over = new AbortController()
+  void ended.then(() => over.abort())
+  while (!over.signal.aborted) {
+    await setTimeout(LOOK_MS, undefined, { signal: over.signal }).catch(() => {})
+    const pipe = over.signal.aborted ? undefined : await findBlockingPipe(top, over.signal)
+    if (pipe === undefined) continue
+    child.kill('SIGKILL')
+    await ended
+    await pipe.release()
+    return pipe.path
+  }
+  return undefined
+}
+
+/** Hardly a command takes longer. */
+const LOOK_MS = 1000
+
+/** Why a program could not be started: it is not there, or the system has no room for one more. */
+export function notStarted(program: string, error: unknown): Error {
+  if (error instanceof SpawnError && !error.code.startsWith('command-'))
+    return workspaceError('git-failed', error.message, error)
+  return workspaceError('git-missing', `${program} cannot be run. Install it.`, error)
 }
 
 const MAX_OUTPUT_BYTES = 8 * 1024 * 1024
@@ -88,6 +152,9 @@ const HARDENING: GitSetting[] = [
   ['core.pager', 'cat'],
   ['core.quotePath', 'false'],
   ['core.sshCommand', 'false'],
+  ['core.alternateRefsCommand', 'true'],
+  ['core.editor', 'false'],
+  ['sequence.editor', 'false'],
   ['credential.helper', ''],
   ['diff.external', ''],
   // Read completely, and it may be /dev/zero.
@@ -95,8 +162,9 @@ const HARDENING: GitSetting[] = [
   ['diff.noprefix', 'false'],
   ['diff.mnemonicPrefix', 'false'],
   ['diff.submodule', 'short'],
-  // Runs the program that `gpg.program` names, for each signed commit that is shown.
+  // Each runs the program that `gpg.program` names, for signed commits that are shown or merged.
   ['log.showSignature', 'false'],
+  ['merge.verifySignatures', 'false'],
   ['submodule.recurse', 'false'],
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],
@@ -104,21 +172,12 @@ const HARDENING: GitSetting[] = [
   ['color.ui', 'false'],
 ]
 
-/** Through the environment and not with `-c`, which splits at the first `=` of a name. */
-function configEnvironment(settings: GitSetting[]): Record<string, string> {
-  const pairs = settings.flatMap(([name, value], index) => [
-    [`GIT_CONFIG_KEY_${index}`, name],
-    [`GIT_CONFIG_VALUE_${index}`, value],
-  ])
-  return { GIT_CONFIG_COUNT: String(settings.length), ...Object.fromEntries(pairs) }
+/** Of a git in this repository that runs nothing of it. */
+export async function gitEnvironment(repository: OpenedRepository): Promise<Record<string, string>> {
+  return environmentOf(await withDistrust(repository))
 }
 
-/** Of a git in this repository that runs nothing of it. */
-export function gitEnvironment({
-  top,
-  overrides,
-  env,
-}: Pick<GitRepository, 'top' | 'overrides' | 'env'>): Record<string, string> {
+function environmentOf({ top, overrides, env }: OpenedRepository): Record<string, string> {
   return {
     ...buildChildEnv({ source: processEnv() }).env,
     LC_ALL: 'C',

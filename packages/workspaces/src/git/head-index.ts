@@ -1,7 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto'
-import { copyFile, lstat, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { lstat, readdir, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { ensurePrivateDirectory, errnoOf } from '@chirality/runner'
+import { copyCarefully, ensurePrivateDirectory, errnoOf } from '@chirality/disk'
 import { type GitRepository, git } from './git.ts'
 import { readStateFile, writeStateFile } from './state-file.ts'
 
@@ -32,11 +32,9 @@ export async function writeHeadIndex(repository: GitRepository, options: HeadInd
   await writeStateFile(path.join(folder, TOP_FILE), repository.top)
   const before = (await readdir(folder)).filter(name => name.endsWith('.index'))
   await makeIndex(repository, { ...options, seeds: before.map(name => path.join(folder, name)) })
-  const temporary = path.join(folder, randomBytes(6).toString('hex'))
-  await copyIndex(target, temporary)
   // First, because something else than a file may be where the new one goes.
   for (const name of before) await rm(path.join(folder, name), { recursive: true, force: true })
-  await rename(temporary, kept)
+  await copyIndex(target, kept)
   await removeUnused(indexes)
 }
 
@@ -115,9 +113,7 @@ async function copyIndex(from: string, to: string): Promise<boolean> {
   try {
     const facts = await lstat(from)
     if (!facts.isFile()) return false
-    await copyFile(from, to)
-    await utimes(to, facts.atime, Math.floor(facts.mtimeMs - 1) / 1000)
-    return true
+    return await copyCarefully(from, to, { modifiedAt: new Date(Math.floor(facts.mtimeMs - 1)) })
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return false
     throw error

@@ -2,14 +2,16 @@ import { lstat } from 'node:fs/promises'
 import path from 'node:path'
 import type { MovedSubmodule } from './changes.ts'
 import { type GitRepository, git } from './git.ts'
+import { headTree } from './snapshot.ts'
 
 /**
  * The submodules of a work tree that are at another commit than the tree of its last commit names. Only where they are is
  * read: to look for changes in them git would run the programs that their config names.
  */
-export async function movedSubmodules(repository: GitRepository, head: string): Promise<MovedSubmodule[]> {
-  const differences = (format: string[], places: string[]) =>
-    differencesFrom(repository, head, format, places)
+export async function movedSubmodules(
+  repository: GitRepository,
+  knownHead?: string,
+): Promise<MovedSubmodule[]> {
   const file = path.join(repository.top, '.gitmodules')
   if (!(await lstat(file).catch(() => undefined))?.isFile()) return []
   const named = await git(
@@ -25,6 +27,9 @@ export async function movedSubmodules(repository: GitRepository, head: string): 
     .filter(place => place !== '' && !path.isAbsolute(place) && !place.split('/').includes('..'))
     .filter(place => repository.prefix === '' || place.startsWith(`${repository.prefix}/`))
   if (places.length === 0) return []
+  const head = knownHead ?? (await headTree(repository))
+  const differences = (format: string[], places: string[]) =>
+    differencesFrom(repository, head, format, places)
   // The file may name anything: only what is a submodule for git counts.
   const raw = await differences(['--raw', '-z'], places.slice(0, MAX_SUBMODULES))
   const moved: MovedSubmodule[] = []

@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { MARKER_VARIABLE } from '@chirality/runner'
-import { workspaceError } from '../workspace-error.ts'
+import type { ChildProcess } from 'node:child_process'
+import { MARKER_VARIABLE, startProgram } from '@chirality/runner'
+import { notStarted } from './git.ts'
 
 export interface ProgramEnd {
   /** Null if it took too long, and was killed with all that it started. */
@@ -25,19 +25,23 @@ export async function runProgram(
   { cwd, env, input = '', timeoutMs, marker }: ProgramOptions,
 ): Promise<ProgramEnd> {
   const markers = [env[MARKER_VARIABLE], marker].filter(Boolean).join(':')
-  const child = spawn(program, args, {
+  const endedBefore = timesEnded
+  const { child, stdin, stdout, stderr } = await startProgram(program, args, {
     cwd,
     env: marker === undefined ? env : { ...env, [MARKER_VARIABLE]: markers },
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
+    ...(marker === undefined ? {} : { enclosed: [marker] }),
+  }).catch(error => {
+    throw notStarted(program, error)
   })
   running.add(child)
-  child.stdin.on('error', () => {})
-  child.stdin.end(input)
-  const outputs = [child.stdout, child.stderr].map(stream => {
+  if (timesEnded > endedBefore) killGroup(child)
+  stdin?.end(input)
+  const outputs = [stdout, stderr].map(stream => {
     const kept: Buffer[] = []
     let bytes = 0
-    stream.on('data', (chunk: Buffer) => {
+    stream?.on('data', (chunk: Buffer) => {
       bytes += chunk.length
       if (bytes <= MAX_BYTES) kept.push(chunk)
     })
@@ -50,8 +54,7 @@ export async function runProgram(
   }, timeoutMs)
   let held: NodeJS.Timeout | undefined
   try {
-    const code = await new Promise<number | null>((resolve, reject) => {
-      child.once('error', reject)
+    const code = await new Promise<number | null>(resolve => {
       child.once('close', resolve)
       // Something that it started may go on and hold its output, such as a daemon that keeps passwords.
       child.once('exit', ended => {
@@ -60,21 +63,20 @@ export async function runProgram(
         held = setTimeout(() => setImmediate(() => resolve(ended)), HELD_MS)
       })
     })
-    const [stdout = '', stderr = ''] = outputs.map(text => text())
-    return { code: isLate ? null : (code ?? 1), stdout, stderr }
-  } catch (error) {
-    throw workspaceError('git-missing', `${program} cannot be run. Install it.`, error)
+    const [said = '', failed = ''] = outputs.map(text => text())
+    return { code: isLate ? null : (code ?? 1), stdout: said, stderr: failed }
   } finally {
     clearTimeout(timer)
     clearTimeout(held)
     running.delete(child)
-    child.stdout.destroy()
-    child.stderr.destroy()
+    stdout?.destroy()
+    stderr?.destroy()
   }
 }
 
 /** Kills all that still run in this process, with all that they started: they must not outlive a server that ends. */
 export function endPrograms(): void {
+  timesEnded += 1
   for (const child of running) killGroup(child)
 }
 
@@ -88,5 +90,7 @@ function killGroup({ pid }: ChildProcess): void {
 }
 
 const running = new Set<ChildProcess>()
+/** A program that was about to start is not among the running ones. */
+let timesEnded = 0
 const HELD_MS = 1000
 const MAX_BYTES = 1024 * 1024

@@ -1,9 +1,10 @@
 import { lstat, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import path from 'node:path'
-import { ensurePrivateDirectory } from '@chirality/runner'
+import { ensurePrivateDirectory } from '@chirality/disk'
 import { editedTree, fileOnDisk, type TreeEdit } from './edited-tree.ts'
 import { type GitOptions, type GitRepository, git } from './git.ts'
 import { writeHeadIndex } from './head-index.ts'
+import { notePermissions } from './permissions.ts'
 
 /** The tree object of all files of the project in their current state. */
 export interface Snapshot {
@@ -59,6 +60,9 @@ export async function snapshotIn(
     const tree =
       (await treeOfEdits(repository, { stateFolder, head, changed, options: withIndex, maxFileBytes })) ??
       (await treeOfIndex(repository, await largeOf(repository, changed, maxFileBytes), withIndex))
+    // Without them a private file would come back readable; a snapshot without them is still one.
+    const names = changed.map(({ name }) => name)
+    await notePermissions(repository, { stateFolder, tree, names }).catch(() => {})
     remember(place, marks === undefined ? undefined : { marks, tree })
     return { tree }
   } finally {

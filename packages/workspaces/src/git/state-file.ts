@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { open, rename, rm, writeFile } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import path from 'node:path'
-import { ensurePrivateDirectory } from '@chirality/runner'
+import { ensurePrivateDirectory, writeFileAtomic } from '@chirality/disk'
 
 /** Non-blocking and without links: the file may have been replaced by a FIFO or by a link to an endless file. */
 export async function readStateFile(file: string | Buffer, maxBytes = MAX_BYTES): Promise<Buffer> {
@@ -18,14 +17,7 @@ export async function readStateFile(file: string | Buffer, maxBytes = MAX_BYTES)
 
 export async function writeStateFile(file: string, text: string): Promise<void> {
   await ensurePrivateDirectory(path.dirname(file))
-  const temporary = `${file}.${randomUUID()}.tmp`
-  try {
-    await writeFile(temporary, text, { flag: 'wx', mode: 0o600 })
-    await rename(temporary, file)
-  } catch (error) {
-    await rm(temporary, { force: true })
-    throw error
-  }
+  await writeFileAtomic(file, text, { survives: 'kill' })
 }
 
 const MAX_BYTES = 64 * 1024 * 1024

@@ -1,11 +1,13 @@
 import { hasCode } from '@chirality/core'
 import { SAFE_DIFF } from '../git/diff-trees.ts'
 import { type GitRepository, git } from '../git/git.ts'
-import { snapshotEnvironment } from '../git/snapshot.ts'
+import { openSnapshots } from '../git/snapshot.ts'
 import { workspaceError } from '../workspace-error.ts'
+import { parseRaw } from './differing.ts'
 import { byteName, type TreeFile } from './disk-files.ts'
-import { type FileMove, FileMoves, parseRaw } from './file-moves.ts'
-import { enter, rawTrees, storedFiles, withIndex } from './raw-trees.ts'
+import { type FileMove, FileMoves } from './file-moves.ts'
+import { findFiles, rawTrees, restorable } from './raw-trees.ts'
+import { enter, withIndex } from './temporary-index.ts'
 
 /** What shall be taken back of the difference of two trees. */
 export interface Discard {
@@ -40,7 +42,7 @@ export interface HunkChoice {
  */
 export async function discardChanges(repository: GitRepository, discard: Discard): Promise<FileMove> {
   if (discard.files.length === 0) throw refused('No file was named.')
-  const objects = await snapshotEnvironment(repository, discard.stateFolder)
+  const { env: objects, head } = await openSnapshots(repository, discard.stateFolder)
   const patches: { path: string; patch: Buffer }[] = []
   const names = new Set<string>()
   for (const file of discard.files) {
@@ -50,9 +52,10 @@ export async function discardChanges(repository: GitRepository, discard: Discard
     if (patch.indexOf('\ndiff --git ') === -1) continue
     for (const name of await namesBelow(repository, discard, file, objects)) names.add(name)
   }
-  const before = await storedFiles(repository, [...names], objects)
-  const wanted = await reversed(repository, { before, patches, objects })
-  const trees = await rawTrees(repository, wanted, objects)
+  const found = await findFiles(repository, [...names], { env: objects, head, stores: true })
+  const wanted = await reversed(repository, { before: found.files, patches, objects, head })
+  const restored = await restorable(repository, wanted.values(), objects)
+  const trees = await rawTrees(repository, wanted, { restored, found, head })
   return new FileMoves(repository, discard.scope).move({
     ...trees,
     ...{ what: whatOf(discard.files), cause: { kind: 'discard' } },
@@ -142,29 +145,33 @@ interface Reversal {
   before: ReadonlyMap<string, TreeFile | null>
   patches: { path: string; patch: Buffer }[]
   objects: Record<string, string>
+  head: string
 }
 
 /** The files that differ when the patches are taken back from `before`, as git stores them. */
 async function reversed(
   repository: GitRepository,
-  { before, patches, objects }: Reversal,
+  { before, patches, objects, head }: Reversal,
 ): Promise<Map<string, TreeFile | null>> {
-  return withIndex(repository, objects, async options => {
-    await enter(repository, before, options)
-    const start = (await git(repository, ['write-tree'], options)).toString('utf8').trim()
-    for (const { path, patch } of patches) {
-      const strict: [string, string][] = [['apply.ignoreWhitespace', 'no']]
-      const exact = { ...repository, overrides: [...repository.overrides, ...strict] }
-      const args = ['apply', '--cached', '--reverse', '--binary', '--whitespace=nowarn', '-']
-      await git(exact, args, { ...options, input: patch }).catch((error: unknown) => {
-        if (!hasCode(error, 'git-failed')) throw error
-        throw refused(`${path} changed since, and the change is not there any more as it was shown.`)
-      })
-    }
-    const end = (await git(repository, ['write-tree'], options)).toString('utf8').trim()
-    const raw = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', start, end]
-    const output = await git(repository, raw, { ...options, maxBytes: MAX_PATCH_BYTES })
-    return new Map(parseRaw(output.toString('latin1')).map(({ name, to }) => [name, to]))
+  return withIndex(repository, objects, {
+    head,
+    work: async options => {
+      await enter(repository, before, options)
+      const start = (await git(repository, ['write-tree'], options)).toString('utf8').trim()
+      for (const { path, patch } of patches) {
+        const strict: [string, string][] = [['apply.ignoreWhitespace', 'no']]
+        const exact = { ...repository, overrides: [...repository.overrides, ...strict] }
+        const args = ['apply', '--cached', '--reverse', '--binary', '--whitespace=nowarn', '-']
+        await git(exact, args, { ...options, input: patch }).catch((error: unknown) => {
+          if (!hasCode(error, 'git-failed')) throw error
+          throw refused(`${path} changed since, and the change is not there any more as it was shown.`)
+        })
+      }
+      const end = (await git(repository, ['write-tree'], options)).toString('utf8').trim()
+      const raw = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', start, end]
+      const output = await git(repository, raw, { ...options, maxBytes: MAX_PATCH_BYTES })
+      return new Map(parseRaw(output.toString('latin1')).map(({ name, to }) => [name, to]))
+    },
   })
 }
 

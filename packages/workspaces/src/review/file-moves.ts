@@ -1,16 +1,32 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import { findByMarker, MARKER_VARIABLE } from '@chirality/runner'
+import { findByMarker } from '@chirality/runner'
 import { type GitRepository, git } from '../git/git.ts'
+import { areUnusual } from '../git/permissions.ts'
 import { workspaceError } from '../workspace-error.ts'
-import { blobId, DiskFiles, shownName, type TreeFile } from './disk-files.ts'
-import { readBlobs } from './raw-trees.ts'
-
-/** Why files were changed, and for `back` the turn and the session that goes on from before it. */
-export type MoveCause =
-  | { kind: 'discard' }
-  | { kind: 'fork' }
-  | { kind: 'back'; turnId: string; sessionId: string }
+import { type Differing, isSame } from './differing.ts'
+import {
+  DiskFiles,
+  inSlices,
+  type KnownFolders,
+  listOf,
+  type NewDiskFile,
+  type SeenFile,
+  shownName,
+} from './disk-files.ts'
+import { withContents } from './file-contents.ts'
+import { commitOf, IDENTITY } from './move-commit.ts'
+import {
+  BROUGHT_BACK,
+  causeIn,
+  type MoveCause,
+  messageOf,
+  type Permissions,
+  permissionsIn,
+} from './move-message.ts'
+import { storeObjects } from './object-pack.ts'
+import { differing } from './raw-trees.ts'
+import { forScope, MOVING, markerOf } from './unfinished-moves.ts'
 
 /** Files that were taken back, and can be brought back. */
 export interface FileMove {
@@ -22,6 +38,8 @@ export interface FileMove {
   /** `undone`: the files were brought back. It can be done again. */
   state: 'done' | 'undone'
   files: string[]
+  /** Of these, files that somebody else changed while it was done: they are as that person left them. */
+  left?: string[]
 }
 
 export interface NewMove {
@@ -30,6 +48,19 @@ export interface NewMove {
   to: string
   what: string
   cause: MoveCause
+  /** By name: those that files shall have and a tree does not say. */
+  permissions?: ReadonlyMap<string, number>
+  /** The files as the caller found them, so that they are not read again. */
+  seen?: ReadonlyMap<string, SeenFile>
+  /** In what the trees differ. */
+  files?: Differing[]
+  /** Of files of `to`, by their ids. */
+  contents?: ReadonlyMap<string, Buffer>
+}
+
+interface Performed extends Pick<NewMove, 'seen' | 'contents'> {
+  noted: Permissions
+  begun: Parameters<Settle>[0]
 }
 
 /** What a move still needs besides its files, such as the conversation. `direction` is `undo` if they are brought back. */
@@ -58,19 +89,36 @@ export class FileMoves {
     this.#settle = settle
   }
 
-  async move({ from, to, what, cause }: NewMove): Promise<FileMove> {
-    await this.#finishLast()
-    const files = await this.#differing(from, to)
-    await this.#requireOnDisk(files)
-    const head = await this.#resolve('HEAD')
-    const before = await this.#commit(from, head, `Before: ${what}`)
-    const after = await this.#commit(to, before, `${what}\n\n${JSON.stringify(cause)}\n`)
+  async move({
+    from,
+    to,
+    what,
+    cause,
+    permissions = new Map(),
+    seen: known,
+    files: given,
+    contents,
+  }: NewMove): Promise<FileMove> {
+    const head = await this.#finishLast()
+    const files = given ?? (await differing(this.#repository, from, to))
+    const seen = await this.#requireOnDisk(files, known)
+    const noted: Permissions = { from: {}, to: Object.fromEntries(permissions) }
+    for (const [name, { permissions: now }] of seen)
+      if (now !== undefined && areUnusual(now)) noted.from[name] = now
+    const before = commitOf(from, head, `Before: ${what}`)
+    const after = commitOf(to, before.id, messageOf(what, noted, cause))
+    await storeObjects(this.#repository, [before, after])
     const id = `${Date.now().toString(36)}-${randomBytes(3).toString('hex')}`
-    await this.#refs([`create ${this.#doneRef(id)} ${after}`, `create ${this.#movingRef} ${after}`])
-    await this.#perform(files, { cause, direction: 'do' }, [`delete ${this.#doneRef(id)} ${after}`])
+    await this.#refs([`create ${this.#doneRef(id)} ${after.id}`, `create ${this.#movingRef} ${after.id}`])
+    const left = await this.#perform(files, { noted, seen, contents, begun: { cause, direction: 'do' } }, [
+      `delete ${this.#doneRef(id)} ${after.id}`,
+    ])
+    const all = await this.#rows([this.#doneRef(''), this.#undoneRef('')])
     // The files are moved all the same.
-    await this.#trim().catch(() => {})
-    return this.#get(id)
+    await this.#trim(all).catch(() => {})
+    const row = all.find(one => one.id === id)
+    if (row === undefined) throw missingMove(id)
+    return { ...row, files: files.map(({ name }) => shownName(name)), ...(left.length > 0 ? { left } : {}) }
   }
 
   /** Brings the files back as they were before. Refused if one of them changed since. */
@@ -84,15 +132,28 @@ export class FileMoves {
 
   /** Newest first. */
   async list(): Promise<FileMove[]> {
+    return this.#listed([this.#doneRef(''), this.#undoneRef('')])
+  }
+
+  async #listed(refs: string[]): Promise<FileMove[]> {
+    const rows = await this.#rows(refs)
+    const moves = await Promise.all(
+      rows.map(async row => {
+        const ref = row.state === 'done' ? this.#doneRef(row.id) : this.#undoneRef(row.id)
+        const files = await differing(this.#repository, `${ref}^^{tree}`, `${ref}^{tree}`)
+        return { ...row, files: files.map(({ name }) => shownName(name)) }
+      }),
+    )
+    return moves.sort((a, b) => (a.id < b.id ? 1 : -1))
+  }
+
+  async #rows(refs: string[]): Promise<Omit<FileMove, 'files'>[]> {
     const format =
       '--format=%(refname)%00%(contents:subject)%00%(creatordate:iso-strict)%00%(contents:body)%1e'
-    const listed = await git(this.#repository, [
-      'for-each-ref',
-      format,
-      this.#doneRef(''),
-      this.#undoneRef(''),
-    ])
-    const rows = listed
+    const listed = await git(this.#repository, ['for-each-ref', format, ...refs], {
+      maxBytes: MAX_LIST_BYTES,
+    })
+    return listed
       .toString('utf8')
       .split('\x1e')
       .flatMap(row => {
@@ -102,14 +163,6 @@ export class FileMoves {
           ? []
           : [{ id, what, at, cause: causeIn(body), state: state === 'moves' ? 'done' : 'undone' } as const]
       })
-    const moves = await Promise.all(
-      rows.map(async row => {
-        const ref = row.state === 'done' ? this.#doneRef(row.id) : this.#undoneRef(row.id)
-        const files = await this.#differing(`${ref}^^{tree}`, `${ref}^{tree}`)
-        return { ...row, files: files.map(({ name }) => shownName(name)) }
-      }),
-    )
-    return moves.sort((a, b) => (a.id < b.id ? 1 : -1))
   }
 
   /** Finishes what a killed process began. Resolves with the files that somebody else changed meanwhile. */
@@ -117,19 +170,22 @@ export class FileMoves {
     while ((await findByMarker(markerOf(this.#scope))).length > 0) await setTimeout(50)
     const moving = await this.#resolve(this.#movingRef)
     if (moving === undefined) return []
-    const files = await this.#differing(`${moving}^^{tree}`, `${moving}^{tree}`)
+    const files = await differing(this.#repository, `${moving}^^{tree}`, `${moving}^{tree}`)
     for (const { name } of files) await this.#disk.clean(name)
-    const left = await this.#carryOut(files)
-    const message = text(await git(this.#repository, ['show', '-s', '--format=%B', moving]))
+    const message = text(
+      await git(this.#repository, ['show', '-s', '--format=%B', moving], { maxBytes: MAX_LIST_BYTES }),
+    )
+    const left = await this.#carryOut(files, permissionsIn(message).to)
     const direction = message.startsWith(BROUGHT_BACK) ? 'undo' : 'do'
     await this.#settle({ cause: causeIn(message), direction })
     await this.#refs([`delete ${this.#movingRef}`])
     return left
   }
 
-  /** A move of this process that failed half-way, and could not be taken back then. */
-  async #finishLast(): Promise<void> {
-    if ((await this.#resolve(this.#movingRef)) === undefined) return
+  /** A move of this process that failed half-way, and could not be taken back then. Resolves with the last commit. */
+  async #finishLast(): Promise<string | undefined> {
+    const [moving, head] = await this.#resolveAll([this.#movingRef, 'HEAD'])
+    if (moving === undefined) return head
     await this.recover().catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error)
       throw workspaceError(
@@ -138,16 +194,28 @@ export class FileMoves {
         error,
       )
     })
+    return head
   }
 
-  /** All of it or nothing: if it fails, the files become as they were, and `giveUp` undoes the refs. */
-  async #perform(files: Differing[], begun: Parameters<Settle>[0], giveUp: string[]): Promise<void> {
+  /**
+   * All of it or nothing: if it fails, the files become as they were, and `giveUp` undoes the refs. Resolves with the files
+   * that somebody else changed meanwhile.
+   */
+  async #perform(
+    files: Differing[],
+    { noted, begun, ...known }: Performed,
+    giveUp: string[],
+  ): Promise<string[]> {
+    let left: string[]
     try {
-      await this.#carryOut(files)
+      left = await this.#carryOut(files, noted.to, known)
       await this.#settle(begun)
     } catch (error) {
       try {
-        await this.#carryOut(files.map(({ name, from, to }) => ({ name, from: to, to: from })))
+        await this.#carryOut(
+          files.map(({ name, from, to }) => ({ name, from: to, to: from })),
+          noted.from,
+        )
         await this.#refs([`delete ${this.#movingRef}`, ...giveUp])
       } catch {
         // The next move finishes this one first.
@@ -155,6 +223,7 @@ export class FileMoves {
       throw error
     }
     await this.#refs([`delete ${this.#movingRef}`])
+    return left
   }
 
   async #turn(id: string, state: FileMove['state']): Promise<FileMove> {
@@ -170,11 +239,15 @@ export class FileMoves {
     const after = `${commit}^{tree}`
     const before = `${commit}^^{tree}`
     const [from, to] = state === 'done' ? [after, before] : [before, after]
-    const files = await this.#differing(from, to)
-    await this.#requireOnDisk(files)
+    const files = await differing(this.#repository, from, to)
+    const seen = await this.#requireOnDisk(files)
     // The ref of a move that goes back needs a commit whose parent has the files as they are now.
     const { cause } = await this.#get(id)
-    const message = `${BROUGHT_BACK}\n\n${JSON.stringify(cause)}\n`
+    const stored = permissionsIn(
+      text(await git(this.#repository, ['show', '-s', '--format=%B', commit], { maxBytes: MAX_LIST_BYTES })),
+    )
+    const noted = state === 'done' ? { from: stored.to, to: stored.from } : stored
+    const message = messageOf(BROUGHT_BACK, noted, cause)
     const moving = state === 'done' ? await this.#commit(to, commit, message) : commit
     await this.#refs([
       `create ${this.#movingRef} ${moving}`,
@@ -182,60 +255,75 @@ export class FileMoves {
       `delete ${ref} ${commit}`,
     ])
     const direction = state === 'done' ? 'undo' : 'do'
-    await this.#perform(files, { cause, direction }, [`create ${ref} ${commit}`, `delete ${other} ${commit}`])
-    return this.#get(id)
+    const left = await this.#perform(files, { noted, seen, begun: { cause, direction } }, [
+      `create ${ref} ${commit}`,
+      `delete ${other} ${commit}`,
+    ])
+    return { ...(await this.#get(id)), ...(left.length > 0 ? { left } : {}) }
   }
 
   async #get(id: string): Promise<FileMove> {
-    const found = (await this.list()).find(move => move.id === id)
-    if (found === undefined) throw workspaceError('review-missing', `There is no such change: ${id}`)
+    const [found] = await this.#listed([this.#doneRef(id), this.#undoneRef(id)])
+    if (found === undefined) throw missingMove(id)
     return found
   }
 
   /** Only files that are still as they were are written; the names of the others are returned. */
-  async #carryOut(files: Differing[]): Promise<string[]> {
+  async #carryOut(
+    files: Differing[],
+    permissions: Record<string, number>,
+    known: Pick<NewMove, 'seen' | 'contents'> = {},
+  ): Promise<string[]> {
     const left: string[] = []
-    // A file may take the place of a folder, and a folder that of a file.
-    const ordered = [...files.filter(({ to }) => to === null), ...files.filter(({ to }) => to !== null)]
-    for (let i = 0; i < ordered.length; i += BATCH) {
-      const batch = ordered.slice(i, i + BATCH)
-      const contents = await readBlobs(
-        this.#repository,
-        batch.flatMap(({ to }) => (to === null ? [] : [to.id])),
-      )
-      for (const { name, from, to } of batch) {
-        if (await this.#isOnDisk(name, to)) continue
-        if (!(await this.#isOnDisk(name, from))) {
-          left.push(shownName(name))
-          continue
-        }
-        const content = to === null ? undefined : contents.get(to.id)
-        if (to !== null && content === undefined)
-          throw workspaceError('git-failed', `The object ${to.id} is missing.`)
-        await this.#disk.write(
-          name,
-          to === null || content === undefined ? undefined : { mode: diskMode(to.mode), content },
-        )
-      }
+    const folders: KnownFolders = new Map()
+    const seen = known.seen ?? (await this.#look(files))
+    const open = files.filter(({ name, to }) => !isSame(seen.get(name)?.file ?? null, to))
+    const write = ({ name, from }: Differing, file: NewDiskFile | undefined) => {
+      const found = seen.get(name) ?? { file: null, mark: null }
+      const as = file && { ...file, permissions: permissions[name] }
+      if (!isSame(found.file, from) || !this.#disk.write(name, found, as, folders)) left.push(shownName(name))
     }
+    // Removals first: a file may take the place of a folder, and a folder that of a file.
+    const removed = open.filter(({ to }) => to === null)
+    await inSlices(removed, file => write(file, undefined))
+    const written = open.flatMap(({ name, from, to }) => (to === null ? [] : [{ name, from, to }]))
+    await withContents(this.#repository, written, { write, known: known.contents })
     return left
   }
 
-  async #requireOnDisk(files: Differing[]): Promise<void> {
-    const changed: string[] = []
-    for (const { name, from } of files) if (!(await this.#isOnDisk(name, from))) changed.push(shownName(name))
-    if (changed.length === 0) return this.#requireRoom(files)
-    throw workspaceError(
-      'review-refused',
-      `${listOf(changed)} changed since. Nothing was touched; what it would have become is kept.`,
+  async #look(files: readonly Differing[]): Promise<Map<string, SeenFile>> {
+    const like = files.map(({ from, to }) => from?.id ?? to?.id)[0] ?? ''
+    return this.#disk.look(
+      files.map(({ name }) => name),
+      like,
     )
   }
 
+  async #requireOnDisk(
+    files: Differing[],
+    known?: ReadonlyMap<string, SeenFile>,
+  ): Promise<ReadonlyMap<string, SeenFile>> {
+    const seen = known ?? (await this.#look(files))
+    const changed = files
+      .filter(({ name, from }) => !isSame(seen.get(name)?.file ?? null, from))
+      .map(({ name }) => shownName(name))
+    if (changed.length > 0)
+      throw workspaceError(
+        'review-refused',
+        `${listOf(changed)} changed since. Nothing was touched; what it would have become is kept.`,
+      )
+    await this.#requireRoom(files, seen)
+    return seen
+  }
+
   /** A file became a folder, or a folder a file, and that is not taken back with it. */
-  async #requireRoom(files: Differing[]): Promise<void> {
+  async #requireRoom(files: Differing[], seen: ReadonlyMap<string, SeenFile>): Promise<void> {
     const leaving = new Set(files.flatMap(({ name, to }) => (to === null ? [name] : [])))
+    const folders: KnownFolders = new Map()
     for (const { name, to } of files) {
-      const way = to === null ? undefined : await this.#disk.inTheWay(name, leaving)
+      // Where there is a file, there is room for one.
+      if (to === null || seen.get(name)?.mark !== null) continue
+      const way = await this.#disk.inTheWay(name, leaving, folders)
       if (way === undefined) continue
       const what = name.startsWith(`${way}/`)
         ? `${shownName(way)} is a file now`
@@ -247,26 +335,21 @@ export class FileMoves {
     }
   }
 
-  async #isOnDisk(name: string, expected: TreeFile | null): Promise<boolean> {
-    const file = await this.#disk.read(name)
-    if (file === undefined || expected === null) return file === undefined && expected === null
-    return file.mode === expected.mode && blobId(file.content, expected.id) === expected.id
-  }
-
-  async #differing(from: string, to: string): Promise<Differing[]> {
-    const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--full-index', '--no-abbrev', from, to]
-    const output = await git(this.#repository, args, { maxBytes: MAX_LIST_BYTES })
-    return parseRaw(output.toString('latin1'))
-  }
-
-  async #commit(tree: string, parent: string | undefined, message: string): Promise<string> {
-    const args = ['commit-tree', tree, ...(parent === undefined ? [] : ['-p', parent]), '-F', '-']
-    return text(await git(this.#repository, args, { env: IDENTITY, input: message }))
-  }
-
   async #resolve(name: string): Promise<string | undefined> {
-    const args = ['rev-parse', '--verify', '--quiet', `${name}^{commit}`]
-    return text(await git(this.#repository, args, { okCodes: [0, 1, 128] })) || undefined
+    const [commit] = await this.#resolveAll([name])
+    return commit
+  }
+
+  /** The commits that these names have, with one git. */
+  async #resolveAll(names: readonly string[]): Promise<(string | undefined)[]> {
+    const input = names.map(name => `${name}^{commit}\n`).join('')
+    const output = text(await git(this.#repository, ['cat-file', '--batch-check'], { input }))
+    return output.split('\n').map(line => /^([0-9a-f]+) commit /.exec(line)?.[1])
+  }
+
+  async #commit(tree: string, parent: string, message: string): Promise<string> {
+    const args = ['commit-tree', tree, '-p', parent, '-F', '-']
+    return text(await git(this.#repository, args, { env: IDENTITY, input: message }))
   }
 
   /** All of them or none. */
@@ -277,8 +360,8 @@ export class FileMoves {
   }
 
   /** The oldest are given up. What was brought back since is on the disk. */
-  async #trim(): Promise<void> {
-    const old = (await this.list()).slice(MAX_MOVES)
+  async #trim(all: Pick<FileMove, 'id' | 'state'>[]): Promise<void> {
+    const old = all.toSorted((a, b) => (a.id < b.id ? 1 : -1)).slice(MAX_MOVES)
     if (old.length === 0) return
     await this.#refs(
       old.map(({ id, state }) => `delete ${state === 'done' ? this.#doneRef(id) : this.#undoneRef(id)}`),
@@ -298,88 +381,13 @@ export class FileMoves {
   }
 }
 
-/** The scopes of moves that were begun and not finished, in all work trees of a repository. */
-export async function unfinishedMoves(repository: GitRepository): Promise<string[]> {
-  const listed = await git(repository, ['for-each-ref', '--format=%(refname)', MOVING])
-  return listed
-    .toString('utf8')
-    .split('\n')
-    .flatMap(ref => (ref.startsWith(MOVING) ? [ref.slice(MOVING.length)] : []))
-}
-
-const MOVING = 'refs/chirality/moving/'
-const BROUGHT_BACK = 'Brought back'
-
-/** The last line of the message of a move. One of an earlier version has none, and was a discard in all cases but few. */
-function causeIn(message: string): MoveCause {
-  try {
-    const { kind, turnId, sessionId }: Partial<Record<string, unknown>> = JSON.parse(
-      message.trim().split('\n').at(-1) ?? '',
-    )
-    if (kind === 'fork') return { kind }
-    if (kind === 'back' && typeof turnId === 'string' && typeof sessionId === 'string')
-      return { kind, turnId, sessionId }
-  } catch {
-    // No such line.
-  }
-  return { kind: 'discard' }
-}
-
-/** So that a git that outlives its server is found by `recover()`, and waited for. */
-export function forScope(repository: GitRepository, scope: string): GitRepository {
-  return { ...repository, env: { ...repository.env, [MARKER_VARIABLE]: markerOf(scope) } }
-}
-
-function markerOf(scope: string): string {
-  return `moving-${scope}`
-}
-
-export interface Differing {
-  name: string
-  from: TreeFile | null
-  to: TreeFile | null
-}
-
-/** The output of `diff-tree -r -z --raw --no-renames`, read as `latin1`. */
-export function parseRaw(output: string): Differing[] {
-  const words = output.split('\0')
-  const files: Differing[] = []
-  for (let i = 0; i + 1 < words.length; i += 2) {
-    const [, oldMode = '', newMode = '', oldId = '', newId = ''] =
-      /^:(\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+) /.exec(words[i] ?? '') ?? []
-    files.push({ name: words[i + 1] ?? '', from: treeFile(oldMode, oldId), to: treeFile(newMode, newId) })
-  }
-  return files
-}
-
-/** A few names, and how many more there are. */
-export function listOf(names: readonly string[]): string {
-  const rest = names.length - SHOWN_NAMES
-  return rest > 0 ? `${names.slice(0, SHOWN_NAMES).join(', ')} and ${rest} more` : names.join(', ')
-}
-
-const SHOWN_NAMES = 5
 const ID = /^[0-9a-z]+-[0-9a-f]+$/
-const BATCH = 100
 /** For each session. */
 const MAX_MOVES = 200
 const MAX_LIST_BYTES = 256 * 1024 * 1024
 
-/** These commits are Chirality's, not the user's. */
-export const IDENTITY = {
-  GIT_AUTHOR_NAME: 'Chirality',
-  GIT_AUTHOR_EMAIL: 'chirality@localhost',
-  GIT_COMMITTER_NAME: 'Chirality',
-  GIT_COMMITTER_EMAIL: 'chirality@localhost',
-}
-
-function treeFile(mode: string, id: string): TreeFile | null {
-  return /^0+$/.test(mode) ? null : { mode, id }
-}
-
-function diskMode(mode: string): '100644' | '100755' | '120000' {
-  if (mode === '100644' || mode === '100755' || mode === '120000') return mode
-  throw workspaceError('review-refused', 'A repository inside the work folder cannot be changed here.')
+function missingMove(id: string) {
+  return workspaceError('review-missing', `There is no such change: ${id}`)
 }
 
 function text(output: Buffer): string {

@@ -1,9 +1,10 @@
 import { hasCode } from '@chirality/core'
 import { findRepository } from '../git/find-repository.ts'
 import { type GitRepository, git } from '../git/git.ts'
+import { overNested } from '../git/nested-repositories.ts'
 import { unfinishedIn } from '../git/unfinished.ts'
 import { asUser, refused, resolve, text } from './commit.ts'
-import { listOf } from './file-moves.ts'
+import { DiskFiles, listOf, shownName } from './disk-files.ts'
 
 /** A branch that work is on, and the one that it came from. */
 export interface Branches {
@@ -19,6 +20,8 @@ export interface BranchState extends Branches {
   uncommitted: number
   /** Files that would not merge. */
   conflicts: string[]
+  /** Why a merge would be refused where the base is checked out, in words; null if nothing is in its way. */
+  blocked: string | null
 }
 
 export type MergeHow = 'merge' | 'squash'
@@ -28,8 +31,6 @@ export interface MergeRequest extends Branches {
   message: string
   /** Only up to this commit of the branch. What is not committed on the branch does not matter then. */
   commit?: string
-  /** Files that may be changed where the base is checked out. The merge itself must not touch them. */
-  mayDiffer?: string[]
 }
 
 export type MergeResult =
@@ -43,7 +44,11 @@ export async function branchState(repository: GitRepository, branches: Branches)
   const [behind = 0, ahead = 0] = text(counted).split(/\s+/).map(Number)
   const merged = await mergeTrees(repository, ours, theirs)
   const uncommitted = await changedFiles(repository, 'all')
-  return { ...branches, ahead, behind, uncommitted: uncommitted.length, conflicts: merged.conflicts }
+  const { conflicts } = merged
+  const place =
+    conflicts.length === 0 && ahead > 0 ? await checkedOutAt(repository, branches.base) : undefined
+  const blocked = place && (await whatBlocks(place, { base: branches.base, from: ours, to: merged.tree }))
+  return { ...branches, ahead, behind, uncommitted: uncommitted.length, conflicts, blocked: blocked ?? null }
 }
 
 /** The files where a branch left its base, as a tree. */
@@ -61,21 +66,21 @@ export async function commitAtBase(repository: GitRepository, branches: Branches
 
 /**
  * Brings the commits of a branch into its base. The merge is made without a work tree. Where the base is checked out,
- * its files follow only if none of them is changed; otherwise the merge is refused, and no file is touched.
+ * its files follow only if the merge touches none that is changed there; otherwise it is refused, and no file is touched.
  */
 export async function mergeIntoBase(
   repository: GitRepository,
-  { how, message, commit: upTo, mayDiffer = [], ...branches }: MergeRequest,
+  { how, message, commit: upTo, ...branches }: MergeRequest,
 ): Promise<MergeResult> {
-  if (upTo === undefined) await requireClean(repository, 'The work folder')
+  if (upTo === undefined) await requireClean(repository)
   const { ours, theirs: tip } = await tipsOf(repository, branches)
   const theirs = upTo ?? tip
   if (await isAncestor(repository, theirs, ours)) return { kind: 'nothing' }
-  const place = await checkedOutAt(repository, branches.base)
-  if (place !== undefined)
-    await requireClean(place, `${place.top}, where ${branches.base} is checked out,`, mayDiffer)
   const { commit, how: made, conflicts } = await joined(repository, { ours, theirs, how, message })
   if (commit === undefined) return { kind: 'conflicts', files: conflicts }
+  const place = await checkedOutAt(repository, branches.base)
+  const blocked = place && (await whatBlocks(place, { base: branches.base, from: ours, to: commit }))
+  if (blocked !== undefined) throw refused(`${blocked} Nothing was merged.`)
   if (place === undefined) {
     const ref = `refs/heads/${branches.base}`
     await git(repository, ['update-ref', '-m', `merge ${branches.branch}`, ref, commit, ours])
@@ -94,7 +99,7 @@ export async function mergeIntoBase(
 
 /** Puts the commits of a branch on top of its base, each by its author. On a conflict nothing is changed. */
 export async function rebaseOnBase(repository: GitRepository, branches: Branches): Promise<MergeResult> {
-  await requireClean(repository, 'The work folder')
+  await requireClean(repository)
   const own = await asUser(repository)
   const { ours, theirs } = await tipsOf(repository, branches)
   if (await isAncestor(repository, ours, theirs)) return { kind: 'nothing' }
@@ -118,14 +123,16 @@ export async function rebaseOnBase(repository: GitRepository, branches: Branches
 
 /** Merges the base into the branch in its own work folder, and leaves conflicts in the files for the agent. */
 export async function takeConflicts(repository: GitRepository, branches: Branches): Promise<string[]> {
-  await requireClean(repository, 'The work folder')
+  await requireClean(repository)
   const own = await asUser(repository)
   const args = ['merge', '--no-edit', '--quiet', '--no-stat', '--no-gpg-sign', '--no-autostash']
-  await git(own, [...args, '--no-verify-signatures', `refs/heads/${branches.base}`], {
-    okCodes: [0, 1],
-    timeoutMs: TIMEOUT_MS,
-  })
-  const unmerged = await git(repository, ['diff', '--name-only', '--diff-filter=U', '-z'])
+  const options = { okCodes: [0, 1], timeoutMs: TIMEOUT_MS }
+  await overNested(own, {}, () =>
+    git(own, [...args, '--no-verify-signatures', `refs/heads/${branches.base}`], options),
+  )
+  // Not into nested repositories, whose config could name programs.
+  const list = ['diff', '--name-only', '--diff-filter=U', '--ignore-submodules=dirty', '-z']
+  const unmerged = await git(repository, list)
   return unmerged.toString('utf8').split('\0').filter(Boolean)
 }
 
@@ -203,15 +210,51 @@ async function checkedOutAt(repository: GitRepository, branch: string): Promise<
   return undefined
 }
 
-async function requireClean(repository: GitRepository, where: string, but: string[] = []): Promise<void> {
+async function requireClean(repository: GitRepository): Promise<void> {
+  const where = 'The work folder'
   const unfinished = await unfinishedIn(repository)
   if (unfinished !== undefined)
     throw refused(`${where} is in the middle of a ${unfinished}. Finish it first. Nothing was merged.`)
-  const changed = await changedFiles(repository, where === 'The work folder' ? 'all' : 'no')
-  const tracked = changed.filter(file => !but.includes(file))
-  if (tracked.length === 0) return
-  const what = where === 'The work folder' ? 'Commit or discard it first' : 'Commit or stash it first'
-  throw refused(`${where} has uncommitted work: ${listOf(tracked)}. ${what}. Nothing was merged.`)
+  const changed = await changedFiles(repository, 'all')
+  if (changed.length === 0) return
+  throw refused(
+    `${where} has uncommitted work: ${listOf(changed)}. Commit or discard it first. Nothing was merged.`,
+  )
+}
+
+/** Undefined if the files of the folder can follow the branch from one state to the other, and nothing of a person is lost. */
+async function whatBlocks(
+  place: GitRepository,
+  { base, from, to }: { base: string; from: string; to: string },
+): Promise<string | undefined> {
+  const where = `${place.top}, where ${base} is checked out,`
+  const unfinished = await unfinishedIn(place)
+  if (unfinished !== undefined) return `${where} is in the middle of a ${unfinished}. Finish it first.`
+  const options = ['-r', '-z', '--name-status', '--no-renames', from, to]
+  const output = await git(place, ['diff-tree', ...options], { maxBytes: MAX_LIST_BYTES })
+  const words = output.toString('latin1').split('\0')
+  const touched = new Set<string>()
+  const added: string[] = []
+  for (let i = 0; i + 1 < words.length; i += 2) {
+    const name = words[i + 1] ?? ''
+    touched.add(name)
+    if (words[i] === 'A') added.push(name)
+  }
+  const isTouched = (file: string) => {
+    const name = Buffer.from(file, 'utf8').toString('latin1')
+    if (touched.has(name)) return true
+    // A file in the place of a folder, or the other way round.
+    for (const other of touched) if (other.startsWith(`${name}/`) || name.startsWith(`${other}/`)) return true
+    return false
+  }
+  const changed = (await changedFiles(place, 'no')).filter(isTouched)
+  if (changed.length > 0)
+    return `${where} has uncommitted work in files that the merge changes: ${listOf(changed)}. Commit or stash it first.`
+  const disk = new DiskFiles(place)
+  const folders = new Map<string, boolean>()
+  const present = added.filter(name => disk.has(name, folders)).map(shownName)
+  if (present.length === 0) return undefined
+  return `${where} has files that git does not know in the place of new ones: ${listOf(present)}. Move them first.`
 }
 
 async function changedFiles(repository: GitRepository, untracked: 'all' | 'no'): Promise<string[]> {

@@ -248,7 +248,12 @@ async function push(
   const end = await runProgram('git', ['--no-pager', name, ...(isDry ? ['--dry-run'] : []), ...args], {
     cwd: repository.top,
     // Nobody can be asked for a password here: a program that asks would wait for ever.
-    env: { ...gitEnvironment(own), GIT_ALLOW_PROTOCOL: KINDS.join(':'), GIT_ASKPASS: '', SSH_ASKPASS: '' },
+    env: {
+      ...(await gitEnvironment(own)),
+      GIT_ALLOW_PROTOCOL: KINDS.join(':'),
+      GIT_ASKPASS: '',
+      SSH_ASKPASS: '',
+    },
     timeoutMs: isDry ? DRY_TIMEOUT_MS : TIMEOUT_MS,
     marker: request.marker,
   })

@@ -13,7 +13,7 @@ import {
 } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import path from 'node:path'
-import { errnoOf } from '@chirality/runner'
+import { errnoOf } from '@chirality/disk'
 import { findRepository } from '../git/find-repository.ts'
 import { type GitRepository, git } from '../git/git.ts'
 import type { WorkspaceSetup } from './workspace-file.ts'

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { lstat, open } from 'node:fs/promises'
 import path from 'node:path'
-import { errnoOf } from '@chirality/runner'
+import { errnoOf } from '@chirality/disk'
 
 /** `.chirality/workspace.yaml` of a project. It comes with a clone, so nothing of it is used before a person allowed it. */
 export interface WorkspaceFile {

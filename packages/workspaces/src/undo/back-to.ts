@@ -1,14 +1,19 @@
 import { type GitRepository, git } from '../git/git.ts'
-import { snapshotEnvironment } from '../git/snapshot.ts'
-import { byteName, shownName, type TreeFile } from '../review/disk-files.ts'
-import { type FileMove, type FileMoves, listOf, type MoveCause, parseRaw } from '../review/file-moves.ts'
-import { rawTrees, storedFiles } from '../review/raw-trees.ts'
+import { notedPermissions } from '../git/permissions.ts'
+import { openSnapshots, snapshotEnvironment } from '../git/snapshot.ts'
+import { type Differing, isSame, parseRaw } from '../review/differing.ts'
+import { byteName, listOf, shownName, type TreeFile } from '../review/disk-files.ts'
+import type { FileMove, FileMoves } from '../review/file-moves.ts'
+import type { MoveCause } from '../review/move-message.ts'
+import { type FoundFiles, findFiles, rawTrees, restorable } from '../review/raw-trees.ts'
 import { workspaceError } from '../workspace-error.ts'
 
 /** The files of a project before and after a turn, as trees. */
 export interface TurnTreePair {
   before: string
   after: string
+  /** `after` was recorded some time after the turn: what somebody else changed until then is in it, too. */
+  isLate?: boolean
 }
 
 export interface BackTo {
@@ -24,13 +29,26 @@ export interface BackPlan {
   files: string[]
   /** Of these, files that are not as the agent left them: somebody else changed them too. */
   changedSince: string[]
+  /** Repositories inside of this one: what is in them is in no snapshot, and stays as it is. */
+  repositories: string[]
+  /** Of `files`, how many git writes with other line endings or through a filter: they may differ from what was there. */
+  converted: number
 }
 
 /** Changes nothing. */
 export async function planBack(repository: GitRepository, back: BackTo): Promise<BackPlan> {
-  const { wanted, changedSince } = await compare(repository, back)
+  const changed = await changedByTurns(repository, back)
+  const { wanted, objects, head } = changed
+  const found = await findFiles(repository, [...wanted.keys()], { env: objects, head })
+  const changedSince = compare(changed, found)
   const shown = (name: string) => inProject(repository, shownName(name))
-  return { files: [...wanted.keys()].map(shown).sort(), changedSince: changedSince.map(shown).sort() }
+  const restored = [...wanted].flatMap(([name, file]) => (file === null ? [] : [name]))
+  return {
+    files: [...wanted.keys()].map(shown).sort(),
+    changedSince: changedSince.map(shown).sort(),
+    repositories: (await innerRepositories(repository)).map(shown).sort(),
+    converted: restored.filter(name => !found.seen.has(name)).length,
+  }
 }
 
 /** The files that turns changed, from the root of the project. */
@@ -40,7 +58,7 @@ export async function filesOfTurns(
 ): Promise<string[]> {
   const objects = await snapshotEnvironment(repository, stateFolder)
   const pairs = turns.flatMap(({ before, after }) => (after === undefined ? [] : [{ before, after }]))
-  const changes = (await changesOf(repository, pairs, objects)).flat()
+  const changes = (await changesOf(repository, pairs, objects)).flatMap(turn => turn.changes)
   return [...new Set(changes.map(({ name }) => inProject(repository, shownName(name))))]
 }
 
@@ -61,7 +79,14 @@ export async function goBack(
   moves: FileMoves,
   { overwrite, what, cause, ...back }: GoBack,
 ): Promise<FileMove | null> {
-  const { wanted, changedSince, objects } = await compare(repository, back)
+  const changed = await changedByTurns(repository, back)
+  const { wanted, origins, objects, head } = changed
+  // Together, because one waits for git and the other for the disk.
+  const [found, restored] = await Promise.all([
+    findFiles(repository, [...wanted.keys()], { env: objects, head }),
+    restorable(repository, wanted.values(), objects),
+  ])
+  const changedSince = compare(changed, found)
   const allowed = new Set(overwrite.map(file => byteName(inRepository(repository, file))))
   const unknown = [...allowed].filter(name => !wanted.has(name))
   if (unknown.length > 0)
@@ -71,39 +96,89 @@ export async function goBack(
     )
   for (const name of changedSince) if (!allowed.has(name)) wanted.delete(name)
   if (wanted.size === 0 && cause.kind !== 'back') return null
-  const trees = await rawTrees(repository, wanted, objects)
+  const trees = await rawTrees(repository, wanted, { restored, found, head })
   if (trees.from === trees.to && cause.kind !== 'back') return null
-  return moves.move({ ...trees, what, cause })
+  const permissions = await permissionsBefore(back.stateFolder, { wanted, origins })
+  return moves.move({ ...trees, what, cause, permissions })
 }
 
-async function compare(
+/** Those that the restored files had, where they are not the usual ones. */
+async function permissionsBefore(
+  stateFolder: string,
+  { wanted, origins }: { wanted: ReadonlyMap<string, unknown>; origins: ReadonlyMap<string, string> },
+): Promise<Map<string, number>> {
+  const permissions = new Map<string, number>()
+  for (const tree of new Set(origins.values()))
+    for (const [name, bits] of await notedPermissions(stateFolder, tree))
+      if (wanted.has(name) && origins.get(name) === tree) permissions.set(name, bits)
+  return permissions
+}
+
+/** Repositories inside of this one that it does not know as submodules. */
+async function innerRepositories(repository: GitRepository): Promise<string[]> {
+  const options = ['--porcelain=v1', '-z', '--untracked-files=all', '--no-renames', '--ignore-submodules=all']
+  const listed = await git(repository, ['status', ...options, '--', repository.prefix || '.'], {
+    maxBytes: MAX_LIST_BYTES,
+    timeoutMs: TIMEOUT_MS,
+  })
+  const names = listed.toString('latin1').split('\0')
+  return names.flatMap(entry => /^\?\? (.+)\/$/s.exec(entry)?.[1] ?? [])
+}
+
+interface ChangedByTurns {
+  /** As the files were before the first turn that changed them. */
+  wanted: Map<string, TreeFile | null>
+  /** As the last of these turns left them. */
+  left: Map<string, TreeFile | null>
+  /** Somebody else changed them, too. */
+  mixed: Set<string>
+  /** The tree that has each file as it is wanted. */
+  origins: Map<string, string>
+  objects: Record<string, string>
+  /** The tree of the last commit. */
+  head: string
+}
+
+async function changedByTurns(
   repository: GitRepository,
   { turns, stateFolder }: BackTo,
-): Promise<{
-  wanted: Map<string, TreeFile | null>
-  changedSince: string[]
-  objects: Record<string, string>
-}> {
-  const objects = await snapshotEnvironment(repository, stateFolder)
+): Promise<ChangedByTurns> {
+  const { env: objects, head } = await openSnapshots(repository, stateFolder)
   const wanted = new Map<string, TreeFile | null>()
   const left = new Map<string, TreeFile | null>()
   const mixed = new Set<string>()
-  for (const changes of await changesOf(repository, turns, objects)) {
+  const origins = new Map<string, string>()
+  for (const { isLate, before, changes } of await changesOf(repository, turns, objects)) {
     for (const { name, from, to } of changes) {
       if (repository.prefix !== '' && !name.startsWith(byteName(`${repository.prefix}/`))) continue
-      if (!wanted.has(name)) wanted.set(name, from)
-      else if (!isSame(left.get(name), from)) mixed.add(name)
+      // A repository of its own is never touched.
+      if (from?.mode === REPOSITORY || to?.mode === REPOSITORY) continue
+      if (!wanted.has(name)) {
+        wanted.set(name, from)
+        origins.set(name, before)
+      } else if (!isSame(left.get(name), from)) mixed.add(name)
+      if (isLate) mixed.add(name)
       left.set(name, to)
     }
   }
-  const now = await storedFiles(repository, [...wanted.keys()], objects)
+  return { wanted, left, mixed, origins, objects, head }
+}
+
+/** Leaves only those wanted that have to change. Returns which of them somebody else changed since. */
+function compare({ wanted, left, mixed }: ChangedByTurns, { files: now }: FoundFiles): string[] {
   const changedSince: string[] = []
   for (const [name, target] of wanted) {
     // It is already as it was.
     if (isSame(now.get(name), target)) wanted.delete(name)
     else if (mixed.has(name) || !isSame(now.get(name), left.get(name))) changedSince.push(name)
   }
-  return { wanted, changedSince, objects }
+  return changedSince
+}
+
+interface ChangesOfTurn {
+  isLate: boolean
+  before: string
+  changes: Differing[]
 }
 
 /** One git for all turns. */
@@ -111,32 +186,31 @@ async function changesOf(
   repository: GitRepository,
   turns: readonly TurnTreePair[],
   env: Record<string, string>,
-): Promise<ReturnType<typeof parseRaw>[]> {
+): Promise<ChangesOfTurn[]> {
   const pairs = turns.filter(({ before, after }) => before !== after)
   if (pairs.length === 0) return []
+  const lineOf = ({ before, after }: TurnTreePair) => `${before} ${after}\n`
+  const late = new Set(pairs.filter(({ isLate }) => isLate).map(lineOf))
   const output = await git(
     repository,
     ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', '--stdin'],
     {
       env,
-      input: pairs.map(({ before, after }) => `${before} ${after}\n`).join(''),
+      input: pairs.map(lineOf).join(''),
       maxBytes: MAX_LIST_BYTES,
       timeoutMs: TIMEOUT_MS,
     },
   )
   // The line that names a pair comes right before its first file; a file begins with a colon.
-  const changes: ReturnType<typeof parseRaw>[] = []
+  const found: ChangesOfTurn[] = []
   const words = output.toString('latin1').split('\0')
   for (let i = 0; i + 1 < words.length; i += 2) {
-    const [, entry = ''] = /^(?:[0-9a-f]+ [0-9a-f]+\n)?(:.*)$/s.exec(words[i] ?? '') ?? []
-    if (entry !== words[i]) changes.push([])
-    changes.at(-1)?.push(...parseRaw(`${entry}\0${words[i + 1]}\0`))
+    const [, line, entry = ''] = /^([0-9a-f]+ [0-9a-f]+\n)?(:.*)$/s.exec(words[i] ?? '') ?? []
+    if (line !== undefined)
+      found.push({ isLate: late.has(line), before: line.split(' ')[0] ?? '', changes: [] })
+    found.at(-1)?.changes.push(...parseRaw(`${entry}\0${words[i + 1]}\0`))
   }
-  return changes
-}
-
-function isSame(a: TreeFile | null | undefined, b: TreeFile | null | undefined): boolean {
-  return a === b || (a?.id === b?.id && a?.mode === b?.mode)
+  return found
 }
 
 function inRepository({ prefix }: GitRepository, file: string): string {
@@ -147,5 +221,6 @@ function inProject({ prefix }: GitRepository, file: string): string {
   return prefix !== '' && file.startsWith(`${prefix}/`) ? file.slice(prefix.length + 1) : file
 }
 
+const REPOSITORY = '160000'
 const MAX_LIST_BYTES = 256 * 1024 * 1024
 const TIMEOUT_MS = 60_000

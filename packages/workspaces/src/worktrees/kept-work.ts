@@ -1,7 +1,9 @@
-import { copyFile, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import path from 'node:path'
-import { errnoOf, newTempFolder } from '@chirality/runner'
+import { copyCarefully } from '@chirality/disk'
+import { newTempFolder } from '@chirality/runner'
 import { type GitOptions, type GitRepository, git } from '../git/git.ts'
+import { stageFiles } from '../git/nested-repositories.ts'
 import { workspaceError } from '../workspace-error.ts'
 import { resolveCommit } from './check-base.ts'
 import type { KeptWork, Worktree } from './worktree-records.ts'
@@ -125,12 +127,10 @@ async function treesOf(
   try {
     const copy = path.join(folder, 'index')
     const index = text(await git(repository, ['rev-parse', '--git-path', 'index']))
-    await copyFile(path.resolve(repository.top, index), copy).catch((error: unknown) => {
-      if (errnoOf(error) !== 'ENOENT') throw error
-    })
+    await copyCarefully(path.resolve(repository.top, index), copy)
     const options: GitOptions = { env: { GIT_INDEX_FILE: copy }, timeoutMs: CHECKOUT_TIMEOUT_MS }
     const staged = text(await git(repository, ['write-tree'], { ...options, okCodes: [0, 128] }))
-    await git(repository, ['add', '--all', '--', '.'], options)
+    await stageFiles(repository, '--all', options)
     const all = text(await git(repository, ['write-tree'], options))
     await refuseNested(worktree, repository, all)
     return { staged: staged || undefined, all }

@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import path from 'node:path'
-import { ensurePrivateDirectory, errnoOf, readProcess } from '@chirality/runner'
+import { ensurePrivateDirectory, errnoOf, writeFileAtomic } from '@chirality/disk'
+import { readProcess } from '@chirality/runner'
 import { workspaceError } from '../workspace-error.ts'
 
 /** A worktree that Chirality made. The record outlives the worktree as long as work of it is kept. */
@@ -103,20 +103,7 @@ export class WorktreeRecords {
       given.state === 'making' || given.state === 'removing' || given.setup?.state === 'running'
     const record: Worktree = isUnfinished ? { ...given, by: await thisProcess() } : given
     await this.ensure()
-    const temporary = path.join(this.folder, `.${record.id}.${randomUUID()}.tmp`)
-    try {
-      const handle = await open(temporary, 'wx', 0o600)
-      try {
-        await handle.writeFile(`${JSON.stringify(record, null, 2)}\n`)
-        await handle.sync()
-      } finally {
-        await handle.close()
-      }
-      await rename(temporary, this.#file(record.id))
-    } catch (error) {
-      await rm(temporary, { force: true })
-      throw error
-    }
+    await writeFileAtomic(this.#file(record.id), `${JSON.stringify(record, null, 2)}\n`)
   }
 
   async remove(id: string): Promise<void> {

@@ -1,6 +1,7 @@
 import { lstat } from 'node:fs/promises'
 import path from 'node:path'
-import { errnoOf, MARKER_VARIABLE } from '@chirality/runner'
+import { errnoOf } from '@chirality/disk'
+import { MARKER_VARIABLE } from '@chirality/runner'
 import { findRepository } from '../git/find-repository.ts'
 import { type GitRepository, git } from '../git/git.ts'
 import { workspaceError } from '../workspace-error.ts'

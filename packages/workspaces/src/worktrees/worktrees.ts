@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { KeyedQueue } from '@chirality/disk'
 import { endMarked, findByMarker } from '@chirality/runner'
 import { type GitRepository, git } from '../git/git.ts'
 import { workspaceError } from '../workspace-error.ts'
@@ -67,7 +68,7 @@ export function projectOf({ repository, prefix }: Pick<Worktree, 'repository' | 
 export class Worktrees {
   readonly #records: WorktreeRecords
   /** One at a time for each worktree. */
-  readonly #queues = new Map<string, Promise<unknown>>()
+  readonly #queues = new KeyedQueue()
 
   /** `folder` belongs to this class alone. */
   constructor(folder: string) {
@@ -90,7 +91,7 @@ export class Worktrees {
       createdAt: new Date().toISOString(),
       state: 'making',
     }
-    return this.#inTurn(id, async () => {
+    return this.#queues.run(id, async () => {
       await this.#records.write(worktree)
       try {
         await this.#checkOut(worktree, repository, base.commit)
@@ -151,7 +152,7 @@ export class Worktrees {
 
   /** Removes the folder and the branch. Resolves with what is kept of them; undefined if all of it is elsewhere too. */
   remove(id: string): Promise<KeptWork | undefined> {
-    return this.#inTurn(id, async () => {
+    return this.#queues.run(id, async () => {
       const worktree = await this.get(id)
       return worktree.state === 'removed' ? worktree.kept : this.#remove(worktree)
     })
@@ -170,7 +171,7 @@ export class Worktrees {
 
   /** Makes a removed or missing worktree again, with its branch, its files and what was staged. */
   restore(id: string): Promise<Worktree> {
-    return this.#inTurn(id, async () => {
+    return this.#queues.run(id, async () => {
       const worktree = await this.get(id)
       const repository = await repositoryOf(worktree)
       if (worktree.state === 'ready' && (await exists(worktree.folder))) return worktree
@@ -200,7 +201,7 @@ export class Worktrees {
    * repository is gone; its files stay where they are.
    */
   forget(id: string): Promise<Worktree> {
-    return this.#inTurn(id, async () => {
+    return this.#queues.run(id, async () => {
       const worktree = await this.get(id)
       const isGone = await isOrphaned(worktree)
       if (worktree.state !== 'removed' && !isGone)
@@ -213,7 +214,7 @@ export class Worktrees {
 
   /** Remembers what became of the set-up. Undefined: it has not been begun. */
   noteSetup(id: string, setup: SetupRecord | undefined): Promise<void> {
-    return this.#inTurn(id, async () => {
+    return this.#queues.run(id, async () => {
       const { setup: _before, ...worktree } = await this.get(id)
       await this.#records.write(setup === undefined ? worktree : { ...worktree, setup })
     })
@@ -234,10 +235,10 @@ export class Worktrees {
     const unfinished: { id: string; error: unknown }[] = []
     for (const record of await this.#records.all()) {
       const { id, state, setup } = record
-      if (setup?.state === 'running') await this.#inTurn(id, () => this.#endSetup(id))
+      if (setup?.state === 'running') await this.#queues.run(id, () => this.#endSetup(id))
       if ((state !== 'making' && state !== 'removing') || (await isAtWork(record))) continue
       try {
-        await this.#inTurn(id, () => this.#finish(id))
+        await this.#queues.run(id, () => this.#finish(id))
       } catch (error) {
         unfinished.push({ id, error })
       }
@@ -318,18 +319,6 @@ export class Worktrees {
 
   #parent({ folder }: Worktree): string {
     return path.dirname(folder)
-  }
-
-  #inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#queues.get(id) ?? Promise.resolve()
-    const result = before.then(work, work)
-    const settled = result
-      .catch(() => {})
-      .finally(() => {
-        if (this.#queues.get(id) === settled) this.#queues.delete(id)
-      })
-    this.#queues.set(id, settled)
-    return result
   }
 }
 

@@ -1,14 +1,17 @@
 import path from 'node:path'
-import type { CallInputs, CallOutputs, HarnessInfo, ServerFile } from '@chirality/server'
+import type { CallOutputs, HarnessInfo, ServerFile } from '@chirality/server'
 import { askProcedure, callProcedure, ServerRefusedError } from '../../running-server.ts'
-import { type EditorConnection, EditorError, type JsonObject, RPC } from './editor-connection.ts'
+import { type AskCard, askTrust, lendServers, lent } from './before-turn.ts'
+import { asObject, type EditorConnection, EditorError, type JsonObject, RPC } from './editor-connection.ts'
+import { tellCommands, tellRoom, tellSettings, tellState } from './editor-news.ts'
 import { EditorServers } from './editor-servers.ts'
 import { EditorSession } from './editor-session.ts'
-import { configOptions, modeOf, modesOf, settingsOf } from './editor-settings.ts'
+import { configOptions, modesOf, settingsOf, thinkingOf } from './editor-settings.ts'
 import { chosenOf } from './permission-card.ts'
 import { promptContent } from './prompt-content.ts'
 
 type StoredSession = CallOutputs['sessions']['get']
+type Models = CallOutputs['harnesses']['models']
 
 export interface EditorAgentOptions {
   version: string
@@ -24,12 +27,15 @@ interface OpenSession {
   stored: StoredSession
   harness: HarnessInfo | undefined
   servers: EditorServers
+  models: Models
+  refused: Set<string>
 }
 
 /** Chirality as an agent of the Agent Client Protocol, version 1: each session of the editor is one of the server. */
 export class EditorAgent {
   readonly #options: EditorAgentOptions
   readonly #open = new Map<string, OpenSession>()
+  readonly #models = new Map<string, Promise<Models>>()
   #editor: EditorConnection | null = null
   #isInitialized = false
 
@@ -77,13 +83,13 @@ export class EditorAgent {
     'session/load': async params => {
       const session = await this.#reopen(params)
       await session.live.replay()
-      void this.#tellCommands(session)
+      void tellCommands(session)
       return { ...settingsOf(session), ...this.#unused(session) }
     },
     'session/resume': async params => {
       const session = await this.#reopen(params)
       await session.live.resume()
-      void this.#tellCommands(session)
+      void tellCommands(session)
       return { ...settingsOf(session), ...this.#unused(session) }
     },
     'session/list': params => this.#list(params),
@@ -97,9 +103,26 @@ export class EditorAgent {
     'session/prompt': async params => {
       const content = promptContent(params.prompt, this.#session(params).stored.projectRoot)
       const session = await this.#connected(params)
-      const answer = await session.live.prompt(content, signal => this.#lend(session, signal))
-      void this.#tellState(session)
+      const answer = await session.live.prompt(content, signal => this.#prepare(session, signal))
+      void tellState(session)
       return answer
+    },
+    'session/fork': async params => {
+      const session = await this.#fork(params)
+      return { sessionId: session.live.id, ...settingsOf(session), ...this.#unused(session) }
+    },
+    'session/delete': params => this.#delete(params),
+    // Not in the protocol yet: agents announce it with `_meta.steering`.
+    '_session/steering': async params => {
+      const content = promptContent(params.prompt, this.#session(params).stored.projectRoot)
+      const { live } = await this.#connected(params)
+      const { idleBehavior } = asObject(asObject(params._meta).steering)
+      return live.steer(content, { waitsForPrompt: idleBehavior === 'promptRequired' })
+    },
+    // Of earlier versions of the protocol; later ones have the option `model`.
+    'session/set_model': async params => {
+      await this.#setOption(await this.#connected(params), { configId: 'model', value: params.modelId })
+      return {}
     },
     'session/set_mode': async params => {
       const session = await this.#connected(params)
@@ -124,8 +147,9 @@ export class EditorAgent {
         loadSession: true,
         promptCapabilities: { image: true, audio: false, embeddedContext: true },
         mcpCapabilities: { http: true, sse: false },
-        sessionCapabilities: { list: {}, resume: {}, close: {} },
+        sessionCapabilities: { list: {}, resume: {}, close: {}, fork: {}, delete: {} },
       },
+      _meta: { steering: { supported: true } },
       authMethods: [],
       agentInfo: { name: 'chirality', title: 'Chirality', version: this.#options.version },
     }
@@ -140,46 +164,84 @@ export class EditorAgent {
     const session = await this.#opened(stored, server, params)
     session.live.follow()
     // After the answer: an editor knows the session only then.
-    setImmediate(() => void this.#tellCommands(session))
+    setImmediate(() => void tellCommands(session))
     return { sessionId: stored.id, ...settingsOf(session), ...this.#unused(session) }
   }
 
   async #reopen(params: JsonObject): Promise<OpenSession> {
     const { project, server } = await this.#place(params)
     const id = typeof params.sessionId === 'string' ? params.sessionId : ''
-    const stored = await askProcedure<StoredSession>(server, 'sessions.get', { sessionId: id }).catch(
-      (error: unknown) => {
-        if (error instanceof ServerRefusedError && error.code !== 'unreachable') throw noSession(id)
-        throw error
-      },
-    )
-    if (stored.projectRoot !== project)
-      throw new EditorError(
-        RPC.notFound,
-        `The session ${id} belongs to ${stored.projectRoot}. Open that folder.`,
-      )
+    const stored = await storedIn(server, id)
+    if (stored.projectRoot !== project) throw elsewhere(stored)
     this.#open.get(id)?.live.close()
     // Those that the session was given when it was opened before end here, also for turns of the dashboard.
     await lent(server, id, {})
     return this.#opened(stored, server, params)
   }
 
+  /** A copy of the conversation as it is now. The editor has what was said. */
+  async #fork(params: JsonObject): Promise<OpenSession> {
+    const { project, server } = await this.#place(params)
+    const id = typeof params.sessionId === 'string' ? params.sessionId : ''
+    const original = await storedIn(server, id)
+    if (original.projectRoot !== project) throw elsewhere(original)
+    const copy = await callProcedure<StoredSession>(server, 'sessions.fork', { sessionId: id })
+    const session = await this.#opened(copy, server, params)
+    await session.live.resume()
+    setImmediate(() => void tellCommands(session))
+    return session
+  }
+
+  /** As in the dashboard: what was deleted can be taken back there for a while. */
+  async #delete({ sessionId, cwd }: JsonObject): Promise<JsonObject> {
+    const id = typeof sessionId === 'string' ? sessionId : ''
+    const open = this.#open.get(id)
+    if (open?.live.isAtWork) await open.live.cancel()
+    const server =
+      open?.live.server ?? (await this.#options.serverFor(typeof cwd === 'string' ? cwd : process.cwd()))
+    const { failed } = await callProcedure<CallOutputs['sessions']['discard']>(server, 'sessions.discard', {
+      sessionIds: [id],
+    })
+    const [problem] = failed
+    if (problem?.code === 'not-found') throw noSession(id)
+    if (problem !== undefined) throw new EditorError(RPC.internal, problem.message)
+    open?.live.close()
+    this.#open.delete(id)
+    return {}
+  }
+
   async #opened(stored: StoredSession, server: ServerFile, { mcpServers }: JsonObject): Promise<OpenSession> {
     const harnesses = await callProcedure<HarnessInfo[]>(server, 'harnesses.list')
     const live = new EditorSession({
       ...{ stored, server, editor: this.#connection() },
+      onUsage: () => void tellRoom(session).catch(() => {}),
       onMode: mode => {
         session.stored.settings.permissionMode = mode
-        void this.#tellSettings(session)
+        void tellSettings(session)
       },
     })
     const harness = harnesses.find(({ id }) => id === (stored.harness ?? harnesses[0]?.id))
     const servers = new EditorServers(mcpServers, harness, stored.projectRoot)
-    const session: OpenSession = { live, stored, harness, servers }
+    const models = await this.#modelsOf(server, harness, stored.projectRoot)
+    const session: OpenSession = { live, stored, harness, servers, models, refused: new Set() }
     // It was opened a second time meanwhile: two that follow it would show everything twice.
     this.#open.get(stored.id)?.live.close()
     this.#open.set(stored.id, session)
     return session
+  }
+
+  /** As the installed agent names them, with what it says of each; else those that are known of it. */
+  #modelsOf(server: ServerFile, harness: HarnessInfo | undefined, project: string): Promise<Models> {
+    if (harness === undefined) return Promise.resolve([])
+    const known = this.#models.get(harness.id)
+    const asked =
+      known ??
+      askProcedure<Models>(server, 'harnesses.models', { harness: harness.id, project }).catch(() => {
+        this.#models.delete(harness.id)
+        return harness.models
+      })
+    this.#models.set(harness.id, asked)
+    return asked
   }
 
   async #place({ cwd }: JsonObject): Promise<{ project: string; server: ServerFile }> {
@@ -222,8 +284,9 @@ export class EditorAgent {
     return session
   }
 
-  async #setMode({ live, stored, harness }: OpenSession, mode: unknown): Promise<void> {
-    const known = modesOf(harness).find(one => one === mode)
+  async #setMode(session: OpenSession, mode: unknown): Promise<void> {
+    const { live, stored } = session
+    const known = modesOf(session).find(one => one === mode)
     if (known === undefined)
       throw new EditorError(RPC.invalidParams, `There is no mode ${JSON.stringify(mode)} for this agent.`)
     await callProcedure(live.server, 'turns.setPermissionMode', { sessionId: live.id, mode: known })
@@ -239,39 +302,33 @@ export class EditorAgent {
         `There is no option ${JSON.stringify(configId)} with the value ${JSON.stringify(value)}.`,
       )
     if (configId === 'mode') return this.#setMode(session, value)
-    const change = configId === 'model' ? { model: value } : { thinking: value }
+    const change = configId === 'model' ? { model: value } : { thinking: thinkingOf(value) }
     const changed = await callProcedure<StoredSession>(live.server, 'sessions.configure', {
       ...{ sessionId: live.id, ...change },
     })
     stored.settings = changed.settings
   }
 
-  async #tellSettings(session: OpenSession): Promise<void> {
-    const { live, stored } = session
-    const currentModeId = modeOf(stored)
-    await live.send({ sessionUpdate: 'current_mode_update', currentModeId })
-    await live.send({ sessionUpdate: 'config_option_update', configOptions: configOptions(session) })
-  }
-
-  /** The tool servers of the editor that its user allows, for the turns of the session. */
-  async #lend({ live, servers }: OpenSession, signal: AbortSignal): Promise<void> {
-    if (servers.isEmpty) return
-    const allowed = await servers.allowed(async ({ text, options, ...card }) => {
+  /** What the user of the editor is asked before a turn: about the project's own files, and the editor's tool servers. */
+  async #prepare(session: OpenSession, signal: AbortSignal): Promise<void> {
+    const { live } = session
+    const ask: AskCard = async ({ text, options, ...card }) => {
       const content = [{ type: 'content', content: { type: 'text', text } }]
       const toolCall = { ...card, kind: 'other', status: 'pending', content }
-      const params = { sessionId: live.id, toolCall, options }
       const answer = await this.#connection()
-        .request('session/request_permission', params, signal)
+        .request('session/request_permission', { sessionId: live.id, toolCall, options }, signal)
         .catch((error: unknown) => {
           if (signal.aborted) throw error
-          this.#say(live, `${card.title} was not allowed: the editor could not ask.`)
+          this.#say(live, `${card.title} This was not allowed: the editor could not ask.`)
         })
       const chosen = chosenOf(answer)
       const status = chosen === undefined || chosen === 'no' ? 'failed' : 'completed'
       await live.send({ sessionUpdate: 'tool_call_update', toolCallId: card.toolCallId, status })
       return chosen
-    })
-    const refusal = await lent(live.server, live.id, allowed)
+    }
+    const given = { ...session, project: session.stored.projectRoot }
+    if (await askTrust(given, ask)) await tellCommands(session)
+    const refusal = await lendServers(given, ask)
     if (refusal !== undefined) this.#say(live, `The tool servers of this editor are not used. ${refusal}`)
   }
 
@@ -291,29 +348,6 @@ export class EditorAgent {
     void live.send(notice).catch(() => {})
   }
 
-  async #tellCommands({ live, stored, harness }: OpenSession): Promise<void> {
-    if (harness === undefined) return
-    const commands = await askProcedure<CallOutputs['harnesses']['slashCommands']>(
-      ...[live.server, 'harnesses.slashCommands', { harness: harness.id, project: stored.projectRoot }],
-    ).catch(() => [])
-    const availableCommands = commands.map(({ name, description = '' }) => ({ name, description }))
-    await live.send({ sessionUpdate: 'available_commands_update', availableCommands })
-  }
-
-  /** The title, and what the conversation takes of the model's room and of the user's money. */
-  async #tellState({ live, stored }: OpenSession): Promise<void> {
-    const input = { sessionId: live.id }
-    const now = await askProcedure<StoredSession>(live.server, 'sessions.get', input).catch(() => stored)
-    const { title, updatedAt, costUsd } = now
-    await live.send({ sessionUpdate: 'session_info_update', title, updatedAt })
-    const room = await askProcedure<CallOutputs['turns']['contextUsage']>(
-      ...[live.server, 'turns.contextUsage', input],
-    ).catch(() => null)
-    if (room?.usedTokens == null) return
-    const cost = costUsd === null ? {} : { cost: { amount: costUsd, currency: 'USD' } }
-    await live.send({ sessionUpdate: 'usage_update', used: room.usedTokens, size: room.maxTokens, ...cost })
-  }
-
   #session({ sessionId }: JsonObject): OpenSession {
     const session = typeof sessionId === 'string' ? this.#open.get(sessionId) : undefined
     if (session === undefined) throw noSession(sessionId)
@@ -328,19 +362,17 @@ export class EditorAgent {
 
 const LIST_LIMIT = 100
 
-/** Replaces the tool servers that a session has from an editor. Resolves with the reason if the server refuses them. */
-async function lent(
-  server: ServerFile,
-  sessionId: string,
-  servers: CallInputs['toolServers']['lend']['servers'],
-): Promise<string | undefined> {
+async function storedIn(server: ServerFile, sessionId: string): Promise<StoredSession> {
   try {
-    await callProcedure(server, 'toolServers.lend', { sessionId, servers })
-    return undefined
+    return await askProcedure<StoredSession>(server, 'sessions.get', { sessionId })
   } catch (error) {
-    if (!(error instanceof ServerRefusedError) || error.code === 'unreachable') throw error
-    return error.message
+    if (error instanceof ServerRefusedError && error.code !== 'unreachable') throw noSession(sessionId)
+    throw error
   }
+}
+
+function elsewhere({ id, projectRoot }: StoredSession): EditorError {
+  return new EditorError(RPC.notFound, `The session ${id} belongs to ${projectRoot}. Open that folder.`)
 }
 
 function noSession(id: unknown): EditorError {

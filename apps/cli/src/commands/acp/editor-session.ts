@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type {
-  Envelope,
-  PermissionMode,
-  PermissionRequestEvent,
-  SessionErrorCode,
-  UIEvent,
+import {
+  type Envelope,
+  PERMISSION_WORDS,
+  type PermissionMode,
+  type PermissionRequestEvent,
+  type SessionErrorCode,
+  sumUsage,
+  type UIEvent,
+  type UsageInfo,
 } from '@chirality/core'
 import type { CallOutputs, ServerFile } from '@chirality/server'
 import {
@@ -14,17 +17,26 @@ import {
   eventsIn,
   ServerRefusedError,
 } from '../../running-server.ts'
-import { type EditorConnection, EditorError, RPC } from './editor-connection.ts'
+import { type EditorConnection, EditorError, type JsonObject, RPC } from './editor-connection.ts'
+import { imagesOf } from './editor-images.ts'
 import { type EditorUpdate, EditorUpdates } from './editor-updates.ts'
 import { answeredInEditor } from './permission-card.ts'
 import type { PromptContent } from './prompt-content.ts'
 
 type StoredSession = CallOutputs['sessions']['get']
 
+/** The answer to a prompt. */
+interface PromptAnswer {
+  stopReason: string
+  usage?: JsonObject
+}
+
 interface OwnTurn {
   /** Null while it is prepared; with null if the server refused it. */
   started: Promise<string | null> | null
-  end(outcome: { stopReason: string } | EditorError): void
+  end(outcome: PromptAnswer | EditorError): void
+  /** Of all results of the turn. */
+  usage: UsageInfo | null
   error: (UIEvent & { type: 'session:error' }) | null
 }
 
@@ -48,6 +60,7 @@ export class EditorSession {
   /** By the log, as far as it was read. */
   #runs = false
   readonly #onMode: (mode: PermissionMode) => void
+  readonly #onUsage: () => void
   #server: ServerFile
   #isLost = false
 
@@ -57,6 +70,8 @@ export class EditorSession {
     editor: EditorConnection
     /** The permission mode has changed, in the dashboard or by the agent. */
     onMode: (mode: PermissionMode) => void
+    /** An answer of the model was counted. */
+    onUsage: () => void
   }) {
     this.id = options.stored.id
     this.#server = options.server
@@ -64,6 +79,7 @@ export class EditorSession {
     this.#editor = options.editor
     this.#updates = new EditorUpdates(options.stored.projectRoot)
     this.#onMode = options.onMode
+    this.#onUsage = options.onUsage
   }
 
   get server(): ServerFile {
@@ -111,7 +127,7 @@ export class EditorSession {
   async prompt(
     { message, images }: PromptContent,
     prepare: (signal: AbortSignal) => Promise<void>,
-  ): Promise<{ stopReason: string }> {
+  ): Promise<PromptAnswer> {
     if (this.#turn) throw new EditorError(RPC.invalidRequest, AT_WORK)
     this.#isCancelled = false
     // The end of an earlier one may still come, after a restart of the server.
@@ -131,7 +147,7 @@ export class EditorSession {
         reject(error)
         return null
       }
-      const turn: OwnTurn = { end, error: null, started: null }
+      const turn: OwnTurn = { end, error: null, started: null, usage: null }
       this.#turn = turn
       this.follow()
       prepare(preparing.signal).then(
@@ -160,6 +176,22 @@ export class EditorSession {
         await sleep(RETRY_MS)
       }
     }
+  }
+
+  /** A message into the turn that runs. If the agent takes none, it waits for the next turn. */
+  async steer(
+    { message, images }: PromptContent,
+    { waitsForPrompt }: { waitsForPrompt: boolean },
+  ): Promise<{ outcome: string; reason?: string }> {
+    await this.#turn?.started
+    if (!this.#runs && this.#turn === null && waitsForPrompt)
+      return { outcome: 'promptRequired', reason: 'noRunningTurn' }
+    const options = images.length > 0 ? { options: { images } } : {}
+    this.#updates.sent(message)
+    const taken = await callProcedure<CallOutputs['turns']['steer']>(this.server, 'turns.steer', {
+      ...{ sessionId: this.id, message, ...options },
+    })
+    return { outcome: 'steered' in taken ? 'injected' : 'startedNewTurn' }
   }
 
   /** Stops the work of the session, also a turn that is just being started. */
@@ -236,13 +268,19 @@ export class EditorSession {
     if (event.type === 'turn:start') this.#ownTurnId = (await this.#turn?.started) ?? this.#ownTurnId
     const isOwn = turnId !== null && turnId === this.#ownTurnId
     for (const update of this.#updates.of(event, isOwn)) await this.send(update)
+    if (event.type === 'turn:start' && event.attachments && turnId !== null && !isOwn)
+      for (const update of await imagesOf(this, turnId)) await this.send(update)
     if (!isOwn || this.#turn === null) return
-    if (event.type === 'session:error' && !event.recovered) this.#turn.error = event
-    if (event.type === 'turn:end') this.#turn.end(this.#outcome(event.reason, this.#turn.error))
+    const turn = this.#turn
+    if ((event.type === 'session:complete' || event.type === 'session:error') && event.usage)
+      turn.usage = turn.usage === null ? event.usage : sumUsage(turn.usage, event.usage)
+    if (event.type === 'session:error' && !event.recovered) turn.error = event
+    if (event.type === 'turn:end') turn.end(withUsage(this.#outcome(event.reason, turn.error), turn.usage))
   }
 
   #note(event: UIEvent): void {
     if (event.type === 'permission:request') this.#ask(event)
+    if (event.type === 'usage' && event.parentToolUseId === undefined) this.#onUsage()
     if (event.type === 'permission:resolved') this.#cards.get(event.requestId)?.abort()
     if (event.type === 'turn:end') for (const card of this.#cards.values()) card.abort()
     if (event.type === 'status' && event.status === 'permission_mode' && isMode(event.data?.mode))
@@ -307,7 +345,7 @@ export class EditorSession {
   #outcome(
     reason: (UIEvent & { type: 'turn:end' })['reason'],
     error: OwnTurn['error'],
-  ): { stopReason: string } | EditorError {
+  ): PromptAnswer | EditorError {
     if (reason === 'completed') return { stopReason: 'end_turn' }
     if (this.#isCancelled || reason === 'interrupted' || reason === 'killed')
       return { stopReason: 'cancelled' }
@@ -317,6 +355,16 @@ export class EditorSession {
     const code = error?.code === 'auth_failed' ? RPC.authRequired : RPC.internal
     return new EditorError(code, error?.error ?? `The turn ended: ${reason}.`)
   }
+}
+
+/** The counts as the protocol has them. */
+function withUsage(outcome: PromptAnswer | EditorError, usage: UsageInfo | null): PromptAnswer | EditorError {
+  if (outcome instanceof EditorError || usage === null) return outcome
+  const { input_tokens, output_tokens, cache_read_input_tokens = 0, cache_creation_input_tokens = 0 } = usage
+  const totalTokens = input_tokens + output_tokens + cache_read_input_tokens + cache_creation_input_tokens
+  const counts = { totalTokens, inputTokens: input_tokens, outputTokens: output_tokens }
+  const cached = { cachedReadTokens: cache_read_input_tokens, cachedWriteTokens: cache_creation_input_tokens }
+  return { ...outcome, usage: { ...counts, ...cached } }
 }
 
 const AT_WORK = 'This session is at work on a prompt. Wait for its end, or cancel it.'
@@ -329,7 +377,7 @@ const STOP_REASONS: Partial<Record<SessionErrorCode, string>> = {
   max_turns: 'max_turn_requests',
 }
 
-const MODES: readonly unknown[] = ['default', 'acceptEdits', 'dontAsk', 'plan', 'bypassPermissions']
+const MODES: readonly unknown[] = Object.keys(PERMISSION_WORDS)
 
 function isMode(value: unknown): value is PermissionMode {
   return MODES.includes(value)

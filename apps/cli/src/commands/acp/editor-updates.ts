@@ -9,6 +9,7 @@ import {
   type UIEvent,
 } from '@chirality/core'
 import type { JsonObject } from './editor-connection.ts'
+import { fenced } from './fenced.ts'
 
 /** A `session/update` of the Agent Client Protocol. */
 export type EditorUpdate = { sessionUpdate: string } & JsonObject
@@ -17,14 +18,18 @@ interface KnownCall {
   name: string
   input: JsonObject
   facts: ToolFacts
+  /** It runs with another input than the agent wrote. */
+  isEdited?: boolean
 }
 
 /** Turns the events of one session into what an editor shows. Sees every event, in order. */
 export class EditorUpdates {
   readonly #cwd: string
-  /** What was sent of each text that is still written. */
+  /** What was sent of each text of the turn: one that is told again adds nothing. */
   readonly #texts = new Map<string, string>()
   readonly #calls = new Map<string, KnownCall>()
+  /** Messages of the editor to the running turn that the agent has not taken up yet. */
+  readonly #sent: string[] = []
   /** The call that each request is about. */
   readonly #requests = new Map<string, string>()
 
@@ -58,9 +63,13 @@ export class EditorUpdates {
       case 'permission:resolved':
         return this.#resolved(event)
       case 'status':
+        if (event.data?.kind === 'user_message') return this.#added(event.data.text)
         return [
           ...(event.todos ? [plan(event.todos)] : []),
-          ...(event.level === 'info' ? [] : [chunk('agent_thought_chunk', `${event.message}\n`)]),
+          // The end of the turn says that it was interrupted.
+          ...(event.level === 'info' || event.status === 'interrupted'
+            ? []
+            : [chunk('agent_thought_chunk', `${event.message}\n`)]),
         ]
       case 'budget':
         return event.message ? [chunk('agent_thought_chunk', `${event.message}\n`)] : []
@@ -69,6 +78,20 @@ export class EditorUpdates {
       default:
         return []
     }
+  }
+
+  /** The editor sends this into the running turn, and shows it itself. */
+  sent(message: string): void {
+    this.#sent.push(message)
+  }
+
+  /** A message that somebody put into the running turn. What the agent itself writes in the user's name has tags. */
+  #added(text: unknown): EditorUpdate[] {
+    if (typeof text !== 'string' || text.startsWith('<')) return []
+    const own = this.#sent.indexOf(text)
+    if (own < 0) return [chunk('user_message_chunk', text)]
+    this.#sent.splice(own, 1)
+    return []
   }
 
   /** The call that a permission request is about, as the request shows it. */
@@ -106,7 +129,8 @@ export class EditorUpdates {
     if (parentToolUseId !== undefined) return []
     const key = `${sessionUpdate} ${messageId}`
     const sent = this.#texts.get(key) ?? ''
-    this.#texts.delete(key)
+    if (text === sent) return []
+    this.#texts.set(key, text)
     const rest = text.startsWith(sent) ? text.slice(sent.length) : `\n\n${text}`
     return rest === '' ? [] : [chunk(sessionUpdate, rest, messageId)]
   }
@@ -115,6 +139,8 @@ export class EditorUpdates {
     if (event.input === undefined) return []
     const { toolUseId, input } = event
     const known = this.#calls.get(toolUseId)
+    // The agent's own input can come after the answer that replaced it.
+    if (known?.isEdited) return []
     const name = event.type === 'tool:start' ? event.name : (known?.name ?? '')
     const call = { name, input, facts: factsOf({ ...event, name, input }) }
     this.#calls.set(toolUseId, call)
@@ -133,11 +159,14 @@ export class EditorUpdates {
   #result(event: UIEvent & { type: 'tool:result' }): EditorUpdate[] {
     const { toolUseId, content, isError, edits, detail } = event
     // A session that was resumed in the middle of a turn: the editor knows the call.
-    const call = this.#calls.get(toolUseId) ?? { name: '', input: {} }
+    const call: Partial<KnownCall> & Pick<KnownCall, 'name' | 'input'> = this.#calls.get(toolUseId) ?? {
+      ...{ name: '', input: {} },
+    }
     this.#calls.delete(toolUseId)
     const changed = editsOf({ ...call, ...(edits ? { edits } : {}), detail })
     const hasDiff = !isError && changed.length > 0
     const text = content.length > MAX_TEXT_CHARS ? `${content.slice(0, MAX_TEXT_CHARS)}\n…` : content
+    const isOutput = call.facts?.kind === 'execute'
     return [
       {
         sessionUpdate: 'tool_call_update',
@@ -148,36 +177,67 @@ export class EditorUpdates {
           ? changed.flatMap(edit => this.#diffs(edit))
           : text === ''
             ? []
-            : [{ type: 'content', content: { type: 'text', text } }],
+            : [textContent(isOutput ? fenced(text, 'console') : text)],
+        ...(text === '' ? {} : { rawOutput: text }),
       },
     ]
   }
 
   /** A call that was allowed elsewhere waits no more; the result of a denied one follows. */
-  #resolved({ requestId, outcome }: UIEvent & { type: 'permission:resolved' }): EditorUpdate[] {
+  #resolved(event: UIEvent & { type: 'permission:resolved' }): EditorUpdate[] {
+    const { requestId, outcome } = event
     const toolCallId = this.#requests.get(requestId)
     this.#requests.delete(requestId)
     if (toolCallId === undefined || outcome !== 'allowed') return []
-    return [{ sessionUpdate: 'tool_call_update', toolCallId, status: 'in_progress' }]
+    const shown = this.#edited(toolCallId, event)
+    return [{ sessionUpdate: 'tool_call_update', toolCallId, ...shown, status: 'in_progress' }]
+  }
+
+  /** The call with the input that runs, if that is another than the editor was shown. */
+  #edited(
+    toolCallId: string,
+    { updatedInput: input, facts }: UIEvent & { type: 'permission:resolved' },
+  ): JsonObject {
+    if (input === undefined) return {}
+    const name = this.#calls.get(toolCallId)?.name ?? ''
+    const call = { name, input, facts: factsOf({ name, input, ...(facts ? { facts } : {}) }), isEdited: true }
+    this.#calls.set(toolCallId, call)
+    const shown = this.#shown(toolCallId, call)
+    return { ...shown, title: `${String(shown.title)} (edited by you)` }
   }
 
   #shown(toolCallId: string, { name, input, facts }: KnownCall): JsonObject {
     const edits = facts.edits ?? []
-    const locations =
-      edits.length > 0
-        ? this.#locations(edits)
-        : facts.kind === 'read' && facts.object !== ''
-          ? [{ path: path.resolve(this.#cwd, facts.object) }]
-          : []
+    const locations = edits.length > 0 ? this.#locations(edits) : this.#places(input, facts)
     const content = edits.flatMap(edit => this.#diffs(edit))
+    if (facts.kind === 'execute' && facts.purpose) content.push(textContent(facts.purpose))
     return {
       toolCallId,
-      title: titleOf(name, facts),
+      title: this.#title(name, facts),
       kind: KINDS[facts.kind],
       rawInput: input,
       ...(locations.length > 0 ? { locations } : {}),
       ...(content.length > 0 ? { content } : {}),
     }
+  }
+
+  /** Where a call without edits works: the file it reads, the folder it searches or runs its command in. */
+  #places(input: JsonObject, { kind, object }: ToolFacts): JsonObject[] {
+    const at = (file: unknown, line?: unknown) =>
+      typeof file === 'string' && file !== ''
+        ? [{ path: path.resolve(this.#cwd, file), ...(typeof line === 'number' && line > 0 ? { line } : {}) }]
+        : []
+    if (kind === 'read') return at(object, input.offset)
+    if (kind === 'search') return at(input.path)
+    return kind === 'execute' ? at(input.cwd ?? this.#cwd) : []
+  }
+
+  /** A file of the project is named by its path in it. */
+  #title(name: string, { kind, label, object }: ToolFacts): string {
+    if (object === '') return label || name
+    if (kind === 'execute') return object
+    const inside = path.isAbsolute(object) ? path.relative(this.#cwd, object) : object
+    return `${label} ${inside === '' || inside.startsWith('..') ? object : inside}`
   }
 
   #locations(edits: FileEdit[]): JsonObject[] {
@@ -212,9 +272,8 @@ const KINDS: Record<ToolKind, string> = {
   other: 'other',
 }
 
-function titleOf(name: string, { kind, label, object }: ToolFacts): string {
-  if (object === '') return label || name
-  return kind === 'execute' ? object : `${label} ${object}`
+function textContent(text: string): JsonObject {
+  return { type: 'content', content: { type: 'text', text } }
 }
 
 function linesOf(lines: string[], sign: '-' | '+'): string {
@@ -235,5 +294,5 @@ function plan(todos: Todo[]): EditorUpdate {
 }
 
 function planText({ plan: text }: JsonObject): JsonObject[] {
-  return typeof text === 'string' ? [{ type: 'content', content: { type: 'text', text } }] : []
+  return typeof text === 'string' ? [textContent(text)] : []
 }

@@ -12,28 +12,51 @@ export function promptContent(blocks: unknown, cwd: string): PromptContent {
   if (!Array.isArray(blocks)) throw invalid('"prompt" must be a list of content blocks.')
   const images: PromptContent['images'] = []
   const contexts: string[] = []
-  let text = ''
+  const parts: Part[] = []
+  const refer = (uri: string, name?: unknown) =>
+    void parts.push({ text: reference(uri, name, cwd), isLink: true })
   for (const block of blocks.map(asObject)) {
     const resource = asObject(block.resource)
-    if (block.type === 'text' && typeof block.text === 'string') text += block.text
-    else if (block.type === 'resource_link' && typeof block.uri === 'string')
-      text += reference(block.uri, block.name, cwd)
+    const uri = String(resource.uri ?? '')
+    if (block.type === 'text' && typeof block.text === 'string')
+      parts.push({ text: block.text, isLink: false })
+    else if (block.type === 'resource_link' && typeof block.uri === 'string') refer(block.uri, block.name)
     else if (block.type === 'image') images.push(image(block.data, block.mimeType))
     else if (block.type === 'resource' && typeof resource.text === 'string') {
-      const uri = String(resource.uri ?? '')
-      text += reference(uri, undefined, cwd)
+      refer(uri)
       contexts.push(`<context ref=${JSON.stringify(uri)}>\n${resource.text}\n</context>`)
-    } else if (block.type === 'resource' && String(resource.mimeType).startsWith('image/'))
+    } else if (block.type === 'resource' && String(resource.mimeType).startsWith('image/')) {
+      if (uri !== '') refer(uri)
       images.push(image(resource.blob, resource.mimeType))
+    } else if (block.type === 'resource' && uri.startsWith('file://')) refer(uri)
     else
       throw invalid(
         `The prompt has a part that is not taken (${String(block.type)}). Text, images, links and text of files are.`,
       )
   }
-  const message = [text, ...contexts].join('\n\n').trim()
+  const message = [joined(parts), ...contexts].join('\n\n').trim()
   if (message === '' && images.length === 0)
     throw invalid('The prompt is empty. Say what the agent should do.')
   return { message: message || 'See the image.', images }
+}
+
+interface Part {
+  text: string
+  isLink: boolean
+}
+
+/** Blocks stay apart: a path that runs on into the next word would name another file. */
+function joined(parts: Part[]): string {
+  let text = ''
+  let before: Part | undefined
+  for (const part of parts) {
+    if (part.text === '') continue
+    const isApart = text === '' || /\s$/.test(text) || /^\s/.test(part.text)
+    const between = before?.isLink || part.isLink ? ' ' : '\n\n'
+    text += isApart ? part.text : between + part.text
+    before = part
+  }
+  return text
 }
 
 /** A file as agents know it: `@src/main.ts`; anything else by its address. */
@@ -44,7 +67,8 @@ function reference(uri: string, name: unknown, cwd: string): string {
     const file = fileURLToPath(uri.slice(0, uri.length - hash.length))
     const inside = path.relative(cwd, file)
     const shown = inside !== '' && !inside.startsWith('..') && !path.isAbsolute(inside) ? inside : file
-    return `@${shown}${/^#L[\d:-]+/.exec(hash)?.[0] ?? ''}`
+    const place = `${shown}${/^#L[\d:-]+/.exec(hash)?.[0] ?? ''}`
+    return /\s/.test(place) ? `@"${place}"` : `@${place}`
   } catch {
     return uri
   }

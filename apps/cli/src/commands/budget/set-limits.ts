@@ -1,37 +1,40 @@
-import { lstat, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { PersonaManager } from '@chirality/personas'
+import { readTextCarefully, writeFileAtomic } from '@chirality/disk'
+import { MAX_PERSONA_BYTES, PersonaManager } from '@chirality/personas'
 import { readServerFile, type ServerFile } from '@chirality/server'
 import {
   BudgetBook,
   findProjectOwner,
   ProjectLockedError,
   SessionStore,
+  type StoredSession,
   userDataFolder,
 } from '@chirality/sessions'
 import { UsageError } from '../../exit-code.ts'
+import { hubServer } from '../../fleet-sessions.ts'
 import { tell } from '../../output.ts'
 import { callProcedure } from '../../running-server.ts'
 import { findPersona } from '../personas/find-persona.ts'
-import { findSession } from '../sessions/find-session.ts'
+import type { FoundSession } from '../sessions/find-anywhere.ts'
 import type { Amounts } from './amounts.ts'
 
 /** The owner of the budget. */
 export type BudgetOwner =
   | { kind: 'project'; project: string }
-  | { kind: 'session'; sessionId: string }
+  | { kind: 'session'; found: FoundSession }
   | { kind: 'persona'; project: string; id: string }
 
-/** Set through the server that owns the project, so that it applies to a running turn; otherwise in the files. */
-export async function setLimits(owner: BudgetOwner, amounts: Amounts): Promise<void> {
-  switch (owner.kind) {
-    case 'project':
-      return setOfProject(owner.project, amounts)
-    case 'session':
-      return setOfSession(owner.sessionId, amounts)
-    case 'persona':
-      return setPersonaBudget(owner, amounts)
-  }
+/**
+ * Set through the server that owns the project, so that it applies to a running turn; otherwise in the files. That of a
+ * session of another machine is set there, through the hub. Resolves with what has the limits then.
+ */
+export async function setLimits(owner: BudgetOwner, amounts: Amounts): Promise<BudgetOwner> {
+  if (owner.kind === 'session')
+    return { ...owner, found: { ...owner.found, session: await setOfSession(owner.found, amounts) } }
+  if (owner.kind === 'project') await setOfProject(owner.project, amounts)
+  else await setPersonaBudget(owner, amounts)
+  return owner
 }
 
 async function setOfProject(project: string, { usd, tokens, minutes, turns }: Amounts): Promise<void> {
@@ -46,13 +49,15 @@ async function setOfProject(project: string, { usd, tokens, minutes, turns }: Am
   await new BudgetBook().setLimits(project, Object.fromEntries(given))
 }
 
-async function setOfSession(sessionId: string, { usd, tokens, minutes }: Amounts): Promise<void> {
-  const { projectRoot, settings } = await findSession(sessionId)
-  const server = await serverOf(projectRoot)
+async function setOfSession(
+  { session, machine }: FoundSession,
+  { usd, tokens, minutes }: Amounts,
+): Promise<StoredSession> {
+  const { id: sessionId, projectRoot, settings } = session
+  const server = machine === undefined ? await serverOf(projectRoot) : await hubServer(machine)
   if (server !== undefined) {
     const limits = { budgetUsd: usd, budgetTokens: tokens, budgetMinutes: minutes }
-    await callProcedure(server, 'budgets.setSession', { sessionId, ...limits })
-    return
+    return callProcedure<StoredSession>(server, 'budgets.setSession', { sessionId, ...limits })
   }
   const owner = await findProjectOwner(projectRoot)
   // The owner's state in memory would overwrite this change.
@@ -64,7 +69,7 @@ async function setOfSession(sessionId: string, { usd, tokens, minutes }: Amounts
     budgetMinutes: minutes,
   }))
     if (limit !== undefined) changed[name as 'budgetUsd'] = limit ?? undefined
-  await new SessionStore().choose(sessionId, { settings: changed })
+  return new SessionStore().choose(sessionId, { settings: changed })
 }
 
 /** Undefined if no process owns the project, or a `chirality run` does. */
@@ -80,11 +85,14 @@ async function setPersonaBudget(
 ): Promise<void> {
   const { sourceFile } = await findPersona(new PersonaManager(), project, id)
   const path = join(project, sourceFile)
-  if (!(await lstat(path)).isFile())
+  const read = await readTextCarefully({
+    ...{ root: project, path: sourceFile, links: 'none', maxBytes: MAX_PERSONA_BYTES },
+  })
+  if (read === undefined || 'fault' in read)
     throw new UsageError(
-      `${sourceFile} is a link. Change budget_usd, budget_tokens or budget_minutes in it by hand.`,
+      `${read?.fault.message ?? `${sourceFile} is gone.`} Change budget_usd, budget_tokens or budget_minutes in it by hand.`,
     )
-  const before = await readFile(path, 'utf8')
+  const before = read.text
   const fields = { budget_usd: usd, budget_tokens: tokens, budget_minutes: minutes }
   await replace(path, withFields(before, fields))
   try {
@@ -119,12 +127,5 @@ export function withFields(text: string, fields: Record<string, number | null | 
 }
 
 async function replace(path: string, text: string): Promise<void> {
-  const temporary = `${path}.${process.pid}.tmp`
-  try {
-    await writeFile(temporary, text, { flag: 'wx', mode: (await lstat(path)).mode & 0o777 })
-    await rename(temporary, path)
-  } catch (error) {
-    await rm(temporary, { force: true })
-    throw error
-  }
+  await writeFileAtomic(path, text, { mode: (await lstat(path)).mode & 0o777 })
 }

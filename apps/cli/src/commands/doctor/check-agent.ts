@@ -1,10 +1,12 @@
 import { readResult, verdictOf } from '@chirality/conformance'
 import {
+  type CommandSandbox,
   type HarnessInstallStatus,
   type SessionHarness,
   type VersionSupport,
   versionNote,
 } from '@chirality/core'
+import { buildChildEnv } from '@chirality/runner'
 
 export interface AgentReport {
   status: HarnessInstallStatus
@@ -13,16 +15,26 @@ export interface AgentReport {
   checks: Check[]
 }
 
+export interface CheckContext {
+  project: string | undefined
+  dataFolder: string
+  /** Of the user, before an agent's own part of it is chosen. */
+  environment: Record<string, string>
+}
+
 /** Checks whether the agent is installed, has a credential, and which commands it offers. Spends no tokens. */
 export async function checkAgent(
   harness: SessionHarness,
   status: HarnessInstallStatus,
-  { project, dataFolder }: { project: string | undefined; dataFolder: string },
+  { project, dataFolder, environment }: CheckContext,
 ): Promise<AgentReport> {
   const isProgram = harness.meta().install !== undefined
   const checks = [await installed(harness, status, dataFolder), login(harness, status)]
   if (!status.installed) return { status, isProgram, checks }
   const offers = [models(harness), commands(harness, project), conversations(harness, project, status)]
+  const confined = project === undefined ? undefined : harness.commandSandbox?.(project)
+  if (confined) checks.push(sandbox(harness.id, confined))
+  checks.push(...switchedOn(harness, environment))
   return { status, isProgram, checks: [...checks, ...(await Promise.all(offers))] }
 }
 
@@ -109,6 +121,21 @@ const MAX_COUNTED = 100
 function runsAnother(harness: SessionHarness): boolean {
   const { id, nativeSessions } = harness.meta()
   return nativeSessions !== undefined && nativeSessions !== id
+}
+
+function sandbox(id: string, { name, problem }: CommandSandbox): Check {
+  return { check: `${id} sandbox`, ok: problem === undefined, detail: problem ?? name }
+}
+
+/** The variables beyond its own that an agent gets because of another one, such as where its metrics go. Never their values. */
+function switchedOn(harness: SessionHarness, environment: Record<string, string>): Check[] {
+  const own = harness.meta().environment
+  const { env } = buildChildEnv({ source: environment, own })
+  return (own?.switched ?? []).flatMap(({ switchName, names }) => {
+    const passed = names.filter(name => env[name] !== undefined)
+    const detail = `${switchName} is on: it also gets ${passed.join(' ')}`
+    return passed.length === 0 ? [] : [{ check: `${harness.id} environment`, ok: true, detail }]
+  })
 }
 
 /** A turn needs nothing of this: an error is reported and ignored. */

@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { formatDuration, visibleLine } from '@chirality/core'
-import { verifyReceipt } from '@chirality/loops'
-import { userDataFolder } from '@chirality/sessions'
+import { type Finding, verifyTask } from '@chirality/loops'
+import { HarnessRegistry } from '@chirality/runner'
+import { SessionHost } from '@chirality/sessions'
 import { EXIT } from '../../exit-code.ts'
 import { oneArgument, projectFolder } from '../../options.ts'
 import type { Output } from '../../output.ts'
@@ -13,26 +14,34 @@ interface VerifyValues {
   json?: boolean | undefined
 }
 
-/** Runs the checks of a receipt again: only commands that the user allowed for its loop, or allows here. */
+/** Checks again all that is said of a task. Only commands run that the user allowed for its loop, or allows here. */
 export async function verify(rest: string[], values: VerifyValues, output: Output): Promise<number> {
-  const file = path.resolve(oneArgument(rest, 'the receipt'))
+  const given = oneArgument(rest, 'the receipt or the task')
+  const isFile = /[./\\]/.test(given) || existsSync(given)
   const projectRoot = await projectFolder(values.project)
   const { allow = [] } = values
-  const { receipt, problems, results } = await verifyReceipt(file, {
-    ...{ projectRoot, home: userDataFolder(), allow },
-  })
+  const host = new SessionHost({ harnesses: new HarnessRegistry(), address: 'chirality loop verify' })
+  const what = isFile ? path.resolve(given) : given
+  const { task, loopId, commit, findings, results } = await verifyTask(what, {
+    projectRoot,
+    host,
+    allow,
+  }).finally(() => host.close())
+  const has = (result: Finding['result']) => findings.some(finding => finding.result === result)
+  const verdict = has('fails')
+    ? 'does not hold'
+    : has('unknown')
+      ? 'holds as far as it could be checked'
+      : 'holds'
   if (values.json) {
-    await output.write(
-      `${JSON.stringify({ task: receipt.task, commit: receipt.commit, problems, results })}\n`,
-    )
+    await output.write(`${JSON.stringify({ task, loopId, commit, verdict, findings, results })}\n`)
   } else {
-    for (const { command, exitCode, ms } of results)
-      await output.write(`${exitCode === 0 ? '✓' : '✗'} ${visibleLine(command)} · ${formatDuration(ms)}\n`)
-    for (const problem of problems) await output.write(`✗ ${plain(problem)}\n`)
-    const verdict = problems.length === 0 ? 'holds' : 'does not hold'
-    await output.write(
-      `The receipt of "${plain(receipt.task.title)}" ${verdict} at ${receipt.commit.slice(0, 10)}.\n`,
-    )
+    for (const { part, result, words } of findings)
+      await output.write(`${MARKS[result]} ${part.padEnd(9)} ${plain(words)}\n`)
+    await output.write(`"${plain(task.title)}" ${verdict} at ${commit.slice(0, 10)}.\n`)
   }
-  return problems.length === 0 ? EXIT.done : EXIT.failed
+  if (has('fails')) return EXIT.failed
+  return has('unknown') ? EXIT.notAllChecked : EXIT.done
 }
+
+const MARKS: Record<Finding['result'], string> = { holds: '✓', fails: '✗', unknown: '?' }

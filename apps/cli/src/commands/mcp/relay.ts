@@ -92,7 +92,10 @@ class RelayedCalls {
     const key = JSON.stringify(message.id)
     const gone = new AbortController()
     if (message.id !== undefined) this.#open.set(key, gone)
-    const answer = this.#inTurn(text.length, () => ask(this.#door, text, message, gone.signal))
+    const tell = (line: string) => this.#output.write(line)
+    const answer = this.#inTurn(text.length, () =>
+      ask(this.#door, text, message, { signal: gone.signal, tell }),
+    )
       .then(said => (said === undefined || gone.signal.aborted ? undefined : this.#output.write(said)))
       .finally(() => {
         // A program may use an id twice.
@@ -127,12 +130,12 @@ function parse(line: string): Message | undefined {
   }
 }
 
-/** The line of the answer. Undefined for a message that has none. */
+/** The line of the answer. Undefined for a message that has none. What the server says before the answer is told at once. */
 async function ask(
   { url, token }: Door,
   line: string,
   { id }: Message,
-  signal: AbortSignal,
+  { signal, tell }: { signal: AbortSignal; tell: (line: string) => Promise<unknown> },
 ): Promise<string | undefined> {
   try {
     const response = await fetch(url, {
@@ -145,7 +148,8 @@ async function ask(
       body: line,
       signal,
     })
-    const text = await response.text()
+    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
+    const text = isStream ? await lastMessage(response, tell) : await response.text()
     if (id === undefined) return undefined
     const value = parse(text)
     // An answer to a malformed request has no id, and its caller would wait for ever.
@@ -157,6 +161,22 @@ async function ask(
     if (id === undefined || signal.aborted) return undefined
     return failed(id, SERVER_ERROR, 'The server of Chirality does not answer. Start it, and connect again.')
   }
+}
+
+/** The last message of a stream of server-sent events; those before it are notifications. */
+async function lastMessage({ body }: Response, tell: (line: string) => Promise<unknown>): Promise<string> {
+  const framer = new LineFramer({ maxLineBytes: MAX_LINE_BYTES })
+  let last = ''
+  const take = async (records: ReturnType<LineFramer['push']>) => {
+    for (const record of records) {
+      if (record.kind === 'oversize' || !record.text.startsWith('data:')) continue
+      if (last !== '') await tell(`${last}\n`)
+      last = record.text.slice('data:'.length).trim()
+    }
+  }
+  for await (const chunk of body ?? []) await take(framer.push(chunk))
+  await take(framer.end())
+  return last
 }
 
 function failed(id: string | number | null, code: number, message: string): string {

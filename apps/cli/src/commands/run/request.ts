@@ -16,10 +16,11 @@ import {
   withoutGrants,
 } from '@chirality/sessions'
 import { UsageError } from '../../exit-code.ts'
-import { DEFAULT_HARNESS, HARNESS_IDS, harnessIds, type RunHarnesses } from '../../harnesses.ts'
+import { DEFAULT_HARNESS, harnessIds, namedHarness, type RunHarnesses } from '../../harnesses.ts'
 import { oneOf, projectFolder, readOptions, wholeNumber } from '../../options.ts'
 import { RANGES, readAmount } from '../budget/amounts.ts'
 import { findPersona } from '../personas/find-persona.ts'
+import { requireConversation } from './require-conversation.ts'
 import { readSession, type SessionChoice } from './session-choice.ts'
 
 export interface RunRequest {
@@ -41,8 +42,7 @@ export interface RunRequest {
 /** The turn to run, from the command line and stdin. All options are checked before stdin is read. */
 export async function readRequest(args: string[], harnesses: RunHarnesses): Promise<RunRequest> {
   const { values, positionals } = readOptions(args, OPTIONS)
-  const isBuiltIn = values.harness === undefined || HARNESS_IDS.includes(values.harness)
-  const harnessId = oneOf('harness', values.harness, isBuiltIn ? HARNESS_IDS : await harnessIds())
+  const harnessId = await namedHarness(values.harness)
   const mode: SessionMode | undefined = oneOf('mode', values.mode, SESSION_MODES)
   const permissionMode = oneOf('permission-mode', values['permission-mode'], PERMISSION_MODES)
   const timeoutS = wholeNumber('timeout', values.timeout, { min: 1, max: MAX_TIMEOUT_S })
@@ -60,13 +60,22 @@ export async function readRequest(args: string[], harnesses: RunHarnesses): Prom
     throw new UsageError('--allow-setup goes with --worktree.')
   const worktree = values.worktree ? (values.base === undefined ? {} : { base: values.base }) : undefined
   const wishes = { harness: harnessId, persona: values.persona, mode, model: values.model, worktree }
-  const session = await readSession(values.session, project ?? (await projectFolder(undefined)), {
+  const chosen = await readSession(values.session, project ?? (await projectFolder(undefined)), {
     ...wishes,
     namedProject: project,
   })
-  const persona = await readPersona(session)
-  const harness = await harnesses.load(session.harness ?? persona?.harness ?? DEFAULT_HARNESS)
-  refuseUnsupported(harness, values)
+  // Imported on demand: few turns name a machine.
+  const session =
+    values.where === undefined ? chosen : await (await import('./where.ts')).placed(values.where, chosen)
+  if (session.machine !== undefined) refuseHere(session.machine, values)
+  // That of another machine's session is a file there.
+  const persona = session.machine === undefined ? await readPersona(session) : null
+  const agent = session.harness ?? persona?.harness ?? DEFAULT_HARNESS
+  // Another machine may have agents that this one does not know.
+  const isKnown = session.machine === undefined || (await harnessIds()).includes(agent)
+  const harness = await harnesses.load(isKnown ? agent : DEFAULT_HARNESS)
+  if (isKnown) refuseUnsupported(harness, values)
+  if (session.nativeSessionId !== null) await requireConversation(harness, harnesses, session)
   // Nobody watches the turn, so a limit always applies.
   const standing = persona?.maxTurns ?? session.maxTurns ?? DEFAULT_MAX_TURNS
   return {
@@ -90,6 +99,13 @@ export async function readRequest(args: string[], harnesses: RunHarnesses): Prom
   }
 }
 
+/** What is about files of this machine does not reach another one. */
+function refuseHere(machine: string, values: { 'trust-project'?: boolean; 'allow-setup'?: boolean }): void {
+  const option = (['trust-project', 'allow-setup'] as const).find(name => values[name])
+  if (option !== undefined)
+    throw new UsageError(`--${option} is for this machine: the session is on ${machine}. Say it there.`)
+}
+
 type BudgetUnit = keyof SessionBudget
 
 function readBudget(given: Record<BudgetUnit, string | undefined>): SessionBudget | undefined {
@@ -101,6 +117,7 @@ function readBudget(given: Record<BudgetUnit, string | undefined>): SessionBudge
 
 const OPTIONS = {
   project: { type: 'string' },
+  where: { type: 'string' },
   worktree: { type: 'boolean' },
   base: { type: 'string' },
   'allow-setup': { type: 'boolean' },
@@ -125,6 +142,7 @@ const OPTIONS = {
 const PERMISSION_MODES: readonly PermissionMode[] = [
   'default',
   'acceptEdits',
+  'auto',
   'dontAsk',
   'plan',
   'bypassPermissions',

@@ -1,7 +1,8 @@
-import type { Envelope } from '@chirality/core'
+import { CodedError, type Envelope } from '@chirality/core'
 import { readServerFile, type ServerFile } from '@chirality/server'
-import { userDataFolder } from '@chirality/sessions'
+import { type SessionBudget, userDataFolder } from '@chirality/sessions'
 import { UsageError } from '../../exit-code.ts'
+import { hubServer } from '../../fleet-sessions.ts'
 import { callProcedure, callServer, eventsIn } from '../../running-server.ts'
 import type { RunRequest } from './request.ts'
 import type { StartTurn } from './start-here.ts'
@@ -13,24 +14,19 @@ export function startThere(
   locked: unknown,
 ): StartTurn {
   return async () => {
-    const { stored, nativeSessionId, projectRoot, harness, persona, mode, model, worktree } = session
+    const { stored, nativeSessionId, projectRoot } = session
     if (nativeSessionId !== null) {
       throw new UsageError(
         `The server at ${address} has this project. Run \`chirality sessions import ${nativeSessionId}\` first, or stop it.`,
       )
     }
-    const { usd: budgetUsd, tokens: budgetTokens, minutes: budgetMinutes } = budget ?? {}
-    const limits = { budgetUsd, budgetTokens, budgetMinutes }
     if (budget !== undefined && stored) {
       const server = await readServerFile(userDataFolder(), address)
       if (server === undefined) throw locked
-      await callProcedure(server, 'budgets.setSession', { sessionId: stored.id, ...limits })
+      await setBudget(server, stored.id, budget)
     }
     const there = await startThroughServer(address, {
-      projectRoot,
-      ...(stored
-        ? { sessionId: stored.id }
-        : { newSession: defined({ harness, persona, mode, model, worktree, ...limits }) }),
+      ...(stored ? { projectRoot, sessionId: stored.id } : newSession({ session, budget })),
       message: prompt,
       options: defined({ ...turn }),
     })
@@ -42,6 +38,57 @@ export function startThere(
       kill: () => void there.kill().catch(() => {}),
     }
   }
+}
+
+/** Runs the turn on the machine that has the session or gets the new one, through the hub's server of this machine. */
+export async function startElsewhere(
+  machine: string,
+  { session, prompt, turn, budget }: RunRequest,
+): Promise<StartTurn> {
+  const server = await hubServer(machine)
+  return async wasStopped => {
+    const sessionId =
+      session.stored?.id ?? (await createSession(server, newSession({ session, budget }, machine)))
+    if (budget !== undefined && session.stored) await setBudget(server, sessionId, budget)
+    if (wasStopped()) return undefined
+    const there = await turnOf(server, { sessionId, message: prompt, options: defined({ ...turn }) })
+    return {
+      envelopes: toItsEnd(there.envelopes, machine, sessionId),
+      interrupt: () => void there.interrupt().catch(() => {}),
+      kill: () => void there.kill().catch(() => {}),
+    }
+  }
+}
+
+/** A turn whose machine went away is not one that failed: it may go on there. */
+async function* toItsEnd(
+  envelopes: AsyncIterable<Envelope>,
+  machine: string,
+  sessionId: string,
+): AsyncGenerator<Envelope> {
+  let isOver = false
+  for await (const envelope of envelopes) {
+    if (envelope.event.type === 'turn:end') isOver = true
+    yield envelope
+  }
+  if (!isOver)
+    throw new CodedError(
+      'machine-away',
+      `The machine ${machine} is not heard any more. The turn may go on there: chirality sessions show ${sessionId}`,
+    )
+}
+
+/** The session that a server makes for the turn. */
+function newSession({ session, budget }: Pick<RunRequest, 'session' | 'budget'>, machine?: string) {
+  const { projectRoot, harness, persona, mode, model, worktree } = session
+  const { usd: budgetUsd, tokens: budgetTokens, minutes: budgetMinutes } = budget ?? {}
+  const limits = { budgetUsd, budgetTokens, budgetMinutes }
+  return { projectRoot, newSession: defined({ machine, harness, persona, mode, model, worktree, ...limits }) }
+}
+
+function setBudget(server: ServerFile, sessionId: string, budget: SessionBudget): Promise<unknown> {
+  const { usd: budgetUsd, tokens: budgetTokens, minutes: budgetMinutes } = budget
+  return callProcedure(server, 'budgets.setSession', { sessionId, budgetUsd, budgetTokens, budgetMinutes })
 }
 
 function defined(fields: Record<string, unknown>): Record<string, unknown> {
@@ -82,7 +129,17 @@ export async function startThroughServer(
   await callServer(server, '/trpc/projects.register', { path: request.projectRoot })
   const sessionId = request.sessionId ?? (await createSession(server, request))
   const { message, options } = request
-  const response = await callServer(server, '/api/harness/turn?as=envelopes', { sessionId, message, options })
+  return turnOf(server, { sessionId, message, options })
+}
+
+async function turnOf(
+  server: ServerFile,
+  {
+    sessionId,
+    ...turn
+  }: { sessionId: string; message: string; options: Record<string, unknown> | undefined },
+): Promise<ServerTurn> {
+  const response = await callServer(server, '/api/harness/turn?as=envelopes', { sessionId, ...turn })
   return {
     sessionId,
     envelopes: eventsIn<Envelope>(response),
@@ -91,7 +148,10 @@ export async function startThroughServer(
   }
 }
 
-async function createSession(server: ServerFile, request: ServerTurnRequest): Promise<string> {
+async function createSession(
+  server: ServerFile,
+  request: Pick<ServerTurnRequest, 'projectRoot' | 'newSession'>,
+): Promise<string> {
   const body = { mode: 'direct', ...request.newSession, projectRoot: request.projectRoot }
   const response = await callServer(server, '/api/harness/session/create', body)
   const { session } = (await response.json()) as { session: { id: string } }

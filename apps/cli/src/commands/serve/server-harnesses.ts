@@ -1,3 +1,4 @@
+import { countResults } from '@chirality/conformance'
 import type { SessionHarness } from '@chirality/core'
 import {
   acpHarnesses,
@@ -23,6 +24,7 @@ export async function serverHarnesses(
     dataFolder: userDataFolder(),
     prices: () => readPrices(),
   }
+  await countResults(own.dataFolder)
   const played = demo?.harness(onLog)
   for (const { meta, create } of HARNESSES)
     harnesses.register(played?.id === meta.id ? played : await create(own))

@@ -1,6 +1,6 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { buildChildEnv, processEnv } from '@chirality/runner'
+import { buildChildEnv, processEnv, runHelper, startProgram } from '@chirality/runner'
 
 /** Why the server cannot be reached through Tailscale, with what to do about it. */
 export class TailscaleError extends Error {}
@@ -68,13 +68,15 @@ export async function openTailnet(
   port: number,
   { origin, onLine }: { origin: string; onLine: (line: string) => void },
 ): Promise<TailnetDoor> {
-  const child = spawn(tailscale(), ['serve', '--https=443', `http://127.0.0.1:${port}`], {
+  const program = await startProgram(tailscale(), ['serve', '--https=443', `http://127.0.0.1:${port}`], {
     env: childEnvironment(),
     stdio: ['ignore', 'pipe', 'pipe'],
+  }).catch((error: Error) => {
+    throw new TailscaleError(`\`tailscale serve\` failed (${error.message})`)
   })
+  const { child, stdout, stderr } = program
   let said = ''
   const ended = new Promise<string>(resolve => {
-    child.once('error', error => resolve(error.message))
     child.once('close', code => resolve(lastLine(said) || `exit code ${code}`))
   })
   const ready = new Promise<'ready'>(resolve => {
@@ -83,8 +85,8 @@ export async function openTailnet(
       if (said.includes(origin)) resolve('ready')
       else for (const line of chunk.split('\n')) if (line.trim() !== '') onLine(line.trim())
     }
-    child.stdout.setEncoding('utf8').on('data', hear)
-    child.stderr.setEncoding('utf8').on('data', hear)
+    stdout?.setEncoding('utf8').on('data', hear)
+    stderr?.setEncoding('utf8').on('data', hear)
   })
   const first = await Promise.race([ready, ended])
   if (first === 'ready') return { ended, close: () => stop(child, ended) }
@@ -103,14 +105,11 @@ async function stop(child: ChildProcess, ended: Promise<unknown>): Promise<void>
   clearTimeout(force)
 }
 
-function run(args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  return new Promise((resolve, reject) => {
-    const options = { env: childEnvironment(), timeout: RUN_MS, maxBuffer: 64 * 1024 * 1024 }
-    execFile(tailscale(), args, options, (error, stdout, stderr) => {
-      if (error?.code === 'ENOENT') reject(new TailscaleError(MISSING))
-      else resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr })
-    })
-  })
+async function run(args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const options = { env: childEnvironment(), timeoutMs: RUN_MS, maxChars: 64 * 1024 * 1024 }
+  const end = await runHelper(tailscale(), args, options)
+  if (end.error?.code === 'command-missing') throw new TailscaleError(MISSING)
+  return end
 }
 
 const RUN_MS = 30_000

@@ -52,11 +52,12 @@ function isPlain(id: string): boolean {
 }
 
 /**
- * The command that continues a session: in the current folder, or with the folder it belongs to. With the message, where
- * the last turn was cut off.
+ * The command that continues a session: in the current folder, or with the folder it belongs to; on a hub also one of
+ * another machine. With the message, where the last turn was cut off.
  */
-export function continueCommand({ id, projectRoot, lastTurn }: StoredSession): string {
-  const place = path.resolve('.') === projectRoot ? '' : ` --project ${quoted(projectRoot)}`
+export function continueCommand({ id, projectRoot, lastTurn }: StoredSession, machine?: string): string {
+  const isHere = machine !== undefined || path.resolve('.') === projectRoot
+  const place = isHere ? '' : ` --project ${quoted(projectRoot)}`
   return `chirality run --session ${id}${place} "${canGoOn(lastTurn) ? GO_ON : '…'}"`
 }
 

@@ -9,6 +9,7 @@ import {
   type StoredSession,
 } from '@chirality/sessions'
 import { EXIT, UsageError } from '../../exit-code.ts'
+import { sessionsOfFleet } from '../../fleet-sessions.ts'
 import { type NativeKeepers, withNativeKeepers } from '../../harnesses.ts'
 import { oneArgument, projectFolder, readOptions } from '../../options.ts'
 import { type Output, tell } from '../../output.ts'
@@ -77,6 +78,11 @@ async function find(
       if (error.code !== 'session_not_found') faults.push(error)
     }
   }
+  const machine = (await sessionsOfFleet()).find(({ session }) => session.id === id)?.machine
+  if (machine !== undefined)
+    throw new UsageError(
+      `${id} is a session of the machine ${machine}, not a conversation of an agent of this one. Continue it with: chirality run --session ${id}`,
+    )
   // The ids of agents look different, so one of them may not even know this one as an id.
   const [first] = faults
   if (first !== undefined && faults.length === harnesses.length) throw first

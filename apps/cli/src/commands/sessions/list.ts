@@ -8,6 +8,7 @@ import { type Output, tell } from '../../output.ts'
 import { minute, plain, type Style, style, wantsColour } from '../../render/style.ts'
 import { withMachine } from './find-anywhere.ts'
 import { listNative } from './list-native.ts'
+import { type LoopTask, tasksOf, taskWord } from './loop-tasks.ts'
 
 /** Sessions of a project or of all, newest first; with --native, the agents' own conversations. */
 export async function listCommand(args: string[], output: Output): Promise<number> {
@@ -63,8 +64,9 @@ async function listStored({ projectRoot, limit, json, archived, output }: ListRe
     const machine = machines.get(session)
     return `${plain(session.projectRoot)}${machine === undefined ? '' : ` on ${machine}`}`
   }
+  const tasks = await tasksOf(sessions.filter(session => !machines.has(session)))
   const lines = sessions.map(session =>
-    line(session, paint, projectRoot === undefined ? place(session) : undefined),
+    line(session, paint, tasks.get(session.id), projectRoot === undefined ? place(session) : undefined),
   )
   await output.write(lines.join(''))
   if (sessions.length === 0)
@@ -79,10 +81,15 @@ async function listStored({ projectRoot, limit, json, archived, output }: ListRe
 const DEFAULT_LIMIT = 20
 const MAX_LIMIT = 1_000_000
 
-function line(session: StoredSession, paint: Style, place: string | undefined): string {
+function line(
+  session: StoredSession,
+  paint: Style,
+  task: LoopTask | undefined,
+  place: string | undefined,
+): string {
   const { id, harness, updatedAt, costUsd, costIsEstimate, title } = session
   const facts = `${(harness ?? '–').padEnd(HARNESS_WIDTH)} ${minute(updatedAt)} ${(costText({ usd: costUsd, isEstimate: costIsEstimate }) ?? '–').padStart(COST_WIDTH)}`
-  const word = CONDITION_WORDS[conditionOf({ ...session, phase: session.status })]
+  const word = taskWord(session, task) ?? CONDITION_WORDS[conditionOf({ ...session, phase: session.status })]
   const work = word === '' ? '' : `${paint.yellow(word)} `
   const pin = session.shelf === 'pinned' ? paint.dim('pinned ') : ''
   return `${id}  ${paint.dim(facts)}  ${pin}${work}${plain(title ?? 'Untitled')}${place === undefined ? '' : paint.dim(`  ${place}`)}\n`

@@ -1,6 +1,6 @@
 import { Link, useParams } from '@tanstack/react-router'
 import { countNeedsYou } from '../../panes/sidebar/groups.logic.ts'
-import { useFleet } from '../../state/fleet/use-fleet.ts'
+import { useFleet, useParked } from '../../state/fleet/use-fleet.ts'
 import { Icon } from '../../ui/marks/Icon.tsx'
 import { useShell } from './shell-context.ts'
 import './phone-tabs.css'
@@ -11,7 +11,7 @@ const ACTIVE = { className: 'phone-tab phone-tab--on', 'aria-current': 'page' as
 export function PhoneTabs() {
   const shell = useShell()
   const { sessionId } = useParams({ strict: false })
-  const waiting = countNeedsYou(useFleet())
+  const waiting = countNeedsYou(useFleet(), useParked())
   if (sessionId !== undefined) return null
   return (
     <nav className="phone-tabs" aria-label="Pages">

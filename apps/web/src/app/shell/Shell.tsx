@@ -1,9 +1,9 @@
 import { Outlet, useNavigate, useParams, useRouterState } from '@tanstack/react-router'
 import { Suspense, useEffect, useEffectEvent, useState } from 'react'
 import { warmUpMarkdown } from '../../markdown/warm-up.ts'
-import { sessionBeside } from '../../panes/sidebar/groups.logic.ts'
+import { countNeedsYou, sessionBeside } from '../../panes/sidebar/groups.logic.ts'
 import { sessionTitle } from '../../panes/sidebar/session-title.ts'
-import { useFleet, useFleetStore, useStatus } from '../../state/fleet/use-fleet.ts'
+import { useFleet, useFleetStore, useParked, useStatus } from '../../state/fleet/use-fleet.ts'
 import { useProjectFilter } from '../../state/kept/project-filter.ts'
 import { isTyping } from '../../ui/keys/is-typing.ts'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
@@ -139,7 +139,7 @@ function SkipLink() {
 function PageTitle() {
   const { sessionId } = useParams({ strict: false })
   const status = useStatus(sessionId ?? '')
-  const waiting = useFleet().reduce((sum, { pending }) => sum + pending.length, 0)
+  const waiting = countNeedsYou(useFleet(), useParked())
   const title = `${waiting > 0 ? `(${waiting}) ` : ''}${status ? `${sessionTitle(status)} · ` : ''}Chirality`
   useEffect(() => {
     document.title = title

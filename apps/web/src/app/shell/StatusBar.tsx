@@ -1,7 +1,7 @@
 import { needsYouText } from '@chirality/core'
 import { useParams } from '@tanstack/react-router'
 import { countNeedsYou, groupOf } from '../../panes/sidebar/groups.logic.ts'
-import { useFleet, useFleetStore, useStatus } from '../../state/fleet/use-fleet.ts'
+import { useFleet, useFleetStore, useParked, useStatus } from '../../state/fleet/use-fleet.ts'
 import type { ConnectionState } from '../../state/server/server-api.ts'
 import { useConnection } from '../../state/server/use-api.ts'
 import { Dot } from '../../ui/marks/Dot.tsx'
@@ -41,7 +41,7 @@ function FleetFacts() {
   const store = useFleetStore()
   const now = useNow()
   const working = fleet.filter(status => groupOf(status) === 'Working').length
-  const waiting = countNeedsYou(fleet)
+  const waiting = countNeedsYou(fleet, useParked())
   const burn = fleet.reduce((sum, { sessionId }) => sum + store.burn(sessionId, now), 0)
   return (
     <>

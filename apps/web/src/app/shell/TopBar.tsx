@@ -6,7 +6,7 @@ import { countNeedsYou, toneOf } from '../../panes/sidebar/groups.logic.ts'
 import { RenameField, SessionMenu } from '../../panes/sidebar/SessionMenu.tsx'
 import { sessionTitle } from '../../panes/sidebar/session-title.ts'
 import { useListActions } from '../../panes/sidebar/use-list-actions.ts'
-import { useFleet, useStatus } from '../../state/fleet/use-fleet.ts'
+import { useFleet, useParked, useStatus } from '../../state/fleet/use-fleet.ts'
 import { setLayout, useLayout } from '../../state/kept/layout.ts'
 import type { SessionStatus } from '../../state/server/server-api.ts'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
@@ -26,7 +26,7 @@ export function TopBar() {
 function SessionBar({ sessionId }: { sessionId: string }) {
   const shell = useShell()
   const status = useStatus(sessionId)
-  const waiting = countNeedsYou(useFleet())
+  const waiting = countNeedsYou(useFleet(), useParked())
   const { panel } = useLayout()
   const isSheet = useIsPanelSheet()
   const toggle = () => {

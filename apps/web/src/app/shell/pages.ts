@@ -5,6 +5,6 @@ export const NAV_PAGES = [
   { to: '/', label: 'Home', icon: 'home' },
   { to: '/fleet', label: 'All sessions', icon: 'fleet' },
   { to: '/loops', label: 'Loops', icon: 'contents' },
-  { to: '/schedules', label: 'Schedules', icon: 'retry' },
+  { to: '/schedules', label: 'Schedules', icon: 'schedule' },
   { to: '/usage', label: 'Usage', icon: 'usage' },
 ] as const satisfies readonly { to: string; label: string; icon: IconName }[]

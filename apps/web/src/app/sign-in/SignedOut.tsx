@@ -27,7 +27,7 @@ export function SignedOut({ message, onToken }: { message?: string; onToken(toke
   return (
     <main className="server-down">
       <h1>Open the link of the server</h1>
-      <p>
+      <p role="status">
         <Words text={message ?? 'This browser is not signed in.'} />
       </p>
       <p>

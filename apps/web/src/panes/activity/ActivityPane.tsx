@@ -1,4 +1,4 @@
-import { formatDuration, type ToolItem } from '@chirality/core'
+import { type CallState, formatDuration, type ToolItem } from '@chirality/core'
 import { useMemo, useState } from 'react'
 import { Ansi } from '../../ansi/Ansi.tsx'
 import { useProjectRoot, useSession, useWholeSession } from '../../state/session/use-session.ts'
@@ -8,7 +8,7 @@ import { own } from '../../ui/own.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
 import { VirtualList } from '../../ui/virtual/VirtualList.tsx'
 import { isCutShort } from '../chat/ToolBody.tsx'
-import { toolSummary } from '../chat/tool-summary.logic.ts'
+import { editedText, toolLine } from '../chat/tool-line.logic.ts'
 import './activity.css'
 
 const ROW_PX = 26
@@ -41,15 +41,13 @@ export default function ActivityPane({ onTurn }: { onTurn(turnId: string): void 
   )
 }
 
-const TONES: Readonly<Record<ToolItem['status'], DotTone>> = {
-  running: 'work',
-  done: 'ok',
-  failed: 'bad',
-  unfinished: 'quiet',
+const TONES: Readonly<Record<CallState, DotTone>> = {
+  ...{ wants: 'need', runs: 'work', ran: 'ok', failed: 'bad', background: 'work' },
+  ...{ denied: 'quiet', undone: 'bad', 'cut-off': 'quiet' },
 }
 
 function ActivityRow({ tool, on, onChoose }: { tool: ToolItem; on: boolean; onChoose(): void }) {
-  const { name, argument } = toolSummary(tool, useProjectRoot())
+  const { state, verb, object, reason, edited } = toolLine(tool, useProjectRoot())
   return (
     <button
       type="button"
@@ -58,10 +56,12 @@ function ActivityRow({ tool, on, onChoose }: { tool: ToolItem; on: boolean; onCh
       onClick={onChoose}
     >
       <span className="number">{tool.at.slice(11, 19)}</span>
-      <Dot tone={TONES[tool.status]} />
-      <span className="hidden-visually">{tool.status}</span>
-      <span className="activity__name">{name}</span>
-      <span className="activity__argument truncate">{argument}</span>
+      <Dot tone={TONES[state]} />
+      <span className="hidden-visually">{state}</span>
+      <span className="activity__name">{verb}</span>
+      <span className="activity__argument truncate">{object}</span>
+      {edited ? <span className="activity__reason truncate">{editedText(edited)}</span> : null}
+      {reason ? <span className="activity__reason truncate">{reason}</span> : null}
       {tool.durationMs === null ? null : <span className="number">{formatDuration(tool.durationMs)}</span>}
     </button>
   )
@@ -69,12 +69,13 @@ function ActivityRow({ tool, on, onChoose }: { tool: ToolItem; on: boolean; onCh
 
 function Terminal({ tool, onTurn }: { tool: ToolItem; onTurn(turnId: string): void }) {
   const live = useSession(({ extras }) => own(extras.output, tool.id))
-  const { name, argument } = toolSummary(tool, useProjectRoot())
+  const { verb, object, reason, edited } = toolLine(tool, useProjectRoot())
+  const about = [`${verb} ${object}`, edited && editedText(edited), reason].filter(Boolean).join(' · ')
   const { turnId } = tool
   return (
     <section className="terminal" aria-label="Output">
       <p className="terminal__head">
-        <span className="truncate">{`${name} ${argument}`}</span>
+        <span className="truncate">{about}</span>
         {turnId === null ? null : (
           <button type="button" className="terminal__jump" onClick={() => onTurn(turnId)}>
             show turn

@@ -95,10 +95,13 @@ export function MergeDialog(props: MergeDialogProps) {
   const [message, setMessage] = useState(state.proposedMessage)
   const [found, setFound] = useState<readonly string[] | null>(null)
   const { branch, base, ahead, behind, uncommitted } = branches
+  // A rebase does not change the base.
+  const blocked = how === 'rebase' ? null : branches.blocked
   const conflicts = found ?? branches.conflicts
   // A rebase may still work: it was not tried.
   const isStuck = conflicts.length > 0 && (found !== null || how !== 'rebase')
-  const isReady = review.waits === null && uncommitted === 0 && (how !== 'squash' || message.trim() !== '')
+  const isWritten = how !== 'squash' || message.trim() !== ''
+  const isReady = review.waits === null && uncommitted === 0 && blocked === null && isWritten
   const merge = async () => {
     if (!isReady) return
     const request = { sessionId, how, ...(how === 'squash' ? { message } : {}) }
@@ -165,7 +168,7 @@ export function MergeDialog(props: MergeDialogProps) {
           </p>
         ) : null}
         <Segmented<How> label="How" value={how} segments={HOWS} onChange={setHow} />
-        <p>{words[how]}</p>
+        {blocked === null ? <p>{words[how]}</p> : <p role="status">{blocked}</p>}
         {how === 'squash' ? (
           <TextField label="Message" {...{ rows: 6, isCode: true, value: message, onChange: setMessage }} />
         ) : null}

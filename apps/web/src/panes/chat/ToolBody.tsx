@@ -9,7 +9,7 @@ import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { own } from '../../ui/own.ts'
 import { formatCount } from '../../ui/text/format.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
-import { inputText, isSaidByHead, lastLine, planOf } from './tool-summary.logic.ts'
+import { askedText, inputText, isSaidByHead, lastLine, planOf } from './tool-summary.logic.ts'
 
 interface ToolBodyProps {
   item: ToolItem
@@ -28,7 +28,9 @@ export function ToolBody(props: ToolBodyProps) {
   const { showOutput } = useSessionActions()
   const output = useSession(({ extras }) => own(extras.output, item.id))
   const result = item.content ?? output ?? null
-  if (hasEdits && item.status !== 'failed') return null
+  const asked = askedText(item)
+  const before = asked === '' ? null : <Part label="Asked for" text={asked} />
+  if (hasEdits && item.status !== 'failed') return before
   const facts = factsOf(item)
   const { questions } = facts
   if (questions && item.status === 'done') return <Answered item={item} questions={questions} />
@@ -38,6 +40,7 @@ export function ToolBody(props: ToolBodyProps) {
   if (plan !== undefined) return <Plan plan={plan} item={item} />
   return (
     <>
+      {before}
       {hasEdits || hasSteps ? null : <Part label="Input" text={input} skipped={isSaidByHead(input, head)} />}
       {isCutShort(item, output) ? (
         <Part label="Printed before" text={output ?? ''} ansi whole={whole} skipped />

@@ -1,4 +1,11 @@
-import { factsOf, formatDuration, statedTokens, type ToolItem } from '@chirality/core'
+import {
+  type CallDecision,
+  factsOf,
+  formatDuration,
+  isUndone,
+  statedTokens,
+  type ToolItem,
+} from '@chirality/core'
 import { type ReactNode, useState } from 'react'
 import { DiffCount, DiffView } from '../../diff/DiffView.tsx'
 import { toolEdits } from '../../diff/tool-edits.ts'
@@ -14,7 +21,6 @@ import { ToolBody } from './ToolBody.tsx'
 import { groupLine, groupTime, toolLine } from './tool-line.logic.ts'
 import { lastLine, relative } from './tool-summary.logic.ts'
 import './tool.css'
-import type { Decided } from '../../state/session/session-extras.ts'
 
 /** A diff up to this long is open from the start; a longer one would push the conversation away. */
 const OPEN_DIFF_LINES = 12
@@ -29,8 +35,9 @@ export function ToolView(props: { node: ItemNode; item: ToolItem; nested: ReactN
   const { todos } = factsOf(item)
   if (todos) return <TodoList todos={todos} seq={item.seq} />
 
-  const smallEdit = edits.length > 0 && lines <= OPEN_DIFF_LINES
-  const { icon, verb, object, note, isBad } = toolLine(item, cwd)
+  const { icon, verb, object, note, isBad, reason, edited } = toolLine(item, cwd)
+  const undone = isUndone(item)
+  const smallEdit = edits.length > 0 && lines <= OPEN_DIFF_LINES && !undone
   const open = choice ?? (smallEdit || isBad || isBusyAgent(node, item))
   const steps = countSteps(node.children)
   return (
@@ -39,12 +46,21 @@ export function ToolView(props: { node: ItemNode; item: ToolItem; nested: ReactN
         <Icon name={icon} />
         <span className="tool__name">{verb}</span>
         <span className="tool__argument truncate">{object}</span>
+        {edited ? <EditedBy edited={edited} /> : null}
+        {reason ? (
+          <span
+            className={isBad ? 'tool__reason tool__bad truncate' : 'tool__reason truncate'}
+            title={reason}
+          >
+            {reason}
+          </span>
+        ) : null}
         <LastLine item={item} />
         <span className="tool__facts number">
           {node.children.length > 0 ? <span>{plural(steps, 'step')}</span> : null}
           <AgentSpent item={item} />
           {note ? <span className={isBad ? 'tool__bad' : undefined}>{note}</span> : null}
-          {edits.length > 0 ? (
+          {edits.length > 0 && !undone ? (
             <DiffCount added={sum(edits, 'added')} removed={sum(edits, 'removed')} />
           ) : null}
           <ToolTime item={item} />
@@ -52,8 +68,9 @@ export function ToolView(props: { node: ItemNode; item: ToolItem; nested: ReactN
       </button>
       {open ? (
         <div className="tool__body">
+          {edits.length > 0 && undone ? <p className="tool__label">Asked for, did not happen</p> : null}
           {edits.map(edit => (
-            <div key={edit.path}>
+            <div key={edit.path} className={undone ? 'tool__undone' : undefined}>
               {edits.length > 1 ? <p className="tool__path">{relative(edit.path, cwd)}</p> : null}
               <DiffView diff={edit} whole={isFound} />
             </div>
@@ -101,6 +118,21 @@ export function ToolGroupView({ group: { kind, tools } }: { group: ToolGroup }) 
         </div>
       ) : null}
     </article>
+  )
+}
+
+/** Another input ran than the agent asked for. */
+function EditedBy({ edited: { by, asked } }: { edited: { by: string; asked: string } }) {
+  return (
+    <span className="tool__reason truncate">
+      {by}
+      {asked ? (
+        <>
+          {'; asked for '}
+          <code className="tool__asked">{asked}</code>
+        </>
+      ) : null}
+    </span>
   )
 }
 
@@ -155,9 +187,8 @@ function sum(edits: readonly { added: number; removed: number }[], side: 'added'
 }
 
 /** Who allowed a call or did not, by which rule, and how long the call waited for that. */
-function DecidedLine({ item: { id, wait } }: { item: ToolItem }) {
-  const decided = useSession(({ extras }) => extras.decisions.findLast(one => one.toolUseId === id))
-  if (decided === undefined || decided.by === 'nobody') return null
+function DecidedLine({ item: { decided, wait } }: { item: ToolItem }) {
+  if (decided === undefined) return null
   const waitedMs = wait?.waitedMs ?? 0
   return (
     <p className="tool__label">
@@ -171,7 +202,7 @@ function DecidedLine({ item: { id, wait } }: { item: ToolItem }) {
 
 const SHOWN_WAIT_MS = 1000
 
-const WHO: Readonly<Record<string, string>> = {
+const WHO: Readonly<Record<CallDecision['by'], string>> = {
   person: 'by you',
   policy: 'by a rule',
   timeout: 'because nobody answered',
@@ -180,7 +211,7 @@ const WHO: Readonly<Record<string, string>> = {
   failure: 'because no answer could be had',
 }
 
-function wordsOf({ outcome, by, rule, message }: Decided): string {
+function wordsOf({ outcome, by, rule, message }: CallDecision): string {
   const how = outcome === 'allowed' ? 'Allowed' : outcome === 'denied' ? 'Denied' : 'Taken back'
-  return [`${how} ${WHO[by] ?? ''}`.trim(), rule, message].filter(Boolean).join(': ')
+  return [`${how} ${WHO[by]}`, rule, message].filter(Boolean).join(': ')
 }

@@ -1,7 +1,7 @@
 import type { ToolItem } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import { groupNodes, isGroup } from './rows.logic.ts'
-import { groupLine, groupTime, toolLine } from './tool-line.logic.ts'
+import { editedText, groupLine, groupTime, toolLine } from './tool-line.logic.ts'
 
 let seq = 0
 function tool(name: string, input: Record<string, unknown>, changes: Partial<ToolItem> = {}): ToolItem {
@@ -35,14 +35,33 @@ test.each([
 test('a call that waits for a person does not say that it runs', () => {
   const wait = { from: '', askedAt: '2026-01-01T00:00:00Z', waitedMs: 0 }
   expect(line(tool('Bash', { command: 'ls' }, { status: 'running', content: null, wait }))).toBe(
-    'terminal | Bash ls',
+    'terminal | Wants to run ls',
   )
 })
 
 test('a call that a person denied says so, and is no failure of the tool', () => {
-  const wait = { from: '', askedAt: null, waitedMs: 5000, denied: true }
-  const denied = tool('Bash', { command: 'rm x' }, { status: 'failed', durationMs: null, wait })
-  expect(toolLine(denied, '/p')).toMatchObject({ note: 'denied', isBad: false })
+  const decided = { outcome: 'denied', by: 'person', message: 'not now' } as const
+  const denied = tool('Bash', { command: 'rm x' }, { status: 'failed', durationMs: null, decided })
+  const words = { icon: 'ban', verb: 'Denied', object: 'rm x', reason: 'by you: “not now”', note: '' }
+  expect(toolLine(denied, '/p')).toMatchObject({ ...words, isBad: false })
+})
+
+test('an edit that failed is not said to be made, and its reason is on the line', () => {
+  const input = { file_path: '/p/a.ts', old_string: 'x', new_string: 'y' }
+  const failed = tool('Edit', input, { status: 'failed', content: 'String to replace not found.' })
+  const words = { verb: 'Did not edit', object: 'a.ts', reason: 'String to replace not found.' }
+  expect(toolLine(failed, '/p')).toMatchObject({ ...words, isBad: true })
+})
+
+test('a command that a person edited says what ran, and what was asked for', () => {
+  const asked = { input: { command: 'rm -rf dist' } }
+  const decided = { outcome: 'allowed', by: 'person' } as const
+  const { verb, object, edited } = toolLine(tool('Bash', { command: 'ls' }, { asked, decided }), '/p')
+  expect([verb, object, edited && editedText(edited)]).toEqual([
+    'Ran',
+    'ls',
+    'edited by you; asked for rm -rf dist',
+  ])
 })
 
 describe('calls in a row', () => {

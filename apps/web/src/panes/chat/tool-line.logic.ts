@@ -1,13 +1,19 @@
-import { editsOf, factsOf, type ToolItem, type ToolKind } from '@chirality/core'
+import {
+  type CallWords,
+  callState,
+  callWords,
+  editsOf,
+  factsOf,
+  type ToolItem,
+  type ToolKind,
+} from '@chirality/core'
 import type { IconName } from '../../ui/marks/Icon.tsx'
 import { plural } from '../../ui/text/format.ts'
 import { argumentOf, toolSummary } from './tool-summary.logic.ts'
 
 /** A call as one line: what was done, to what, and what came of it. */
-export interface ToolLine {
+export interface ToolLine extends CallWords {
   icon: IconName
-  /** In the past tense, or the present while it runs. */
-  verb: string
   object: string
   /** What came of it, in a word or two. */
   note: string
@@ -16,50 +22,45 @@ export interface ToolLine {
 
 export function toolLine(tool: ToolItem, cwd: string): ToolLine {
   const facts = factsOf(tool)
-  const { note } = toolSummary(tool, cwd)
-  const isRunning = tool.status === 'running'
+  const words = callWords(tool)
+  const isBad = words.state === 'undone' || (tool.status === 'failed' && words.state !== 'denied')
   const object = argumentOf(facts, cwd)
-  const isDenied = tool.wait?.denied === true && tool.status === 'failed'
-  const outcome = { object, note: isDenied ? 'denied' : note, isBad: tool.status === 'failed' && !isDenied }
-  if (facts.questions) return { icon: 'help', verb: isRunning ? 'Asking' : 'Asked', ...outcome }
-  // A call that waits for a person neither runs nor ran.
-  const waits = isRunning && (tool.wait?.askedAt ?? null) !== null
-  const { icon, past, present } = facts.kind === 'edit' ? editWords(tool) : WORDS[facts.kind]
-  return { icon, verb: (waits ? undefined : isRunning ? present : past) ?? facts.label, ...outcome }
+  return { ...words, icon: iconOf(tool, words), object, note: noteOf(tool, words, cwd), isBad }
 }
 
-interface Words {
-  icon: IconName
-  /** Undefined where the tool's own name says more. */
-  past?: string
-  present?: string
+/** The reason says it where there is one. */
+function noteOf(tool: ToolItem, { state, reason }: CallWords, cwd: string): string {
+  if (reason !== '') return ''
+  return state === 'cut-off' ? 'not finished' : toolSummary(tool, cwd).note
 }
 
-const WORDS: Readonly<Record<ToolKind, Words>> = {
-  read: { icon: 'file', past: 'Read', present: 'Reading' },
-  edit: { icon: 'edit', past: 'Edited', present: 'Editing' },
-  execute: { icon: 'terminal', past: 'Ran', present: 'Running' },
-  search: { icon: 'search', past: 'Searched', present: 'Searching' },
-  fetch: { icon: 'globe', past: 'Fetched', present: 'Fetching' },
-  think: { icon: 'think' },
-  task: { icon: 'bot' },
-  other: { icon: 'tool' },
+const ICONS: Readonly<Record<ToolKind, IconName>> = {
+  ...{ read: 'file', edit: 'edit', execute: 'terminal', search: 'search', fetch: 'globe' },
+  ...{ think: 'think', task: 'bot', other: 'tool' },
 }
 
-function editWords(tool: ToolItem): Words {
+function iconOf(tool: ToolItem, { state }: CallWords): IconName {
+  const { kind, questions } = factsOf(tool)
+  if (state === 'denied') return 'ban'
+  if (questions) return 'help'
+  if (kind !== 'edit') return ICONS[kind]
   const changes = new Set(editsOf(tool).map(({ change }) => change))
-  if (changes.size !== 1) return WORDS.edit
-  if (changes.has('add')) return { icon: 'file-add', past: 'Wrote', present: 'Writing' }
-  return changes.has('delete') ? { icon: 'remove', past: 'Deleted', present: 'Deleting' } : WORDS.edit
+  if (changes.size !== 1) return ICONS.edit
+  return changes.has('add') ? 'file-add' : changes.has('delete') ? 'remove' : ICONS.edit
+}
+
+/** `edited by you; asked for rm -rf dist`. */
+export function editedText({ by, asked }: NonNullable<CallWords['edited']>): string {
+  return asked === '' ? by : `${by}; asked for ${asked}`
 }
 
 /** Kinds whose calls stand together in one line. Edits are read one by one, and so is what nobody knows. */
 export type GroupKind = 'read' | 'search' | 'fetch' | 'execute'
 
-/** The kind by which a call joins its neighbours; undefined for one that stands alone: it failed, or waits for a person. */
+/** The kind by which a call joins its neighbours; undefined for one that stands alone: it failed, waits, or was edited. */
 export function groupKind(tool: ToolItem): GroupKind | undefined {
-  if (tool.status === 'failed' || tool.status === 'unfinished') return undefined
-  if (tool.wait?.background || (tool.wait?.askedAt ?? null) !== null) return undefined
+  const state = callState(tool)
+  if ((state !== 'ran' && state !== 'runs') || tool.wait?.background || tool.asked) return undefined
   const { kind, todos, questions } = factsOf(tool)
   if (todos || questions) return undefined
   return kind === 'read' || kind === 'search' || kind === 'fetch' || kind === 'execute' ? kind : undefined
@@ -70,11 +71,11 @@ export function groupLine(
   kind: GroupKind,
   tools: readonly ToolItem[],
 ): { icon: IconName; verb: string; object: string } {
-  const { icon, past = '', present = '' } = WORDS[kind]
-  const isRunning = tools.some(({ status }) => status === 'running')
+  // All of them ran or run: the words of one that still runs are those of the group.
+  const telling = tools.find(({ status }) => status === 'running') ?? tools[0]
   return {
-    icon: kind === 'read' ? 'files' : icon,
-    verb: isRunning ? present : past,
+    icon: kind === 'read' ? 'files' : ICONS[kind],
+    verb: telling === undefined ? '' : callWords(telling).verb,
     object: countOf(kind, tools),
   }
 }

@@ -86,6 +86,11 @@ export function inputText(item: ToolItem): string {
   return factsOf(item).command ?? JSON.stringify(item.input, null, 2)
 }
 
+/** What the agent had asked for where another input ran; else empty. */
+export function askedText({ asked, facts: _, ...item }: ToolItem): string {
+  return asked === undefined ? '' : inputText({ ...item, ...asked })
+}
+
 /** The line of a command is the command: who looks for a word would find it twice. */
 export function isSaidByHead(input: string, head: string): boolean {
   return input.trim() === head

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react'
 import { useHarnessLabel } from '../../app/labels.ts'
 import { useShell } from '../../app/shell/shell-context.ts'
 import type { HarnessInfo, SessionChanges, SessionStatus } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import { useApi, useOffered } from '../../state/server/use-api.ts'
 import { usePermissionMode, useSettings, useSettingsChanged } from '../../state/session/use-settings.ts'
 import { Menu, type MenuItem } from '../../ui/controls/Menu.tsx'
 import { Picker, type SelectOption } from '../../ui/controls/Picker.tsx'
@@ -24,14 +24,16 @@ interface ChipsProps {
 }
 
 /** What the session runs with, each to be changed here: at once where the agent can, else from the next message. */
-export function Chips({ status, harness, busy, unchecked, onUnchecked }: ChipsProps) {
+export function Chips({ status, harness: known, busy, unchecked, onUnchecked }: ChipsProps) {
   const api = useApi()
   const shell = useShell()
   const { sessionId } = status
   const settings = useSettings(sessionId)
   const changed = useSettingsChanged(sessionId)
   const label = useHarnessLabel(status.harness)
+  const { harness, ask } = useOffered(known, status.projectRoot)
   const models = useModels(status, harness)
+  const { efforts } = offers(harness, { ...settings, model: models.value })
   const [later, setLater] = useState<readonly string[]>([])
   useEffect(() => {
     if (!busy) setLater([])
@@ -56,6 +58,8 @@ export function Chips({ status, harness, busy, unchecked, onUnchecked }: ChipsPr
     <>
       <PermissionChip
         {...{ status, harness, unchecked, onUnchecked }}
+        model={models.value}
+        onOpen={ask}
         onLater={words => (busy ? tellLater(words) : undefined)}
       />
       {models.options.length > 0 ? (
@@ -66,6 +70,7 @@ export function Chips({ status, harness, busy, unchecked, onUnchecked }: ChipsPr
           value={models.value}
           options={models.options}
           disabled={models.fixedBy !== null}
+          onOpen={ask}
           onChange={model =>
             configure(
               { model },
@@ -79,7 +84,8 @@ export function Chips({ status, harness, busy, unchecked, onUnchecked }: ChipsPr
         icon="think"
         title={whenOf('Effort')}
         value={settings.thinking ?? ''}
-        options={EFFORTS}
+        options={efforts}
+        onOpen={ask}
         short={effort?.value ? `effort ${effort.label}` : 'default effort'}
         onChange={chosen =>
           configure(
@@ -117,8 +123,14 @@ export function Chips({ status, harness, busy, unchecked, onUnchecked }: ChipsPr
   )
 }
 
-function PermissionChip(props: Omit<ChipsProps, 'busy'> & { onLater(words: string): void }) {
-  const { status, harness, unchecked, onUnchecked, onLater } = props
+interface PermissionChipProps extends Omit<ChipsProps, 'busy'> {
+  model: string
+  onOpen(): void
+  onLater(words: string): void
+}
+
+function PermissionChip(props: PermissionChipProps) {
+  const { status, harness, model, unchecked, onUnchecked, onLater, onOpen } = props
   const api = useApi()
   const { sessionId } = status
   const mode = usePermissionMode(sessionId)
@@ -135,7 +147,7 @@ function PermissionChip(props: Omit<ChipsProps, 'busy'> & { onLater(words: strin
   }
   const everything = PERMISSION_WORDS.bypassPermissions
   const items: MenuItem[] = [
-    ...offers(harness).permissionModes.map(kept => ({
+    ...offers(harness, { model, permissionMode: mode }).permissionModes.map(kept => ({
       label: PERMISSION_WORDS[kept].label,
       detail: PERMISSION_WORDS[kept].consequence,
       checked: !unchecked && kept === mode,
@@ -166,6 +178,7 @@ function PermissionChip(props: Omit<ChipsProps, 'busy'> & { onLater(words: strin
         </button>
       }
       items={items}
+      onOpen={onOpen}
       title="What may it do without asking you?"
     />
   )

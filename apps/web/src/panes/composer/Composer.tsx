@@ -7,6 +7,7 @@ import { useSession, useSessionStore } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { plural } from '../../ui/text/format.ts'
+import { TaskNotice } from '../session/TaskNotice.tsx'
 import { WentBackNotice } from '../session/WentBackNotice.tsx'
 import { WorktreeNotice } from '../session/WorktreeNotice.tsx'
 import { ProjectSettings } from '../trust/ProjectSettings.tsx'
@@ -14,6 +15,7 @@ import { Chips } from './Chips.tsx'
 import { putIntoOutbox } from './outbox.ts'
 import { OutboxList, QueueList, SteeredList } from './QueueList.tsx'
 import { StopButton } from './StopButton.tsx'
+import { takeFocus } from './take-focus.ts'
 import { useAttachments } from './use-attachments.ts'
 import { type Suggestion, useCompletions } from './use-completions.ts'
 import './composer.css'
@@ -40,11 +42,9 @@ export function Composer({ status }: { status: SessionStatus }) {
   const canStop = busy && status.pending.length === 0
   const empty = text.trim() === '' && comments.length === 0 && files.list.length === 0
 
-  // A session that was just made waits for its first message. On a phone the keyboard would cover what it says.
+  // A session that was just made waits for its first message.
   const isNew = status.lastTurn === null && !busy
-  useEffect(() => {
-    if (isNew && !window.matchMedia('(pointer: coarse)').matches) field.current?.focus()
-  }, [])
+  useEffect(() => takeFocus(field.current, sessionId, isNew), [])
 
   // The agent starts while the person still writes. If it cannot, the turn will say why.
   const prewarm = () => void api.prewarm(sessionId).catch(() => undefined)
@@ -99,6 +99,7 @@ export function Composer({ status }: { status: SessionStatus }) {
           </Suspense>
         </>
       )}
+      <TaskNotice status={status} />
       <WentBackNotice sessionId={sessionId} />
       <SteeredList steered={status.steered} />
       <QueueList status={status} />

@@ -160,7 +160,7 @@ describe('a dangerous request', () => {
 
   test('says what can happen, marks the part of the command, and offers neither "always" nor a click', () => {
     const { page, answers } = card({ input: { command: 'ls && rm -rf dist' }, risks })
-    expect(page.querySelector('h3')?.textContent).toBe('This can delete files for good')
+    expect(page.querySelector('h3')?.textContent).toBe('This can delete files')
     expect(page.querySelector('mark')?.textContent).toBe('rm -rf dist1')
     expect(page.textContent).toContain('Deletes dist with everything in it.')
     expect(buttonNamed(page, 'Allow once')).toBeUndefined()

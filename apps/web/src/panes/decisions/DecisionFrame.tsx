@@ -59,7 +59,7 @@ function Waiting({ requestId }: { requestId: string }) {
 function WaitingSince({ store, requestId }: { store: SessionStore; requestId: string }) {
   const at = useStorePart(
     store,
-    ({ extras }) => extras.decisions.findLast(one => one.requestId === requestId)?.at,
+    ({ extras }) => extras.asked.findLast(one => one.requestId === requestId)?.at,
   )
   const now = useNow()
   return at === undefined ? null : <span className="decision__waiting">{formatWait(at, now)}</span>

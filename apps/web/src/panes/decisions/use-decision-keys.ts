@@ -11,7 +11,7 @@ export interface DecisionKeys {
   enabled: boolean
 }
 
-/** Keys go to the topmost card that is seen, when there was time to see it. Tells whether this is the one, so that it can say so. */
+/** Keys go to the topmost card that is seen, when there was time to see it. Tells whether they work on this one, so that it can say so. */
 export function useDecisionKeys(card: RefObject<HTMLElement | null>, keys: DecisionKeys): boolean {
   const onKey = useEffectEvent((event: KeyboardEvent) => {
     if (!keys.enabled || event.repeat || isTyping(event.target)) return
@@ -30,7 +30,11 @@ export function useDecisionKeys(card: RefObject<HTMLElement | null>, keys: Decis
       remove?.()
     }
   }, [card])
-  return useSyncExternalStore(subscribeFront, () => card.current !== null && readyCard() === card.current)
+  const isReady = useSyncExternalStore(
+    subscribeFront,
+    () => card.current !== null && readyCard() === card.current,
+  )
+  return isReady && keys.enabled
 }
 
 function actionOf({ key, shiftKey }: KeyboardEvent, keys: DecisionKeys): (() => void) | undefined {

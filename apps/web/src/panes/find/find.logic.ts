@@ -4,7 +4,7 @@ import type { Token, Tokens } from 'marked'
 import { parseBlocks } from '../../markdown/blocks.logic.ts'
 import { own } from '../../ui/own.ts'
 import type { ChatRow, ItemNode } from '../chat/rows.logic.ts'
-import { argumentOf, inputText, isSaidByHead, planOf } from '../chat/tool-summary.logic.ts'
+import { argumentOf, askedText, inputText, isSaidByHead, planOf } from '../chat/tool-summary.logic.ts'
 import type { Found } from './found.tsx'
 
 /** Where a text occurs: in one item, so many times. */
@@ -144,10 +144,11 @@ function toolText(item: ToolItem, { output }: Running, cwd: string): { head: str
   const facts = factsOf(item)
   if (facts.todos) return { head: facts.todos.map(({ text }) => text).join('\n'), body: '' }
   const head = argumentOf(facts, cwd)
+  const asked = askedText(item)
   const edits = editsOf(item)
   if (edits.length > 0) {
     const failed = item.status === 'failed' ? (item.content ?? '') : ''
-    return { head, body: [...edits.flatMap(editTexts), failed].join('\n') }
+    return { head, body: [...edits.flatMap(editTexts), asked, failed].join('\n') }
   }
   if (facts.questions && item.status === 'done') {
     const asked = facts.questions.map(({ name }) => name)
@@ -158,7 +159,7 @@ function toolText(item: ToolItem, { output }: Running, cwd: string): { head: str
   const result = item.content ?? own(output, item.id) ?? ''
   const input = inputText(item)
   const shown = facts.kind === 'task' ? plainMarkdown(result) : withoutColours(result)
-  return { head, body: [isSaidByHead(input, head) ? '' : input, shown].join('\n') }
+  return { head, body: [asked, isSaidByHead(input, head) ? '' : input, shown].join('\n') }
 }
 
 function editTexts({ hunks, text, swaps }: ReturnType<typeof editsOf>[number]): string[] {

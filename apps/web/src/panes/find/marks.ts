@@ -2,7 +2,7 @@ import type { Found } from './found.tsx'
 
 /** What a person can read of an item, and nothing that is only a control or a number. */
 const SKIPPED =
-  '.tool__name, .tool__count, .tool__facts, .tool__last, .tool__label, .diff__number, .diff__mark, .message-actions, figcaption, summary, .hidden-visually, .say__note, .you__note, .todos__head, [data-find="skip"], button:not(.tool__head)'
+  '.tool__name, .tool__count, .tool__facts, .tool__last, .tool__reason, .tool__label, .diff__number, .diff__mark, .message-actions, figcaption, summary, .hidden-visually, .say__note, .you__note, .todos__head, [data-find="skip"], button:not(.tool__head)'
 /** Text of one is not read on into the next. */
 const BLOCKS =
   'p, li, td, th, pre, h1, h2, h3, h4, h5, h6, div, section, article, dt, dd, .tool__argument, blockquote'

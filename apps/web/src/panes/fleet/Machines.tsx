@@ -69,7 +69,7 @@ export function MachineCard(props: {
           plural(own.length, 'session'),
           ...(needs > 0 ? [needsYouText(needs)] : []),
           ...(burn > 0 ? [`${formatUsd(burn)}/min`] : []),
-          ...(isHere ? [`${busy} of ${slots} at work`, `load ${Math.round(load * 100)} %`] : []),
+          ...(isHere ? [`${busy} of ${slots} at work`, `load ${load.toFixed(2)} per core`] : []),
         ].join(' · ')}
       </span>
       {children}

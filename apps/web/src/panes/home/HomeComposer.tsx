@@ -6,14 +6,16 @@ import { useShell } from '../../app/shell/shell-context.ts'
 import { useFleetStore } from '../../state/fleet/use-fleet.ts'
 import { saveDraft, useDraft } from '../../state/kept/drafts.ts'
 import { keepChoices, type LastChoices, lastChoices, lastProject } from '../../state/kept/last-choices.ts'
-import { useApi, useHarnesses } from '../../state/server/use-api.ts'
+import { useApi, useHarnesses, useOffered } from '../../state/server/use-api.ts'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { Picker } from '../../ui/controls/Picker.tsx'
+import { dropKeys, onGoneTo } from '../../ui/keys/type-ahead.ts'
 import { Words } from '../../ui/marks/Empty.tsx'
 import { Icon } from '../../ui/marks/Icon.tsx'
 import { Kbd } from '../../ui/marks/Kbd.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
+import { isAtDesk, takeFocus } from '../composer/take-focus.ts'
 import { AddProject, droppedFolder } from '../sidebar/AddProject.tsx'
 import {
   agentLabel,
@@ -23,7 +25,8 @@ import {
   offers,
   toOptions,
 } from '../sidebar/new-session.logic.ts'
-import { useWorkspace } from '../sidebar/use-workspace.ts'
+import { useWhere } from '../sidebar/use-where.ts'
+import { useWorkspace, workspacesOn } from '../sidebar/use-workspace.ts'
 import { installHelp } from './install-help.ts'
 
 /** Under this name the text is kept until it is sent. */
@@ -50,7 +53,14 @@ export function HomeComposer(props: { project: string | undefined; demo: string 
     void start.run(text)
   }, [wanted, start, text])
   // The demo's folder is no place for somebody's own work.
-  if (projects?.every(one => one.root === props.demo)) return <FirstFolder onAdded={start.setRoot} />
+  const hasField = projects?.every(one => one.root === props.demo) !== true
+  useEffect(() => {
+    if (!hasField) return
+    const take = () => takeFocus(field.current, DRAFT)
+    take()
+    return onGoneTo(take)
+  }, [hasField])
+  if (!hasField) return <FirstFolder onAdded={start.setRoot} />
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: a folder is dropped here; the project picker does the same
     <div
@@ -116,6 +126,7 @@ export function HomeComposer(props: { project: string | undefined; demo: string 
             value={can.models.some(({ id }) => id === choices.model) ? (choices.model ?? '') : ''}
             onChange={model => choose({ model })}
             options={modelOptions(can.models)}
+            onOpen={start.ask}
             {...(choices.model ? {} : { short: defaultModel?.label ?? 'Default model' })}
           />
           {can.permissionModes.length > 0 ? (
@@ -123,12 +134,22 @@ export function HomeComposer(props: { project: string | undefined; demo: string 
               label="Permissions"
               icon="shield"
               value={start.permissionMode ?? 'default'}
+              onOpen={start.ask}
               onChange={permissionMode => choose({ permissionMode })}
               options={can.permissionModes.map(mode => ({
                 value: mode,
                 label: PERMISSION_WORDS[mode].label,
                 detail: PERMISSION_WORDS[mode].consequence,
               }))}
+            />
+          ) : null}
+          {start.where ? (
+            <Picker
+              label="Where"
+              icon="screen"
+              value={start.where.value}
+              onChange={start.setWanted}
+              options={start.where.options}
             />
           ) : null}
           {start.workspaces.length > 0 ? (
@@ -172,11 +193,13 @@ export function HomeComposer(props: { project: string | undefined; demo: string 
       {adding ? (
         <AddProject
           open
+          thenType
           dropped={dropped}
           onAdded={added => {
             start.setRoot(added)
             setDropped(null)
             setAdding(false)
+            takeFocus(field.current, DRAFT)
           }}
         />
       ) : (
@@ -197,13 +220,19 @@ export function HomeComposer(props: { project: string | undefined; demo: string 
 }
 
 function FirstFolder({ onAdded }: { onAdded(root: string): void }) {
+  const box = useRef<HTMLDivElement>(null)
+  // What was typed before was not meant for a folder.
+  useEffect(() => {
+    dropKeys()
+    if (isAtDesk()) box.current?.querySelector('input')?.focus({ preventScroll: true })
+  }, [])
   return (
-    <div className="home-first">
+    <div className="home-first" ref={box}>
       <p>
         An agent works in a folder of yours. Which one? You see all that it says and does, and it asks before
         it changes something.
       </p>
-      <AddProject open onAdded={onAdded} />
+      <AddProject open thenType onAdded={onAdded} />
     </div>
   )
 }
@@ -226,14 +255,26 @@ function useStart(project: string | undefined) {
   const root = known?.root ?? projects?.find(({ missing }) => !missing)?.root ?? ''
   const choices = changed[root] ?? lastChoices(root)
   const ready = harnesses.find(({ id }) => installed?.[id]?.installed && installed[id]?.authenticated)
-  const harness = harnesses.find(({ id }) => id === choices.harness) ?? ready ?? harnesses[0]
-  const can = offers(harness)
-  const { workspace, options: workspaces, settle } = useWorkspace(root, choices.workspace)
+  const found = harnesses.find(({ id }) => id === choices.harness) ?? ready ?? harnesses[0]
+  const { harness, ask } = useOffered(found, root, choices.model)
+  const can = offers(harness, choices)
+  const here = useWorkspace(root, choices.workspace)
+  // Not kept: a machine may be gone tomorrow.
+  const [wanted, setWanted] = useState<string>()
+  const where = useWhere(root, harness?.id, wanted)
+  const elsewhere = where?.elsewhere
+  const workspace = elsewhere ? (choices.workspace ?? 'folder') : here.workspace
+  const workspaces = elsewhere ? workspacesOn(elsewhere.machine) : here.options
   const permissionMode =
     can.permissionModes.find(mode => mode === choices.permissionMode) ?? can.permissionModes[0]
   // Until it is known what is installed the agent that stands there may be one that cannot work.
   const isReady =
-    !busy && root !== '' && harness !== undefined && (choices.harness !== undefined || !isPending)
+    !busy &&
+    root !== '' &&
+    harness !== undefined &&
+    (choices.harness !== undefined || !isPending) &&
+    !where?.waits &&
+    (!wanted || where !== undefined)
 
   const isChecking = !busy && root !== '' && isPending
 
@@ -241,7 +282,7 @@ function useStart(project: string | undefined) {
     if (!isReady || text.trim() === '') return
     setBusy(true)
     try {
-      await api.openProject(root)
+      if (!elsewhere) await api.openProject(root)
       const form = {
         ...EMPTY_FORM,
         harness: harness.id,
@@ -249,9 +290,10 @@ function useStart(project: string | undefined) {
         permissionMode: permissionMode ?? ('' as const),
       }
       // Its words name the branch.
-      const inWorktree = (await settle()) === 'worktree'
-      const { id } = await api.createSession(root, {
+      const inWorktree = (elsewhere ? workspace : await here.settle()) === 'worktree'
+      const { id } = await api.createSession(elsewhere?.project ?? root, {
         ...toOptions(form, harness),
+        ...(elsewhere ? { machine: elsewhere.machine } : {}),
         ...(inWorktree ? { title: firstLine(text), worktree: {} } : {}),
       })
       const { workspace: kept } = choices
@@ -282,7 +324,7 @@ function useStart(project: string | undefined) {
 
   return {
     ...{ root, setRoot, projects, harness, harnesses, installed, can, choices, choose },
-    ...{ permissionMode, isReady, isChecking, run, workspace, workspaces },
+    ...{ permissionMode, isReady, isChecking, run, workspace, workspaces, where, setWanted, ask },
   }
 }
 

@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { placeName } from '../../app/project.ts'
+import { placeName, projectName } from '../../app/project.ts'
 import { useShell } from '../../app/shell/shell-context.ts'
-import { useFleetStore } from '../../state/fleet/use-fleet.ts'
+import { useFleetStore, useParked } from '../../state/fleet/use-fleet.ts'
 import type { SessionStatus } from '../../state/server/server-api.ts'
 import { useHarnesses, useUsage } from '../../state/server/use-api.ts'
 import { Cost } from '../../ui/marks/Cost.tsx'
@@ -10,7 +10,7 @@ import { Dot } from '../../ui/marks/Dot.tsx'
 import { Kbd } from '../../ui/marks/Kbd.tsx'
 import { formatCost, formatCount, formatUsd, formatWait } from '../../ui/text/format.ts'
 import { useNow } from '../../ui/text/use-now.ts'
-import { groupOf, groupSessions, statusLine, toneOf } from '../sidebar/groups.logic.ts'
+import { groupOf, groupSessions, statusLine, taskLine, toneOf } from '../sidebar/groups.logic.ts'
 import { sessionTitle } from '../sidebar/session-title.ts'
 import { PlanWindows } from '../usage/PlanWindows.tsx'
 import { seriesOf, totalOf } from '../usage/usage.logic.ts'
@@ -21,16 +21,17 @@ interface SessionsProps {
 
 const SHOWN_LATELY = 8
 
-export function NeedsYou({ sessions }: SessionsProps) {
+export function NeedsYou({ sessions, project }: SessionsProps & { project: string | undefined }) {
   const shell = useShell()
   const now = useNow()
   const waiting = inGroup(sessions, 'Needs you')
-  if (waiting.length === 0) return null
+  const tasks = useParked().filter(({ project: root }) => project === undefined || root === project)
+  if (waiting.length + tasks.length === 0) return null
   return (
     <section className="home-strip" aria-label="Needs you">
       <header className="home-list__head">
         <h2>Needs you</h2>
-        <span className="number">{waiting.length}</span>
+        <span className="number">{waiting.length + tasks.length}</span>
         <span className="spacer" />
         <button type="button" className="home-strip__all" onClick={() => shell.open({ kind: 'tray' })}>
           Go through them <Kbd>W</Kbd>
@@ -42,6 +43,19 @@ export function NeedsYou({ sessions }: SessionsProps) {
             <Where status={status} />
             <span className="home-row__age number">{formatWait(status.updatedAt, now)}</span>
           </Row>
+        ))}
+        {tasks.map(task => (
+          <li key={`${task.loopId} ${task.id}`}>
+            <Link className="home-row" to="/loops/$loopId" params={{ loopId: task.loopId }}>
+              <Dot tone="need" />
+              <span className="home-row__title truncate">{task.title}</span>
+              <span className="home-row__line truncate">{taskLine(task)}</span>
+              <span className="home-row__where truncate">{projectName(task.project)}</span>
+              <span className="home-row__age number">
+                {task.endedAt ? formatWait(task.endedAt, now) : null}
+              </span>
+            </Link>
+          </li>
         ))}
       </ul>
     </section>
@@ -134,7 +148,7 @@ export function Lately({ sessions }: SessionsProps) {
 function Row({ status, line, children }: { status: SessionStatus; line: string; children: ReactNode }) {
   return (
     <li>
-      <Link className="home-row" to="/s/$sessionId" params={{ sessionId: status.sessionId }}>
+      <Link className="home-row" {...placeOf(status)}>
         <Dot tone={toneOf(status)} />
         <span className="home-row__title truncate">{sessionTitle(status)}</span>
         <span className="home-row__line truncate">{line}</span>
@@ -142,6 +156,12 @@ function Row({ status, line, children }: { status: SessionStatus; line: string; 
       </Link>
     </li>
   )
+}
+
+/** A task that waits is answered on the page of its loop. */
+function placeOf({ sessionId, task }: SessionStatus) {
+  if (task?.status === 'parked') return { to: '/loops/$loopId', params: { loopId: task.loopId } } as const
+  return { to: '/s/$sessionId', params: { sessionId } } as const
 }
 
 function Where({ status }: { status: SessionStatus }) {

@@ -35,7 +35,7 @@ export function HomePage() {
         <h1 className="home__hero">{project ? projectName(project) : 'What should be done?'}</h1>
         <HomeComposer key={project ?? ''} project={project} demo={demo?.projectRoot} />
         {isFirstRun && demo ? <DemoCard demo={demo} /> : null}
-        <NeedsYou sessions={sessions} />
+        <NeedsYou sessions={sessions} project={project} />
         <Working sessions={sessions} />
         {project ? null : <Today />}
         <Lately sessions={sessions} />

@@ -1,7 +1,7 @@
-import { formatDuration } from '@chirality/core'
+import { formatDuration, VERDICT_WORDS } from '@chirality/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { projectName } from '../../app/project.ts'
 import { useLoops } from '../../state/fleet/use-fleet.ts'
 import type { LoopTask, ShownLoop } from '../../state/server/loops-api.ts'
@@ -61,7 +61,7 @@ function Loop({ loop }: { loop: ShownLoop }) {
   const api = useApi()
   const [isLimiting, setLimiting] = useState(false)
   const stop = useAction(() => api.stopLoop(loopId))
-  const resume = useAction(() => api.resumeLoop({ loopId }))
+  const resume = useAction(() => api.resumeLoop({ loopId, ...(loop.mustSay ? { asFound: true } : {}) }))
   // Of several at work one is shown whole, and the others when they are opened.
   const atWork = tasks.find(({ status }) => status === 'working')
   const asks = asksForCommands(loop)
@@ -76,7 +76,7 @@ function Loop({ loop }: { loop: ShownLoop }) {
         <Button onClick={() => setLimiting(true)}>Limits…</Button>
         {runs === 'no' ? (
           <Button look={isOver || asks ? 'plain' : 'primary'} disabled={resume.isBusy} onClick={resume.run}>
-            Resume
+            {loop.mustSay ? 'Go on with what can be believed' : 'Resume'}
           </Button>
         ) : (
           <Button look="primary" disabled={stop.isBusy} onClick={stop.run}>
@@ -88,7 +88,13 @@ function Loop({ loop }: { loop: ShownLoop }) {
         {`${countsText(loop)}. `}
         {loop.waitsUntil === null ? sentence(stateWords(loop)) : <Countdown loop={loop} />}
       </p>
+      {loop.warnings.map(warning => (
+        <p key={warning} className="loops__problem" role="alert">
+          {warning}
+        </p>
+      ))}
       {loop.listProblem === null ? null : <p className="loops__problem">{loop.listProblem}</p>}
+      <Base loop={loop} />
       <Used loop={loop} />
       {loop.end === null || runs !== 'no' ? null : <MorningCard loop={loop} />}
       <ol className="page__list">
@@ -109,6 +115,27 @@ function asksForCommands({ tasks }: ShownLoop): boolean {
   return tasks.some(({ commands = [] }) => commands.length > 0)
 }
 
+/** What the checks did before any task. Those that were green need no words. */
+function Base({ loop: { base } }: { loop: ShownLoop }) {
+  const { running, checks } = base
+  const other = checks.filter(({ state }) => state !== 'green')
+  return (
+    <>
+      {running === null ? null : (
+        <p className="loops__hint">
+          Before any task: <code>{running.command}</code> runs.
+        </p>
+      )}
+      {other.map(({ command, state }) => (
+        <p key={command} className="loops__hint">
+          {`Before any task this was ${state}: `}
+          <code>{command}</code>
+        </p>
+      ))}
+    </>
+  )
+}
+
 /** Told once by screen readers: what counts down is not announced each second. */
 function Countdown({ loop }: { loop: ShownLoop }) {
   return <span aria-live="off">{sentence(stateWords(loop, useNow()))}</span>
@@ -127,19 +154,22 @@ function MorningCard({ loop }: { loop: ShownLoop }) {
     <section className="page__card" aria-label="What became of it">
       <h2>What became of it</h2>
       <ul className="page__list">
-        {flagged.flatMap(({ id, title, flags }) =>
-          flags.map(({ kind, words, files }) => (
-            <li key={`${id} ${kind}`}>
-              <b>{title}</b>
-              {` ${words} `}
-              <code>{files.join(', ')}</code>
-            </li>
-          )),
-        )}
-        {flagged.length === 0 ? <li>Nothing suspicious was found in what is proved.</li> : null}
+        {flagged.map(({ id, title, flags }) => (
+          <li key={id}>
+            <b>{title}</b>
+            <ul className="loops__flags">
+              {flags.map(({ kind, words, files }) => (
+                <li key={`${kind} ${words}`}>
+                  {withCode(words)} <code>{files.join(', ')}</code>
+                </li>
+              ))}
+            </ul>
+          </li>
+        ))}
+        {flagged.length === 0 ? <li>Nothing to look at was found.</li> : null}
       </ul>
       <div className="loops__foot">
-        <span>Each was proved by the checks of the list, run by Chirality, not by the agent.</span>
+        <span>{provedWords(loop)}</span>
         <span className="spacer" />
         {ready.length === 0 || loop.baseBranch === null ? null : (
           <Button
@@ -155,13 +185,24 @@ function MorningCard({ loop }: { loop: ShownLoop }) {
   )
 }
 
+/** Commands stand between backticks in what is told of them. */
+function withCode(words: string): ReactNode[] {
+  return words.split('`').map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))
+}
+
+/** Checks that nobody wrote prove nothing. */
+function provedWords({ counts: { noCheck } }: ShownLoop): string {
+  const by = 'The checks of the list were run by Chirality, not by the agent.'
+  return noCheck === 0 ? by : `${by} No check says that ${plural(noCheck, 'task')} did what was asked.`
+}
+
 const TONES: Record<LoopTask['status'], DotTone> = {
   ...{ open: 'quiet', ticked: 'seen', working: 'work', merged: 'ok', parked: 'need', failed: 'bad' },
-  reverted: 'quiet',
+  ...{ reverted: 'quiet', claimed: 'bad' },
 }
 const WORDS: Record<LoopTask['status'], string> = {
   ...{ open: 'to do', ticked: 'done before', working: 'at work', merged: 'proved', parked: 'needs you' },
-  ...{ failed: 'failed', reverted: 'reverted' },
+  ...{ failed: 'failed', reverted: 'reverted', claimed: 'ticked by somebody, not proved' },
 }
 const STAGES: Record<NonNullable<LoopTask['stage']>, string> = {
   ...{
@@ -177,7 +218,8 @@ function TaskRow({ loop, task, first }: { loop: ShownLoop; task: LoopTask; first
   const [isOpen, setOpen] = useState(false)
   const { status, stage, diff, spent, iterations, title, accepted, inList, handed } = task
   const hasBegun = task.sessionId !== null
-  const word = accepted ? `in ${accepted.into}` : stage ? STAGES[stage] : WORDS[status]
+  const known = task.verdict === null || status !== 'merged' ? WORDS[status] : VERDICT_WORDS[task.verdict]
+  const word = accepted ? `in ${accepted.into}` : stage ? STAGES[stage] : known
   const facts = [
     ...handed.slice(-1).map(({ to }) => `handed to ${to}`),
     ...(diff && diff.files > 0 ? [`+${diff.insertions} −${diff.deletions}`] : []),
@@ -194,7 +236,7 @@ function TaskRow({ loop, task, first }: { loop: ShownLoop; task: LoopTask; first
         disabled={!hasBegun}
         onClick={() => setOpen(!isOpen)}
       >
-        <Dot tone={TONES[status]} />
+        <Dot tone={task.verdict === 'look' || task.verdict === 'no-check' ? 'need' : TONES[status]} />
         <span className="loops__title">{title}</span>
         <span className="spacer" />
         <span className={`loops__word loops__word--${status}`}>
@@ -207,7 +249,7 @@ function TaskRow({ loop, task, first }: { loop: ShownLoop; task: LoopTask; first
         <LoopStream loopId={loop.loopId} task={task} first={first} />
       ) : null}
       {status === 'parked' || status === 'failed' || status === 'reverted' ? (
-        <PutBack loop={loop} task={task} />
+        <PutBack loopId={loop.loopId} task={task} />
       ) : null}
       {isOpen && hasBegun ? <TaskDetails loop={loop} task={task} /> : null}
     </li>

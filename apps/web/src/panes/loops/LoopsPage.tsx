@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { projectName } from '../../app/project.ts'
-import { useLoops } from '../../state/fleet/use-fleet.ts'
+import { useLoops, useLoopsKnown } from '../../state/fleet/use-fleet.ts'
 import type { LoopSummary } from '../../state/server/loops-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Dot } from '../../ui/marks/Dot.tsx'
@@ -16,6 +16,7 @@ import './loops.css'
 /** All loops, newest first, and the way to start one. */
 export default function LoopsPage() {
   const loops = useLoops()
+  const isKnown = useLoopsKnown()
   const [isStarting, setStarting] = useState(false)
   return (
     <ScrollRegion className="page" label="Loops">
@@ -27,7 +28,7 @@ export default function LoopsPage() {
             Start a loop…
           </Button>
         </header>
-        {loops.length === 0 ? (
+        {!isKnown ? null : loops.length === 0 ? (
           <Empty title="No loops yet">
             A loop works through a Markdown list of tasks while you are away. Your checks decide what is done.
           </Empty>

@@ -1,19 +1,26 @@
 import { useState } from 'react'
-import type { LoopTask, ShownLoop } from '../../state/server/loops-api.ts'
+import type { LoopTask } from '../../state/server/loops-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Field } from '../../ui/controls/Field.tsx'
 import { Commands } from './Commands.tsx'
 import { useAction } from './use-action.ts'
+import '../page.css'
+import './loops.css'
+
+type PutBackTask = Pick<
+  LoopTask,
+  'id' | 'title' | 'status' | 'iterations' | 'parked' | 'why' | 'commands' | 'options'
+>
 
 /** Why it stands still, and the words that put it back. */
-export function PutBack({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
+export function PutBack({ loopId, task }: { loopId: string; task: PutBackTask }) {
   const api = useApi()
   const [note, setNote] = useState('')
-  const again = useAction(() =>
-    api.resumeLoop({ loopId: loop.loopId, again: { task: task.id, note: note.trim() } }),
+  const again = useAction((chosen?: string) =>
+    api.resumeLoop({ loopId, again: { task: task.id, note: (chosen ?? note).trim() } }),
   )
-  const allow = useAction(() => api.resumeLoop({ loopId: loop.loopId, allow: [...(task.commands ?? [])] }))
+  const allow = useAction(() => api.resumeLoop({ loopId, allow: [...(task.commands ?? [])] }))
   if (task.commands !== undefined && task.commands.length > 0)
     return (
       <section
@@ -34,7 +41,7 @@ export function PutBack({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
         ) : null}
         <div className="page__buttons">
           {task.iterations === 0 ? (
-            <Button size="small" disabled={again.isBusy || allow.isBusy} onClick={again.run}>
+            <Button size="small" disabled={again.isBusy || allow.isBusy} onClick={() => again.run()}>
               Run again with the list as it is now
             </Button>
           ) : null}
@@ -54,6 +61,15 @@ export function PutBack({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
       }}
     >
       <p>{task.why}</p>
+      {task.options && task.options.length > 0 ? (
+        <div className="loops__options">
+          {task.options.map(option => (
+            <Button key={option} size="small" disabled={again.isBusy} onClick={() => again.run(option)}>
+              {option}
+            </Button>
+          ))}
+        </div>
+      ) : null}
       <Field label={isQuestion ? 'Your answer' : 'A note for the agent'}>
         {id => (
           <textarea

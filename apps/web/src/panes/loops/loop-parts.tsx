@@ -1,4 +1,4 @@
-import { formatDuration, needsYouText } from '@chirality/core'
+import { formatDuration, verdictsText } from '@chirality/core'
 import type { LoopLimits, LoopSummary } from '../../state/server/loops-api.ts'
 import { Field } from '../../ui/controls/Field.tsx'
 import type { DotTone } from '../../ui/marks/Dot.tsx'
@@ -12,13 +12,7 @@ export function listName({ list }: Pick<LoopSummary, 'list'>): string {
 }
 
 export function countsText({ counts }: Pick<LoopSummary, 'counts'>): string {
-  const { proved, parked, failed, working, toGo } = counts
-  return [
-    `${proved} proved`,
-    ...(parked > 0 ? [needsYouText(parked)] : []),
-    ...(failed > 0 ? [`${failed} failed`] : []),
-    `${working + toGo} to go`,
-  ].join(' · ')
+  return `${verdictsText(counts)} · ${counts.working + counts.toGo} to go`
 }
 
 export function stateWords({ runs, end, waitsUntil }: LoopSummary, now = Date.now()): string {
@@ -30,7 +24,8 @@ export function stateWords({ runs, end, waitsUntil }: LoopSummary, now = Date.no
   return end?.why ?? 'was cut off'
 }
 
-export function loopTone({ runs, counts, end }: LoopSummary): DotTone {
+export function loopTone({ runs, counts, end, warnings }: LoopSummary): DotTone {
+  if (warnings.length > 0) return 'bad'
   if (counts.parked > 0) return 'need'
   if (runs !== 'no') return 'work'
   if (counts.failed > 0 || end?.reason === 'failed') return 'bad'

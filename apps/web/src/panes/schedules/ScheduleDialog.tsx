@@ -134,7 +134,8 @@ function PromptFields({ form, set }: FormProps) {
       enabled: form.project !== '',
     }).data ?? []
   // Those of the default agent are known only when it runs; one that was set elsewhere stays.
-  const offered = offers(harnesses.find(({ id }) => id === form.harness)).permissionModes
+  const all = offers(harnesses.find(({ id }) => id === form.harness)).permissionModes
+  const offered = all.filter(mode => mode !== 'auto')
   const modes = new Set([...offered, ...(form.permissionMode === '' ? [] : [form.permissionMode])])
   return (
     <>

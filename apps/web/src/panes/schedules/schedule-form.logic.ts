@@ -13,6 +13,8 @@ export interface ScheduleForm {
   model: string
   permissionMode: NonNullable<Extract<NewSchedule['what'], { kind: 'prompt' }>['permissionMode']> | ''
   worktree: boolean
+  /** Tools that the prompt may use without asking. The form keeps what the command line set. */
+  allow: readonly string[]
   list: string
   maxIterations: string
   parallel: string
@@ -47,7 +49,7 @@ export interface FormProps {
 export function emptyForm(timeZone: string): ScheduleForm {
   return {
     ...{ name: '', project: '', kind: 'prompt', prompt: '', harness: '', persona: '', model: '' },
-    ...{ permissionMode: '', worktree: false, list: '', maxIterations: '', parallel: '' },
+    ...{ permissionMode: '', worktree: false, allow: [], list: '', maxIterations: '', parallel: '' },
     ...{ waitForLimits: '', handOver: '', commands: [] },
     ...{ times: 'cron', cron: '0 6 * * mon-fri', timeZone, every: '6', unit: 'hours', at: '', time: '' },
     ...{ missed: 'skip', overlap: 'skip', budget: '', maxMinutes: '', answerMinutes: '30', keepRuns: '10' },
@@ -70,7 +72,7 @@ export function formOf(schedule: ShownSchedule, timeZone: string): ScheduleForm 
       : {
           ...{ prompt: what.prompt, harness: what.harness ?? '', persona: what.persona ?? '' },
           ...{ model: what.model ?? '', permissionMode: what.permissionMode ?? '' },
-          worktree: what.worktree ?? false,
+          ...{ worktree: what.worktree ?? false, allow: what.allow ?? [] },
         }),
     ...(when.kind === 'cron' ? { cron: when.cron, timeZone: when.timeZone } : {}),
     ...(when.kind === 'every' ? spanOf(when.minutes) : {}),
@@ -145,13 +147,14 @@ export function scheduleFrom(form: ScheduleForm): NewSchedule | string {
   }
 }
 
-function chosen({ harness, persona, model, permissionMode, worktree }: ScheduleForm) {
+function chosen({ harness, persona, model, permissionMode, worktree, allow }: ScheduleForm) {
   return {
     ...(harness ? { harness } : {}),
     ...(persona ? { persona } : {}),
     ...(model ? { model } : {}),
     ...(permissionMode ? { permissionMode } : {}),
     ...(worktree ? { worktree } : {}),
+    ...(allow.length > 0 ? { allow: [...allow] } : {}),
   }
 }
 

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import type { SessionStatus } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
+import { useNoField } from '../../ui/keys/use-no-field.ts'
 import { Icon } from '../../ui/marks/Icon.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
@@ -17,6 +18,7 @@ interface AwayNoticeProps {
 /** In place of the composer of a session whose machine cannot be reached: what that means, and what still works. */
 export default function AwayNotice({ sessionId, harness, machine }: AwayNoticeProps) {
   const { name, state } = machine
+  useNoField()
   return (
     <div className="away-notice" role="status">
       <Icon name="offline" size={17} />

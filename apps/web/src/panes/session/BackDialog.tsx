@@ -6,6 +6,7 @@ import { saveWayBack } from '../../state/kept/went-back.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
+import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import './back.css'
 
@@ -27,8 +28,10 @@ export default function BackDialog(props: { sessionId: string; turnId: string; o
     setIsGoing(true)
     setFailure(undefined)
     try {
-      const { sessionId: id, moveId, prompt } = await api.goBack(sessionId, turnId, [...overwrite])
+      const { sessionId: id, moveId, prompt, left } = await api.goBack(sessionId, turnId, [...overwrite])
       saveWayBack(id, { from: sessionId, moveId, prompt })
+      if (left.length > 0)
+        toasts.error(`Not restored, because somebody else changed them meanwhile: ${left.join(', ')}`, id)
       saveDraft(id, prompt)
       onClose()
       await navigate({ to: '/s/$sessionId', params: { sessionId: id } })

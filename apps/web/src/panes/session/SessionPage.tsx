@@ -17,6 +17,7 @@ import {
   useSessionHub,
 } from '../../state/session/use-session.ts'
 import { isTyping } from '../../ui/keys/is-typing.ts'
+import { useNoField } from '../../ui/keys/use-no-field.ts'
 import { Empty } from '../../ui/marks/Empty.tsx'
 import { late } from '../../ui/overlay/late.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
@@ -55,6 +56,7 @@ function MissingSession({ sessionId }: { sessionId: string }) {
     },
     gcTime: 0,
   })
+  useNoField(!isPending)
   if (isPending) return <Skeleton />
   return (
     <Empty page title="There is no such session here">

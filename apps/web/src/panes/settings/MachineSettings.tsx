@@ -53,8 +53,8 @@ export function MachineSettings() {
             <MachineCard key={machine.machine} {...{ machine, sessions }}>
               <MachineFacts machine={machine} />
               {machine.isThis && info ? <CopiesSwitch copies={info.copies} /> : null}
-              {info?.hasBroker && machine.hasKey && !machine.isThis ? (
-                <Revoke machine={machine.machine} />
+              {info?.hasBroker && machine.hasKey !== null && !machine.isThis ? (
+                <TakeOut key={String(machine.hasKey)} machine={machine} />
               ) : null}
             </MachineCard>
           ))}
@@ -159,16 +159,30 @@ function CopiesSwitch({ copies: { sends, isFixed } }: Pick<FleetInfo, 'copies'>)
   )
 }
 
-/** Asked twice: the machine has to join again afterwards. */
-function Revoke({ machine }: { machine: string }) {
+/** Takes the rights of a machine away, or forgets one that has none. Asked twice: neither can be undone. */
+function TakeOut({ machine: { machine, hasKey } }: { machine: Machine }) {
   const api = useApi()
   const queries = useQueryClient()
   const [asking, setAsking] = useState(false)
-  const revoke = async () => {
+  const { verb, question, act, done } = hasKey
+    ? {
+        ...{ verb: 'Revoke', question: 'It has to be invited again afterwards.' },
+        act: () => api.revokeMachine(machine),
+        done: `${machine} can no longer connect. Its sessions can still be read.`,
+      }
+    : {
+        ...{
+          verb: 'Forget',
+          question: 'Its sessions, logs and copies go from all hubs. Its own files stay.',
+        },
+        act: () => api.forgetMachine(machine),
+        done: `${machine} is forgotten.`,
+      }
+  const takeOut = async () => {
     setAsking(false)
     try {
-      await api.revokeMachine(machine)
-      toasts.info(`${machine} can no longer connect. Its sessions can still be read.`)
+      await act()
+      toasts.info(done)
     } catch (error) {
       toasts.error(messageOf(error))
     }
@@ -178,17 +192,17 @@ function Revoke({ machine }: { machine: string }) {
     <span className="machine__foot">
       {asking ? (
         <>
-          <span>It has to be invited again afterwards.</span>
+          <span>{question}</span>
           <Button size="small" look="quiet" onClick={() => setAsking(false)}>
             Cancel
           </Button>
-          <Button size="small" look="danger" onClick={() => void revoke()}>
-            {`Revoke ${machine}`}
+          <Button size="small" look="danger" onClick={() => void takeOut()}>
+            {`${verb} ${machine}`}
           </Button>
         </>
       ) : (
-        <Button size="small" aria-label={`Revoke ${machine}…`} onClick={() => setAsking(true)}>
-          Revoke…
+        <Button size="small" aria-label={`${verb} ${machine}…`} onClick={() => setAsking(true)}>
+          {`${verb}…`}
         </Button>
       )}
     </span>

@@ -4,6 +4,7 @@ import { Icon } from '../../ui/marks/Icon.tsx'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
 import { AgentSettings } from './AgentSettings.tsx'
 import { AppearanceSettings } from './AppearanceSettings.tsx'
+import { BudgetSettings } from './BudgetSettings.tsx'
 import { DataSettings } from './DataSettings.tsx'
 import { DeviceSettings } from './DeviceSettings.tsx'
 import { MachineSettings } from './MachineSettings.tsx'
@@ -21,6 +22,7 @@ const PAGES: Readonly<Record<SettingsSection, () => ReactNode>> = {
   tools: ToolServerSettings,
   worktrees: WorktreeSettings,
   personas: PersonaSettings,
+  budgets: BudgetSettings,
   notifications: NotificationSettings,
   devices: DeviceSettings,
   machines: MachineSettings,
@@ -31,7 +33,8 @@ const PAGES: Readonly<Record<SettingsSection, () => ReactNode>> = {
 /** What holds for all sessions, one section at a time. */
 export default function SettingsPage() {
   const { section } = useParams({ strict: false })
-  const shown = SETTINGS_SECTIONS.find(({ id }) => id === section) ?? SETTINGS_SECTIONS[0]
+  const named = SETTINGS_SECTIONS.find(({ id }) => id === section)
+  const shown = named ?? SETTINGS_SECTIONS[0]
   const Page = PAGES[shown.id]
   const nav = useRef<HTMLElement>(null)
   // On a phone they are one row that scrolls.
@@ -59,6 +62,9 @@ export default function SettingsPage() {
       </nav>
       <ScrollRegion className="settings__page" label={shown.label}>
         <div className="settings__column">
+          {section !== undefined && named === undefined ? (
+            <p role="alert">{`There is no section “${section}”. These are the settings of ${shown.label.toLowerCase()}.`}</p>
+          ) : null}
           <Page />
         </div>
       </ScrollRegion>

@@ -7,6 +7,7 @@ export const SETTINGS_SECTIONS = [
   { id: 'tools', label: 'Tool servers', icon: 'tool', words: 'mcp connection' },
   { id: 'worktrees', label: 'Worktrees', icon: 'branch', words: 'set-up workspace env files port' },
   { id: 'personas', label: 'Personas', icon: 'persona', words: 'instructions prompt agent file' },
+  { id: 'budgets', label: 'Budgets', icon: 'usage', words: 'limit cost dollars tokens minutes spend' },
   { id: 'notifications', label: 'Notifications', icon: 'bell', words: 'push alerts sound' },
   { id: 'devices', label: 'Devices', icon: 'phone', words: 'phone qr code sign in browsers' },
   { id: 'machines', label: 'Machines', icon: 'screen', words: 'fleet worker hub invite revoke' },

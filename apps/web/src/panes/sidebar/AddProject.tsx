@@ -4,6 +4,7 @@ import { projectName } from '../../app/project.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Field } from '../../ui/controls/Field.tsx'
+import { dropKeys, holdKeys } from '../../ui/keys/type-ahead.ts'
 import { Icon } from '../../ui/marks/Icon.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
 
@@ -12,10 +13,12 @@ interface AddProjectProps {
   open?: boolean
   /** The name of a folder that was dropped on the page. */
   dropped?: string | null
+  /** A field comes in its place, and gets what is typed from the moment that the folder is chosen. */
+  thenType?: boolean
 }
 
 /** Says that agents may work in a folder: typed, found among the git repositories, or dropped. */
-export function AddProject({ onAdded, open = false, dropped = null }: AddProjectProps) {
+export function AddProject({ onAdded, open = false, dropped = null, thenType = false }: AddProjectProps) {
   const api = useApi()
   const queries = useQueryClient()
   const [shown, setShown] = useState(false)
@@ -33,6 +36,7 @@ export function AddProject({ onAdded, open = false, dropped = null }: AddProject
     retry: false,
   })
   const add = async (folder: string) => {
+    if (thenType) holdKeys()
     try {
       const { root } = await api.registerProject(folder)
       await queries.invalidateQueries({ queryKey: ['projects'] })
@@ -42,6 +46,7 @@ export function AddProject({ onAdded, open = false, dropped = null }: AddProject
       setOwnDrop(null)
       onAdded(root)
     } catch (error) {
+      dropKeys()
       setProblem(messageOf(error))
     }
   }

@@ -5,26 +5,26 @@ import { useEffect, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { useFleetStore } from '../../state/fleet/use-fleet.ts'
 import { keepChoices, lastChoices, type Workspace } from '../../state/kept/last-choices.ts'
-import { useApi, useHarnesses } from '../../state/server/use-api.ts'
+import { useApi, useHarnesses, useOffered } from '../../state/server/use-api.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Field } from '../../ui/controls/Field.tsx'
 import { SelectField } from '../../ui/controls/SelectField.tsx'
 import { Words } from '../../ui/marks/Empty.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
+import { isAtDesk } from '../composer/take-focus.ts'
 import { installHelp } from '../home/install-help.ts'
 import { AddProject } from './AddProject.tsx'
 import {
   agentLabel,
-  EFFORTS,
   EMPTY_FORM,
   modelOptions,
   type NewSessionForm,
   offers,
   toOptions,
 } from './new-session.logic.ts'
-import { useWorkspace, worktreeWords } from './use-workspace.ts'
-import { PLACEMENT_MS, whereOf } from './where.logic.ts'
+import { useWhere } from './use-where.ts'
+import { useWorkspace, workspacesOn, worktreeWords } from './use-workspace.ts'
 import './new-session.css'
 
 export default function NewSessionDialog(props: { project?: string | undefined; onClose(): void }) {
@@ -64,10 +64,11 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
       .data ?? []
 
   const ready = harnesses.find(({ id }) => installed?.[id]?.installed && installed[id]?.authenticated)
-  const harness = harnesses.find(({ id }) => id === form.harness) ?? ready ?? harnesses[0]
+  const known = harnesses.find(({ id }) => id === form.harness) ?? ready ?? harnesses[0]
+  const { harness, ask } = useOffered(known, root)
   const status = installed?.[harness?.id ?? '']
   const help = harness && status ? installHelp(harness, status) : undefined
-  const can = offers(harness)
+  const can = offers(harness, form)
   const permissionMode = form.permissionMode || can.permissionModes[0]
   const set = (fields: Partial<NewSessionForm>) => setForm(current => ({ ...current, ...fields }))
   const setPersona = (id: string) => {
@@ -76,14 +77,12 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
     set({ persona: id, ...(wanted ? { harness: wanted.id, model: '' } : {}) })
   }
 
-  const { data: placement } = useQuery({
-    queryKey: ['placement', harness?.id, root],
-    queryFn: () => api.placeSession(harness?.id ?? '', root),
-    enabled: root !== '' && harness !== undefined,
-    refetchInterval: PLACEMENT_MS,
-    retry: false,
-  })
-  const where = whereOf(placement, wanted)
+  const where = useWhere(root, harness?.id, wanted)
+  const workspaceThere = chosen ?? lastChoices(root).workspace ?? 'folder'
+  const chooseWorkspace = (next: Workspace) => {
+    setWorkspace(next)
+    keepChoices(root, { ...lastChoices(root), workspace: next })
+  }
 
   // Until it is known what is installed the agent that stands there may be one that cannot work.
   const isChosen = form.harness !== '' || !isPending
@@ -105,7 +104,7 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
     await navigate({ to: '/s/$sessionId', params: { sessionId } })
     if (isGone.current) return
     flushSync(onClose)
-    if (!window.matchMedia('(pointer: coarse)').matches) document.getElementById('composer')?.focus()
+    if (isAtDesk()) document.getElementById('composer')?.focus()
   }
 
   const create = async () => {
@@ -115,7 +114,8 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
       const options = toOptions({ ...form, harness: harness?.id ?? '' }, harness)
       if (where?.elsewhere) {
         const { machine, project: folder } = where.elsewhere
-        return await show((await api.createSession(folder, { ...options, machine })).id)
+        const worktree = workspaceThere === 'worktree' ? { worktree: {} } : {}
+        return await show((await api.createSession(folder, { ...options, machine, ...worktree })).id)
       }
       await api.openProject(root)
       const { id } = await api.createSession(root, {
@@ -179,6 +179,7 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
             value={form.model}
             onChange={model => set({ model, harness: harness?.id ?? '' })}
             options={modelOptions(can.models)}
+            onOpen={ask}
           />
         </div>
         <div className="new-session__pair">
@@ -202,7 +203,8 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
             label="Effort"
             value={form.thinking}
             onChange={thinking => set({ thinking })}
-            options={EFFORTS}
+            options={can.efforts}
+            onOpen={ask}
           />
         </div>
         <div className="new-session__pair">
@@ -220,6 +222,7 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
           <SelectField
             label="Permissions"
             value={permissionMode ?? ''}
+            onOpen={ask}
             onChange={mode => set({ permissionMode: mode })}
             options={can.permissionModes.map(mode => ({
               value: mode,
@@ -238,17 +241,16 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
             hint={where.hint}
           />
         ) : null}
-        {plan && workspaces.length > 0 && !where?.elsewhere ? (
+        {where?.elsewhere ? (
+          <SelectField
+            label="Works in"
+            value={workspaceThere}
+            onChange={chooseWorkspace}
+            options={workspacesOn(where.elsewhere.machine)}
+          />
+        ) : plan && workspaces.length > 0 ? (
           <div className="new-session__pair">
-            <SelectField
-              label="Works in"
-              value={workspace}
-              onChange={chosen => {
-                setWorkspace(chosen)
-                keepChoices(root, { ...lastChoices(root), workspace: chosen })
-              }}
-              options={workspaces}
-            />
+            <SelectField label="Works in" value={workspace} onChange={chooseWorkspace} options={workspaces} />
             {workspace === 'worktree' && plan.can ? (
               <SelectField
                 label="From"

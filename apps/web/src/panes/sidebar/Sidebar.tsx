@@ -2,12 +2,14 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useDeferredValue, useState } from 'react'
 import { fromSlug, projectName } from '../../app/project.ts'
-import { useFleet, useFleetLoaded } from '../../state/fleet/use-fleet.ts'
+import { useFleet, useFleetLoaded, useParked } from '../../state/fleet/use-fleet.ts'
 import { setProjectFilter, useProjectFilter } from '../../state/kept/project-filter.ts'
+import type { LoopTaskState } from '../../state/server/server-api.ts'
 import { useApi } from '../../state/server/use-api.ts'
 import { Picker } from '../../ui/controls/Picker.tsx'
+import { Dot } from '../../ui/marks/Dot.tsx'
 import { Empty } from '../../ui/marks/Empty.tsx'
-import { groupSessions, matches, unarchived } from './groups.logic.ts'
+import { groupSessions, matches, taskLine, unarchived } from './groups.logic.ts'
 import { hitPlace, hitTitle, Snippet } from './SearchHit.tsx'
 import { SessionRow } from './SessionRow.tsx'
 import './sidebar.css'
@@ -24,6 +26,10 @@ export function Sidebar() {
   const inProject =
     project === null ? statuses : statuses.filter(({ projectRoot }) => projectRoot === project)
   const showProject = inProject.some(({ projectRoot }) => projectRoot !== inProject[0]?.projectRoot)
+  const parked = useParked().filter(
+    ({ project: root, title }) =>
+      (project === null || root === project) && title.toLowerCase().includes(text.toLowerCase()),
+  )
   const groups = groupSessions(text === '' ? inProject : inProject.filter(status => matches(status, text)), {
     pins: true,
   })
@@ -39,11 +45,21 @@ export function Sidebar() {
       />
       <ProjectChoice project={project} />
       <div className="sidebar__list">
+        {parked.length > 0 && groups[0]?.name !== 'Needs you' ? (
+          <section aria-label="Needs you">
+            <h2 className="sidebar__group sidebar__group--need">
+              Needs you <span className="number">{parked.length}</span>
+            </h2>
+            <ParkedRows parked={parked} />
+          </section>
+        ) : null}
         {groups.map(({ name, sessions }) => (
           <section key={name} aria-label={name}>
             <h2 className={name === 'Needs you' ? 'sidebar__group sidebar__group--need' : 'sidebar__group'}>
-              {name} <span className="number">{sessions.length}</span>
+              {name}{' '}
+              <span className="number">{sessions.length + (name === 'Needs you' ? parked.length : 0)}</span>
             </h2>
+            {name === 'Needs you' ? <ParkedRows parked={parked} /> : null}
             <ul>
               {sessions.map(status => (
                 <SessionRow
@@ -67,6 +83,26 @@ export function Sidebar() {
         <Found text={text} />
       </div>
     </nav>
+  )
+}
+
+/** Tasks of loops that wait before anything of them has run: they have no session to show. */
+function ParkedRows({ parked }: { parked: readonly LoopTaskState[] }) {
+  if (parked.length === 0) return null
+  return (
+    <ul>
+      {parked.map(task => (
+        <li key={`${task.loopId} ${task.id}`} className="session-row">
+          <Link className="session-row__link" to="/loops/$loopId" params={{ loopId: task.loopId }}>
+            <Dot tone="need" />
+            <span className="session-row__title">
+              <span className="truncate">{task.title}</span>
+            </span>
+            <span className="session-row__line truncate">{taskLine(task)}</span>
+          </Link>
+        </li>
+      ))}
+    </ul>
   )
 }
 

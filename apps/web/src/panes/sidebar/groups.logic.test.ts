@@ -59,7 +59,7 @@ test.each([
     },
     'Needs you',
     'need',
-    'asks for what can delete files for good',
+    'asks for what can delete files',
   ],
   ['it failed', { lastTurn: 'failed' }, 'Stopped', 'bad', 'failed · 12 min ago'],
 ] as const)('%s', (_name, fields, group, tone, line) => {

@@ -4,7 +4,7 @@ import {
   type SessionCondition,
   type TurnEndReason,
 } from '@chirality/core'
-import type { SessionStatus } from '../../state/server/server-api.ts'
+import type { LoopTaskState, SessionStatus } from '../../state/server/server-api.ts'
 import type { DotTone } from '../../ui/marks/Dot.tsx'
 import { formatAge } from '../../ui/text/format.ts'
 import { requestArgument } from '../chat/tool-summary.logic.ts'
@@ -68,7 +68,15 @@ export function groupOf(status: SessionStatus): Exclude<GroupName, 'Pinned'> {
   if (pending.length > 0 || (queueHeld && queue.length > 0)) return 'Needs you'
   // A turn that was asked to stop rests; one that had to be ended by force may have left things half done.
   if (status.phase === 'idle' && status.lastTurn === 'killed' && !status.leftUnanswered) return 'Stopped'
+  if (status.task !== undefined && status.phase === 'idle') return taskGroup(status.task)
   return GROUPS[conditionOf(status)]
+}
+
+/** What the checks of its loop say, whatever the last turn of the agent says. */
+function taskGroup({ status, isLoopAtWork }: LoopTaskState): Exclude<GroupName, 'Pinned'> {
+  if (status === 'parked') return 'Needs you'
+  if (status === 'failed') return 'Stopped'
+  return isLoopAtWork ? 'Working' : 'At rest'
 }
 
 const GROUPS: Readonly<Record<SessionCondition, Exclude<GroupName, 'Pinned'>>> = {
@@ -83,9 +91,12 @@ const GROUPS: Readonly<Record<SessionCondition, Exclude<GroupName, 'Pinned'>>> =
   crashed: 'Stopped',
 }
 
-/** How many sessions wait for a person: the number in the bar is the number in the list. */
-export function countNeedsYou(statuses: readonly SessionStatus[]): number {
-  return statuses.filter(status => groupOf(status) === 'Needs you').length
+/** How many sessions and tasks wait for a person: the number in the bar is the number in the list. */
+export function countNeedsYou(
+  statuses: readonly SessionStatus[],
+  parked: readonly LoopTaskState[] = [],
+): number {
+  return statuses.filter(status => groupOf(status) === 'Needs you').length + parked.length
 }
 
 /** A session that came to rest since somebody last looked. One that works or waits says so itself. */
@@ -133,11 +144,20 @@ export function statusLine(status: SessionStatus, now: number): string {
   if (status.phase !== 'idle') return line || 'working'
   if (status.lastTurn === null) return 'not started'
   const age = formatAge(status.updatedAt, now)
+  if (status.task) return `${taskLine(status.task)} · ${age}`
   if (status.leftUnanswered)
     return `${status.lastTurn === 'completed' ? 'went on' : 'stopped'} without your answer · ${age}`
   const how = ENDS[status.lastTurn]
   if (status.lastTurn !== 'completed') return `${how} · ${age}`
   return line && status.title ? `${age} · ${line}` : `${how} · ${age}`
+}
+
+/** How a task of a loop stands, in one line. */
+export function taskLine({ status, why, isLoopAtWork }: LoopTaskState): string {
+  const words = why === null ? '' : `: ${plainLine(why.split('\n', 1)[0] ?? '')}`
+  if (status === 'parked') return `task waits for you${words}`
+  if (status === 'failed') return `task failed${words}`
+  return isLoopAtWork ? 'task is being checked' : 'task is not proved'
 }
 
 /** The first request that needs a second look: its line is red. */

@@ -1,17 +1,28 @@
-import type { HarnessInstallStatus, HarnessModel, PermissionMode, SessionMode } from '@chirality/core'
+import type {
+  HarnessInstallStatus,
+  HarnessModel,
+  PermissionMode,
+  SessionMode,
+  ThinkingLevel,
+} from '@chirality/core'
 import type { HarnessInfo, NewSessionOptions } from '../../state/server/server-api.ts'
 import type { SelectOption } from '../../ui/controls/Picker.tsx'
 
 /** Nothing is asked in `bypassPermissions`: it is given with one message, never kept as a setting. */
 export type KeptMode = Exclude<PermissionMode, 'bypassPermissions'>
-export type Effort = '' | 'low' | 'med' | 'high'
+export type Effort = '' | ThinkingLevel
 
 export const EFFORTS: readonly { value: Effort; label: string }[] = [
   { value: '', label: 'its default' },
   { value: 'low', label: 'low' },
   { value: 'med', label: 'medium' },
   { value: 'high', label: 'high' },
+  { value: 'xhigh', label: 'extra high' },
+  { value: 'max', label: 'max' },
 ]
+
+/** The efforts that every agent has. */
+const USUAL: readonly Effort[] = ['low', 'med', 'high']
 
 export interface NewSessionForm {
   project: string
@@ -37,27 +48,48 @@ export const EMPTY_FORM: NewSessionForm = {
   maxTurns: '',
 }
 
-/** What can be chosen with this harness: nothing is offered that it cannot do. */
-export function offers(harness: HarnessInfo | undefined) {
+/** What holds now: it stays in the lists, whatever the agent says of its models. */
+interface Chosen {
+  model?: string | undefined
+  thinking?: Effort | undefined
+  /** As it is stored: any text. */
+  permissionMode?: string | undefined
+}
+
+/** What can be chosen with this harness and model: nothing is offered that it cannot do. */
+export function offers(harness: HarnessInfo | undefined, chosen: Chosen = {}) {
   const can = harness?.capabilities
+  const model = modelOf(harness, chosen.model)
+  const efforts = model?.efforts ?? USUAL
   return {
     models: harness?.models ?? [],
     persona: can?.supportsAppendSystemPrompt === true || can?.supportsSystemPrompt === true,
     budget: can?.supportsBudget === true || can?.supportsCostTracking === true,
     maxTurns: can?.supportsMaxTurns === true,
-    permissionModes: permissionModes(harness),
+    permissionModes: permissionModes(
+      harness,
+      model?.supportsAutoMode === true || chosen.permissionMode === 'auto',
+    ),
+    efforts: EFFORTS.filter(
+      ({ value }) => value === '' || value === chosen.thinking || efforts.includes(value),
+    ),
   }
 }
 
 /** Modes in which somebody is asked make no sense with an agent that cannot ask. The first is what it does by itself. */
-function permissionModes(harness: HarnessInfo | undefined): KeptMode[] {
+function permissionModes(harness: HarnessInfo | undefined, hasAuto: boolean): KeptMode[] {
   if (!harness) return []
   const { supportsDecisions, supportsReadOnly } = harness.capabilities
   return [
     ...(supportsDecisions ? (['default', 'acceptEdits'] as const) : []),
+    ...(hasAuto ? (['auto'] as const) : []),
     'dontAsk' as const,
     ...(supportsReadOnly ? (['plan'] as const) : []),
   ]
+}
+
+function modelOf(harness: HarnessInfo | undefined, id = ''): HarnessModel | undefined {
+  return harness?.models.find(model => (id === '' ? model.isDefault : model.id === id))
 }
 
 /** The default first, under its own name where that says something. */
@@ -83,7 +115,7 @@ export function agentLabel(
 
 /** Only what was chosen; the rest is the server's to decide. */
 export function toOptions(form: NewSessionForm, harness: HarnessInfo | undefined): NewSessionOptions {
-  const can = offers(harness)
+  const can = offers(harness, form)
   const budgetUsd = Number.parseFloat(form.budget)
   const maxTurns = Number.parseInt(form.maxTurns, 10)
   return {

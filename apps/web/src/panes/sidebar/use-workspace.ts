@@ -44,6 +44,22 @@ export function workspaceOptions(plan: WorktreePlan): SelectOption<Workspace>[] 
   ]
 }
 
+/** On another machine: what is checked out there is not known here. If it has no git there, that is said at the start. */
+export function workspacesOn(machine: string): SelectOption<Workspace>[] {
+  return [
+    {
+      value: 'folder',
+      label: 'Project folder',
+      detail: `The agent changes the files on ${machine} directly.`,
+    },
+    {
+      value: 'worktree',
+      label: 'Own worktree',
+      detail: `A folder and a branch of its own, from what is checked out on ${machine}.`,
+    },
+  ]
+}
+
 export function worktreeWords({
   branch,
   commit,
@@ -52,7 +68,9 @@ export function worktreeWords({
 }: Extract<WorktreePlan, { can: true }>): string {
   return [
     `A folder and a branch of its own, from ${branch ?? commit.slice(0, 8)}.`,
-    uncommitted > 0 ? `${plural(uncommitted, 'uncommitted file')} of yours are not in it.` : '',
+    uncommitted > 0
+      ? `${plural(uncommitted, 'uncommitted file')} of yours ${uncommitted === 1 ? 'is' : 'are'} not in it.`
+      : '',
     hasLfsPointers ? 'Files of Git LFS are pointers in it: set LFS up first.' : '',
   ]
     .filter(Boolean)

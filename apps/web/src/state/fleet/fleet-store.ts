@@ -1,6 +1,6 @@
 import { Listeners } from '../../ui/listeners.ts'
 import type { LoopSummary } from '../server/loops-api.ts'
-import type { SessionStatus } from '../server/server-api.ts'
+import type { LoopTaskState, SessionStatus } from '../server/server-api.ts'
 
 /** Every session of every project, as the server tells of it. */
 export class FleetStore {
@@ -13,11 +13,18 @@ export class FleetStore {
   readonly #removeListeners = new Set<(sessionId: string) => void>()
 
   #loops: readonly LoopSummary[] = []
+  #knowsLoops = false
   #schedules = 0
+  /** By their session, or by themselves if they have none. */
+  #tasks = new Map<string | LoopTaskState, LoopTaskState>()
+  #parked: readonly LoopTaskState[] = []
 
+  /** Tasks that need a person and have no session among `list`. */
+  readonly parked = (): readonly LoopTaskState[] => this.#parked
   readonly list = (): readonly SessionStatus[] => this.#statuses
   /** Newest first. */
   readonly loops = (): readonly LoopSummary[] => this.#loops
+  readonly knowsLoops = (): boolean => this.#knowsLoops
   /** Grows when the schedules may have changed. */
   readonly schedules = (): number => this.#schedules
   readonly isLoaded = (): boolean => this.#loaded
@@ -38,8 +45,11 @@ export class FleetStore {
   setLoops(changed: readonly LoopSummary[]): void {
     const known = new Map(this.#loops.map(loop => [loop.loopId, loop]))
     for (const loop of changed) known.set(loop.loopId, loop)
+    this.#tasks = new Map([...known.values()].flatMap(unprovedOf).map(task => [task.sessionId ?? task, task]))
+    this.#knowsLoops = true
     this.#loops = [...known.values()].sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1))
-    this.#listeners.tell()
+    for (const status of this.#byId.values()) this.#byId.set(status.sessionId, this.#withTask(status))
+    this.#publish()
   }
 
   noteSchedules(): void {
@@ -82,7 +92,7 @@ export class FleetStore {
 
   #put(status: SessionStatus): void {
     const { sessionId, costUsd } = status
-    this.#byId.set(sessionId, status)
+    this.#byId.set(sessionId, this.#withTask(status))
     const spent = addSpent(this.#spent.get(sessionId) ?? [], { at: Date.now(), usd: costUsd ?? 0 })
     this.#spent.set(sessionId, spent)
   }
@@ -97,10 +107,27 @@ export class FleetStore {
     return true
   }
 
+  #withTask(status: SessionStatus): SessionStatus {
+    const task = this.#tasks.get(status.sessionId)
+    if (isSameTask(task, status.task)) return status
+    const { task: _before, ...rest } = status
+    return task === undefined ? rest : { ...rest, task }
+  }
+
   #publish(): void {
     this.#statuses = [...this.#byId.values()]
+    const parked = [...this.#tasks.values()].filter(({ status }) => status === 'parked')
+    this.#parked = parked.filter(({ sessionId }) => sessionId === null || !this.#byId.has(sessionId))
     this.#listeners.tell()
   }
+}
+
+function unprovedOf({ loopId, list, project, runs, unproved }: LoopSummary): LoopTaskState[] {
+  return unproved.map(task => ({ ...task, loopId, list, project, isLoopAtWork: runs !== 'no' }))
+}
+
+function isSameTask(a: LoopTaskState | undefined, b: LoopTaskState | undefined): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b)
 }
 
 /** What was spent by a moment. */

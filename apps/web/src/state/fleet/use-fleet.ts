@@ -1,6 +1,6 @@
 import { createContext, use, useSyncExternalStore } from 'react'
 import type { LoopSummary } from '../server/loops-api.ts'
-import type { SessionStatus } from '../server/server-api.ts'
+import type { LoopTaskState, SessionStatus } from '../server/server-api.ts'
 import type { FleetStore } from './fleet-store.ts'
 
 export const FleetContext = createContext<FleetStore | null>(null)
@@ -16,10 +16,22 @@ export function useFleet(): readonly SessionStatus[] {
   return useSyncExternalStore(store.subscribe, store.list)
 }
 
+/** Tasks of loops that need a person and have no session in the list. */
+export function useParked(): readonly LoopTaskState[] {
+  const store = useFleetStore()
+  return useSyncExternalStore(store.subscribe, store.parked)
+}
+
 /** Newest first. */
 export function useLoops(): readonly LoopSummary[] {
   const store = useFleetStore()
   return useSyncExternalStore(store.subscribe, store.loops)
+}
+
+/** Whether the server has told which loops there are. */
+export function useLoopsKnown(): boolean {
+  const store = useFleetStore()
+  return useSyncExternalStore(store.subscribe, store.knowsLoops)
 }
 
 /** Grows when the schedules may have changed. */

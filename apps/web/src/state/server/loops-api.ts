@@ -2,6 +2,7 @@ import type { AppRouter, CallInputs, CallOutputs } from '@chirality/server'
 import type { TRPCClient } from '@trpc/client'
 
 export type LoopSummary = CallOutputs['loops']['list'][number]
+export type UnprovedTask = LoopSummary['unproved'][number]
 type TaskFile = CallOutputs['loops']['files'][number]
 export type ShownLoop = CallOutputs['loops']['get']
 export type LoopPlan = CallOutputs['loops']['plan']

@@ -42,6 +42,8 @@ export interface WentBack {
   sessionId: string
   moveId: string | null
   prompt: string
+  /** Files that somebody else changed meanwhile: they did not go back. */
+  left: string[]
 }
 
 export function reviewCalls({ review }: TRPCClient<AppRouter>): ReviewApi {
@@ -60,8 +62,8 @@ export function reviewCalls({ review }: TRPCClient<AppRouter>): ReviewApi {
     pushBranch: request => review.push.mutate(request),
     backPlan: (sessionId, turnId) => review.backPlan.query({ sessionId, turnId }),
     goBack: async (sessionId, turnId, overwrite) => {
-      const { session, moveId, prompt } = await review.back.mutate({ sessionId, turnId, overwrite })
-      return { sessionId: session.id, moveId, prompt }
+      const { session, ...gone } = await review.back.mutate({ sessionId, turnId, overwrite })
+      return { sessionId: session.id, ...gone }
     },
     undoBack: async (sessionId, from, moveId) =>
       void (await review.undoBack.mutate({ sessionId, from, moveId })),

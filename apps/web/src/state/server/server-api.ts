@@ -2,6 +2,7 @@ import type {
   Envelope,
   HarnessId,
   HarnessInstallStatus,
+  HarnessModel,
   PermissionDecision,
   PermissionMode,
   PromptPart,
@@ -9,7 +10,7 @@ import type {
   SlashCommand,
 } from '@chirality/core'
 import type { CallInputs, CallOutputs, FleetEvent } from '@chirality/server'
-import type { LoopSummary, LoopsApi } from './loops-api.ts'
+import type { LoopSummary, LoopsApi, UnprovedTask } from './loops-api.ts'
 import type { ReviewApi } from './review-api.ts'
 import type { SettingsApi } from './settings-api.ts'
 
@@ -67,6 +68,8 @@ export interface ServerApi extends SettingsApi, LoopsApi, ReviewApi {
   personaConsent(project: string, id: string): Promise<PersonaConsent>
   allowPersona(project: string, id: string, fingerprint: string): Promise<void>
   personaPrompt(project: string, persona: string | null, mode: SessionMode): Promise<PersonaPrompt>
+  /** As the installed agent itself offers them. */
+  models(harness: HarnessId, project: string): Promise<HarnessModel[]>
   slashCommands(harness: HarnessId, project: string): Promise<SlashCommand[]>
   projectSettings(project: string): Promise<ProjectSettingsInfo>
   /** Refused when the files are not those with this fingerprint. */
@@ -181,6 +184,17 @@ export type SessionStatus = Omit<FleetSession, 'condition' | 'workedMs' | 'queue
   queue: QueuedMessage[]
   /** Given to the turn that runs, and not taken by its agent yet. */
   steered: QueuedMessage[]
+  /** The task of a loop that this is the session of, as long as it is not proved. Its proof counts, not the last turn. */
+  task?: LoopTaskState
+}
+
+export type LoopTaskState = UnprovedTask & {
+  loopId: string
+  /** The file of its list. */
+  list: string
+  project: string
+  /** Whether its loop works on. */
+  isLoopAtWork: boolean
 }
 
 /** The project's folder, the worktree of a session, or the folder of one that another machine has. */

@@ -15,6 +15,7 @@ export type AgentTrials = CallOutputs['harnesses']['trials']
 export type TrialReport = AgentTrials['reports'][number]
 export type ShownSetup = CallOutputs['worktrees']['setup']
 export type WorktreeSetup = NonNullable<CallInputs['worktrees']['saveSetup']['setup']>
+export type Budget = CallOutputs['budgets']['get']
 export type DataUse = CallOutputs['data']['use']
 export type RawLogRule = DataUse['rule']
 export type PrunePlan = CallOutputs['data']['plan']
@@ -37,6 +38,8 @@ export interface SettingsApi {
   removeAgent(name: string): Promise<void>
   /** Starts the agent as it was shown, asks who it is, and ends it again. */
   tryAgent(input: CallInputs['agents']['test']): Promise<AgentProbe>
+  /** Limits and sums of all sessions of a project. */
+  projectBudget(project: string): Promise<Budget>
   toolServers(project: string): Promise<ToolServerSource[]>
   saveToolServer(input: CallInputs['toolServers']['save']): Promise<void>
   removeToolServer(input: CallInputs['toolServers']['remove']): Promise<void>
@@ -62,6 +65,8 @@ export interface SettingsApi {
   /** A code with which one machine can join. */
   inviteMachine(role: Machine['role']): Promise<CallOutputs['fleet']['invite']>
   revokeMachine(machine: string): Promise<void>
+  /** Removes one that does not come back, and all that the fleet has of it. */
+  forgetMachine(machine: string): Promise<void>
   /** Whether hubs get copies of the sessions of this machine. */
   sendCopies(send: boolean): Promise<void>
   /** Lets another machine go on with a session that rests. */
@@ -89,6 +94,7 @@ export function settingsCalls(client: TRPCClient<AppRouter>): SettingsApi {
     tryToolServer: input => client.toolServers.test.mutate(input),
     worktreeSetup: project => client.worktrees.setup.query({ project }),
     saveWorktreeSetup: (project, setup) => client.worktrees.saveSetup.mutate({ project, setup }),
+    projectBudget: project => client.budgets.get.query({ project }),
     agentTrials: () => client.harnesses.trials.query(),
     runTrial: harness => client.harnesses.tryOut.mutate({ harness }),
     dataUse: () => client.data.use.query(),
@@ -101,6 +107,7 @@ export function settingsCalls(client: TRPCClient<AppRouter>): SettingsApi {
     moveSession: async (sessionId, to) => void (await client.fleet.move.mutate({ sessionId, to })),
     takeOver: (sessionId, to) => client.fleet.takeover.mutate({ sessionId, to }),
     revokeMachine: async machine => void (await client.fleet.revoke.mutate({ machine })),
+    forgetMachine: async machine => void (await client.fleet.forget.mutate({ machine })),
     placeSession: (harness, project, machine) =>
       client.fleet.place.query({ harness, project, ...(machine === undefined ? {} : { machine }) }),
     pruneRawLogs: rule => client.data.prune.mutate({ rule }),

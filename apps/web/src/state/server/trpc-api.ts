@@ -158,6 +158,7 @@ function projectCalls(client: Client) {
       const prompt = await client.personas.prompt.query({ project, id, mode })
       return toPersonaPrompt(prompt)
     },
+    models: (harness: string, project: string) => client.harnesses.models.query({ harness, project }),
     slashCommands: (harness: string, project: string) =>
       client.harnesses.slashCommands.query({ harness, project }),
     projectSettings: async (project: string) => toProjectSettings(await client.trust.get.query({ project })),

@@ -28,6 +28,29 @@ export function useHarness(id: string | null): HarnessInfo | undefined {
   return useHarnesses().find(harness => harness.id === id)
 }
 
+/**
+ * A harness with the models that the installed agent itself offers. The agent has to be started for that, so `ask` is
+ * called when somebody opens a choice; until then it has the models that every release has. A model that was chosen before
+ * and is none of these is looked for at once.
+ */
+export function useOffered(
+  harness: HarnessInfo | undefined,
+  project: string,
+  model = '',
+): { harness: HarnessInfo | undefined; ask(): void } {
+  const api = useApi()
+  const [isAsked, setAsked] = useState(false)
+  const id = harness?.id ?? ''
+  const isKnown = model === '' || harness?.models.some(one => one.id === model)
+  const { data: models } = useQuery({
+    queryKey: ['models', id, project],
+    queryFn: () => api.models(id, project),
+    enabled: (isAsked || !isKnown) && id !== '' && project !== '',
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  return { harness: harness && models ? { ...harness, models } : harness, ask: () => setAsked(true) }
+}
+
 const USAGE_EVERY_MS = 10_000
 
 /** What was spent in the last days, asked for again while somebody looks. */

@@ -9,7 +9,8 @@ export interface SessionExtras {
   /** Output of tools that are still at work, by tool id. */
   readonly output: Readonly<Record<string, string>>
   readonly slashCommands: readonly string[]
-  readonly decisions: readonly Decided[]
+  /** When each request was made, newest last. */
+  readonly asked: readonly { requestId: string; at: string }[]
   /** The last `seq` of each turn that ended, by its id: where a fork begins. */
   readonly turnEnds: Readonly<Record<string, number>>
   /** What sub-agents used themselves, by the id of their call; for agents that report it apart. */
@@ -29,31 +30,19 @@ export interface ProcessEnd {
   leftRunning: number | null
 }
 
-export interface Decided {
-  requestId: string
-  turnId: string | null
-  at: string
-  toolUseId: string | null
-  title: string
-  outcome: 'allowed' | 'denied' | 'cancelled'
-  by: string
-  rule: string | null
-  message: string | null
-}
-
 export const NO_EXTRAS: SessionExtras = {
   exit: null,
   budget: null,
   output: {},
   slashCommands: [],
-  decisions: [],
+  asked: [],
   turnEnds: {},
   spent: {},
 }
 
 /** What is kept of a tool's live output. The whole of it comes with the result. */
 export const MAX_LIVE_OUTPUT_CHARS = 64 * 1024
-const MAX_DECISIONS = 200
+const MAX_ASKED = 200
 
 export function foldExtras(extras: SessionExtras, envelopes: readonly Envelope[]): SessionExtras {
   const folded = envelopes.reduce(foldOne, extras)
@@ -85,17 +74,8 @@ function foldOne(extras: SessionExtras, { event, turnId, at }: Envelope): Sessio
       const text = ((own(extras.output, event.toolUseId) ?? '') + piece).slice(-MAX_LIVE_OUTPUT_CHARS)
       return { ...extras, output: { ...extras.output, [event.toolUseId]: text } }
     }
-    case 'permission:request': {
-      const open = { requestId: event.requestId, title: event.toolName, toolUseId: event.toolUseId ?? null }
-      return { ...extras, decisions: withoutOldest([...extras.decisions, pendingDecision(open, turnId, at)]) }
-    }
-    case 'permission:resolved': {
-      const { requestId, outcome, by, rule = null, message = null } = event
-      const decisions = extras.decisions.map(decided =>
-        decided.requestId === requestId ? { ...decided, at, outcome, by, rule, message } : decided,
-      )
-      return { ...extras, decisions }
-    }
+    case 'permission:request':
+      return { ...extras, asked: [...extras.asked, { requestId: event.requestId, at }].slice(-MAX_ASKED) }
     default:
       return extras
   }
@@ -110,17 +90,4 @@ function addSpent(extras: SessionExtras, event: UsageEvent, id: string): Session
     ...extras,
     spent: { ...extras.spent, [id]: { tokens: tokens + allTokens(event.usage), usd: sum } },
   }
-}
-
-/** Until it is resolved a request counts as cancelled: the turn may end without a word about it. */
-function pendingDecision(
-  open: Pick<Decided, 'requestId' | 'title' | 'toolUseId'>,
-  turnId: string | null,
-  at: string,
-): Decided {
-  return { ...open, turnId, at, outcome: 'cancelled', by: 'nobody', rule: null, message: null }
-}
-
-function withoutOldest(decisions: readonly Decided[]): readonly Decided[] {
-  return decisions.length > MAX_DECISIONS ? decisions.slice(-MAX_DECISIONS) : decisions
 }

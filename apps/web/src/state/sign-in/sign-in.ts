@@ -10,9 +10,14 @@ import { announceToken, askForToken, askOtherTabs, hearToken } from './token-cha
 const TOKEN_KEY = 'chirality-token'
 const FRAGMENT = /^#sign-in=([A-Za-z0-9_-]+)$/
 
+/** Whether the address has a sign-in link, also one that was cut or has another character too many. */
+export function isSignInLink(hash: string): boolean {
+  return hash.startsWith('#sign-in')
+}
+
 export type SignIn =
-  /** `isFresh`: the server gave it a moment ago. */
-  | { kind: 'signed-in'; token: string; isFresh: boolean }
+  /** `isFresh`: the server gave it a moment ago. `refusedLink`: why a link was not taken that was not needed. */
+  | { kind: 'signed-in'; token: string; isFresh: boolean; refusedLink?: string }
   | { kind: 'refused'; message: string }
   | { kind: 'none' }
   | { kind: 'unreachable' }
@@ -24,8 +29,9 @@ type SignInPage = Pick<Window, 'location' | 'history' | 'sessionStorage'>
  * taken out of the address before anything else happens. A browser that was signed in before needs no link: it has a key.
  */
 export async function signIn(page: SignInPage = window): Promise<SignIn> {
-  const secret = FRAGMENT.exec(page.location.hash)?.[1]
-  if (secret === undefined) {
+  const { hash, pathname, search } = page.location
+  if (!isSignInLink(hash)) {
+    if (unused !== undefined) return tradeSecret(unused, page)
     const kept = page.sessionStorage.getItem(TOKEN_KEY)
     if (kept !== null) return keepToken(kept, page)
     const known = await comeBack()
@@ -33,9 +39,13 @@ export async function signIn(page: SignInPage = window): Promise<SignIn> {
     const token = await askOtherTabs()
     return token === undefined ? known : keepToken(token, page)
   }
-  page.history.replaceState(null, '', page.location.pathname + page.location.search)
-  return tradeSecret(secret, page)
+  page.history.replaceState(page.history.state, '', pathname + search)
+  const secret = FRAGMENT.exec(hash)?.[1]
+  return secret === undefined ? notTaken(NO_LINK, page) : tradeSecret(secret, page)
 }
+
+/** The secret of a link that was opened while no server answered. */
+let unused: string | undefined
 
 /** By the link itself, pasted: the window of an installed app has no address bar. */
 export async function signInByLink(link: string, page: SignInPage = window): Promise<SignIn> {
@@ -57,7 +67,7 @@ export function keepToken(
   token: string,
   { sessionStorage }: Pick<Window, 'sessionStorage'> = window,
   isFresh = false,
-): SignIn {
+): SignIn & { kind: 'signed-in' } {
   sessionStorage.setItem(TOKEN_KEY, token)
   return { kind: 'signed-in', token, isFresh }
 }
@@ -123,8 +133,9 @@ async function tradeSecret(secret: string, page: SignInPage): Promise<SignIn> {
   // Kept before it is used: a link is not spent on a key that this browser cannot keep.
   const isKept = key !== undefined && (await saveBrowserKey(key))
   const response = await post('/api/sign-in', { secret, ...(isKept ? { key: key.publicKey } : {}) })
+  unused = response === undefined ? secret : undefined
   if (response === undefined) return { kind: 'unreachable' }
-  if (!response.ok) return refusal(response, page)
+  if (!response.ok) return notTaken(await wordsOf(response), page)
   const { token, browser } = (await response.json()) as { token: string; browser?: string | null }
   if (isKept && typeof browser === 'string') await saveBrowserKey({ ...key, browser })
   announceToken(token)
@@ -140,12 +151,12 @@ function post(path: string, body: object): Promise<Response | undefined> {
 }
 
 /** A link that was used already is no harm to whom it has signed in. */
-async function refusal(response: Response, page: SignInPage): Promise<SignIn> {
+async function notTaken(refusedLink: string, page: SignInPage): Promise<SignIn> {
   const token = page.sessionStorage.getItem(TOKEN_KEY)
-  if (token !== null) return keepToken(token, page)
+  if (token !== null) return { ...keepToken(token, page), refusedLink }
   const known = await comeBack()
-  if (known.kind === 'signed-in') return keepToken(known.token, page, true)
-  return { kind: 'refused', message: await wordsOf(response) }
+  if (known.kind === 'signed-in') return { ...keepToken(known.token, page, true), refusedLink }
+  return { kind: 'refused', message: refusedLink }
 }
 
 /** Why the server refused, in its own words. */

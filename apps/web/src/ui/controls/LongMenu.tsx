@@ -6,11 +6,12 @@ import type { MenuItem, MenuProps } from './Menu.tsx'
 import './menu.css'
 
 /** A menu that is too long to be read: what is typed leaves the entries that fit, the best one chosen. */
-export function LongMenu({ trigger, items, title = 'Choose', align = 'end' }: MenuProps) {
+export function LongMenu({ trigger, items, title = 'Choose', align = 'end', onOpen }: MenuProps) {
   const [open, setOpen] = useState(false)
   // Out of an open dialog it would lie under it, where nothing can be reached.
   const [place, setPlace] = useState<HTMLElement | null>(null)
   const onOpenChange = (next: boolean) => {
+    if (next) onOpen?.()
     if (next) setPlace([...document.querySelectorAll<HTMLElement>('dialog[open]')].at(-1) ?? null)
     setOpen(next)
   }

@@ -20,14 +20,17 @@ export interface MenuProps {
   items: readonly MenuItem[]
   title?: string
   align?: 'start' | 'end'
+  onOpen?(): void
 }
 
 /** `modal` is off: a modal menu locks scrolling with an injected style tag, which the page's CSP refuses. */
-export function Menu({ trigger, items, title, align = 'end' }: MenuProps) {
+export function Menu({ trigger, items, title, align = 'end', onOpen }: MenuProps) {
   // Out of an open dialog it would lie under it, where nothing can be reached.
   const [place, setPlace] = useState<HTMLElement | null>(null)
   const onOpenChange = (open: boolean) => {
-    if (open) setPlace([...document.querySelectorAll<HTMLElement>('dialog[open]')].at(-1) ?? null)
+    if (!open) return
+    onOpen?.()
+    setPlace([...document.querySelectorAll<HTMLElement>('dialog[open]')].at(-1) ?? null)
   }
   return (
     <DropdownMenu.Root modal={false} onOpenChange={onOpenChange}>

@@ -18,6 +18,7 @@ export interface PickerProps<T extends string> {
   value: T
   options: readonly SelectOption<T>[]
   onChange(value: T): void
+  onOpen?: (() => void) | undefined
   /** Below the options: what leads elsewhere. */
   actions?: readonly MenuItem[]
   icon?: IconName
@@ -64,6 +65,7 @@ export function Picker<T extends string>(props: PickerProps<T>) {
     <List
       title={title}
       align="start"
+      {...(props.onOpen ? { onOpen: props.onOpen } : {})}
       items={[...items, ...actions]}
       trigger={
         <button

@@ -3,7 +3,7 @@ import { Field } from './Field.tsx'
 import { Picker, type PickerProps } from './Picker.tsx'
 
 export interface SelectFieldProps<T extends string>
-  extends Pick<PickerProps<T>, 'label' | 'value' | 'options' | 'onChange' | 'first'> {
+  extends Pick<PickerProps<T>, 'label' | 'value' | 'options' | 'onChange' | 'onOpen' | 'first'> {
   hint?: ReactNode
 }
 

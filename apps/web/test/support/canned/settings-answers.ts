@@ -1,3 +1,4 @@
+import type { ProjectBudgetChange } from '../../../src/state/server/server-api.ts'
 import type { Answers, CannedState } from './state.ts'
 
 /** Projects, agents, personas, tool servers, rules, trust and the browsers of the user. */
@@ -13,8 +14,24 @@ export function settingsAnswers(api: CannedState): Answers {
       return { revoked: true }
     },
     'projects.list': () => api.projects.filter(({ root }) => !api.onlyDemo || root === api.demo?.projectRoot),
+    'projects.register': ({ path }: { path: string }) => {
+      const name = path.split('/').at(-1) ?? path
+      const added = { root: path, name, addedAt: '', open: true, lockedBy: null, missing: false }
+      api.projects = [...api.projects, added]
+      return added
+    },
     'projects.folders': ({ typed }: { typed: string }) => (typed.startsWith('~/pa') ? ['~/parser-kit/'] : []),
     'projects.repositories': () => api.repositories,
+    'budgets.get': () => api.budget,
+    'budgets.set': ({ maxCostUsd, maxTokens, maxMinutes }: ProjectBudgetChange) => {
+      api.budget = {
+        ...api.budget,
+        ...(maxCostUsd === undefined ? {} : { max_cost_usd: maxCostUsd }),
+        ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+        ...(maxMinutes === undefined ? {} : { max_minutes: maxMinutes }),
+      }
+      return api.budget
+    },
     'harnesses.list': () => api.harnesses,
     'harnesses.status': () => api.installed,
     'harnesses.trials': () => ({
@@ -31,6 +48,8 @@ export function settingsAnswers(api: CannedState): Answers {
         },
       ],
     }),
+    'harnesses.models': ({ harness }: { harness: string }) =>
+      api.models ?? api.harnesses.find(({ id }) => id === harness)?.models ?? [],
     'harnesses.slashCommands': () => [
       { name: 'compact', type: 'slash_command', description: 'Make the conversation shorter' },
       { name: 'review', type: 'slash_command', description: 'Review the changes' },

@@ -1,4 +1,4 @@
-import type { Envelope, HarnessInstallStatus } from '@chirality/core'
+import type { Envelope, HarnessInstallStatus, HarnessModel } from '@chirality/core'
 import type { CallOutputs } from '@chirality/server'
 import type { ScheduleWithRuns, ShownLoop } from '../../../src/state/server/loops-api.ts'
 import type { FileOfTree, ReviewState } from '../../../src/state/server/review-api.ts'
@@ -16,7 +16,7 @@ import type {
   TreeDiff,
   UsageReport,
 } from '../../../src/state/server/server-api.ts'
-import type { FleetInfo, Machine } from '../../../src/state/server/settings-api.ts'
+import type { Budget, FleetInfo, Machine, Placement } from '../../../src/state/server/settings-api.ts'
 import { aHarness } from '../harnesses.ts'
 import { aStatus, aUsage } from '../statuses.ts'
 
@@ -29,6 +29,13 @@ export abstract class CannedState {
   readonly statuses = new Map<string, SessionStatus>()
   readonly logs = new Map<string, Envelope[]>()
   readonly native = new Map<string, NativeLine[]>()
+  budget: Budget = {
+    ...{ total_cost_usd: 3.5, max_cost_usd: null, iterations: 4, max_iterations: null },
+    ...{ total_tokens: 90_000, max_tokens: null, unpriced_tokens: 0 },
+    ...{ total_minutes: 12, max_minutes: null, elsewhere: [] },
+  }
+  /** As the installed agent offers them, if a test says so. */
+  models: HarnessModel[] | undefined
   harnesses: HarnessInfo[] = [
     aHarness(),
     aHarness({
@@ -76,6 +83,7 @@ export abstract class CannedState {
   machines: Machine[] = []
   /** Null: no fleet. */
   fleetInfo: FleetInfo | null = null
+  placement: Placement | null = null
   blames: Record<string, unknown> = {}
   /** Deleted sessions that can still be restored. */
   readonly discarded = new Map<string, SessionStatus>()

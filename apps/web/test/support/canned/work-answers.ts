@@ -36,6 +36,7 @@ export function workAnswers(api: CannedState): Answers {
     },
     'fleet.machines': () => api.machines,
     'fleet.info': () => api.fleetInfo,
+    'fleet.place': () => api.placement,
     'fleet.sendCopies': ({ send }: { send: boolean }) => {
       if (api.fleetInfo) api.fleetInfo = { ...api.fleetInfo, copies: { sends: send, isFixed: false } }
       return null

@@ -49,6 +49,9 @@ export type ClaudeContentBlock =
   | { type: 'image'; source?: { media_type?: string; [key: string]: unknown }; [key: string]: unknown }
   | { type: UnknownName; [key: string]: unknown }
 
+/** The result of a call, which the agent sends to the model in a message of the user. */
+export type ClaudeUserContentBlock = Extract<ClaudeContentBlock, { type: 'tool_result' }>
+
 /** A piece of an answer while the model writes it; only with `--include-partial-messages`. */
 export interface ClaudeStreamEvent extends ClaudeNestedEventBase {
   type: 'stream_event'

@@ -1,10 +1,10 @@
 import type { ClaudeEventBase } from './base.ts'
 
 export type ClaudeSystemEvent =
-  | ClaudeInitEvent
-  | ClaudeStatusEvent
+  | ClaudeSystemInitEvent
+  | ClaudeSystemStatusEvent
   | ClaudeApiRetryEvent
-  | ClaudeCompactBoundaryEvent
+  | ClaudeSystemCompactBoundaryEvent
   | ClaudeHookEvent
   | ClaudeInformationalEvent
   | ClaudeNotificationEvent
@@ -22,7 +22,7 @@ export type ClaudeSystemEvent =
 export type ClaudeSystemSubtype = ClaudeSystemEvent['subtype']
 
 /** Printed once per turn, not always as the first line. */
-export interface ClaudeInitEvent extends ClaudeEventBase {
+export interface ClaudeSystemInitEvent extends ClaudeEventBase {
   type: 'system'
   subtype: 'init'
   cwd?: string
@@ -38,7 +38,7 @@ export interface ClaudeInitEvent extends ClaudeEventBase {
   plugins?: { name?: string; path?: string; [key: string]: unknown }[]
 }
 
-export interface ClaudeStatusEvent extends ClaudeEventBase {
+export interface ClaudeSystemStatusEvent extends ClaudeEventBase {
   type: 'system'
   subtype: 'status'
   status?: 'requesting' | 'compacting' | (string & {}) | null
@@ -58,7 +58,7 @@ export interface ClaudeApiRetryEvent extends ClaudeEventBase {
   error?: string
 }
 
-export interface ClaudeCompactBoundaryEvent extends ClaudeEventBase {
+export interface ClaudeSystemCompactBoundaryEvent extends ClaudeEventBase {
   type: 'system'
   subtype: 'compact_boundary'
   compact_metadata?: { trigger?: string; pre_tokens?: number; post_tokens?: number; [key: string]: unknown }
@@ -76,6 +76,10 @@ export interface ClaudeHookEvent extends ClaudeEventBase {
   exit_code?: number
   outcome?: string
 }
+
+export type ClaudeSystemHookStartedEvent = ClaudeHookEvent & { subtype: 'hook_started' }
+export type ClaudeSystemHookProgressEvent = ClaudeHookEvent & { subtype: 'hook_progress' }
+export type ClaudeSystemHookResponseEvent = ClaudeHookEvent & { subtype: 'hook_response' }
 
 export interface ClaudeInformationalEvent extends ClaudeEventBase {
   type: 'system'
@@ -157,6 +161,8 @@ export interface ClaudeTaskEvent extends ClaudeEventBase {
   usage?: { total_tokens?: number; tool_uses?: number; duration_ms?: number; [key: string]: unknown }
 }
 
+export type ClaudeSystemTaskNotificationEvent = ClaudeTaskEvent & { subtype: 'task_notification' }
+
 export interface ClaudeTaskUpdatedEvent extends ClaudeEventBase {
   type: 'system'
   subtype: 'task_updated'
@@ -188,3 +194,5 @@ export interface ClaudeHousekeepingEvent extends ClaudeEventBase {
     | 'turn_duration'
     | 'worker_shutting_down'
 }
+
+export type ClaudeSystemFilesPersistedEvent = ClaudeHousekeepingEvent & { subtype: 'files_persisted' }

@@ -67,7 +67,7 @@ export type CodexItem =
   | CodexErrorItem
   | CodexUnknownItem
 
-interface CodexItemBase extends CodexEventBase {
+export interface CodexItemBase extends CodexEventBase {
   id?: string
 }
 

@@ -3,7 +3,7 @@ export type CodexNotification = CodexTalkingNotification | CodexSilentNotificati
 
 export type CodexNotificationMethod = CodexNotification['method']
 
-interface Notification<M extends string, P> {
+export interface CodexNotificationOf<M extends string, P> {
   type?: undefined
   id?: undefined
   method: M
@@ -12,67 +12,79 @@ interface Notification<M extends string, P> {
   [key: string]: unknown
 }
 
-interface InThread {
+export interface CodexInThread {
   threadId?: string
   turnId?: string | null
   [key: string]: unknown
 }
 
-interface OfItem extends InThread {
+export interface CodexOfItem extends CodexInThread {
   itemId?: string
 }
 
 /** Notifications that are shown in some form. */
 export type CodexTalkingNotification =
-  | Notification<'thread/started', { thread?: CodexThread; [key: string]: unknown }>
-  | Notification<'thread/settings/updated', InThread & { threadSettings?: Record<string, unknown> }>
-  | Notification<'thread/tokenUsage/updated', InThread & { tokenUsage?: CodexTokenUsage }>
-  | Notification<'thread/name/updated', InThread & { threadName?: string | null }>
-  | Notification<'thread/goal/updated', InThread & { goal?: { objective?: string; status?: string } }>
-  | Notification<'thread/compacted' | 'thread/reverted', InThread>
-  | Notification<'turn/started' | 'turn/completed', InThread & { turn?: CodexTurn }>
-  | Notification<
+  | CodexNotificationOf<'thread/started', { thread?: CodexThread; [key: string]: unknown }>
+  | CodexNotificationOf<
+      'thread/settings/updated',
+      CodexInThread & { threadSettings?: Record<string, unknown> }
+    >
+  | CodexNotificationOf<'thread/tokenUsage/updated', CodexInThread & { tokenUsage?: CodexTokenUsage }>
+  | CodexNotificationOf<'thread/name/updated', CodexInThread & { threadName?: string | null }>
+  | CodexNotificationOf<
+      'thread/goal/updated',
+      CodexInThread & { goal?: { objective?: string; status?: string } }
+    >
+  | CodexNotificationOf<'thread/compacted' | 'thread/reverted', CodexInThread>
+  | CodexNotificationOf<'turn/started' | 'turn/completed', CodexInThread & { turn?: CodexTurn }>
+  | CodexNotificationOf<
       'turn/plan/updated',
-      InThread & { explanation?: string | null; plan?: { step?: string; status?: string }[] }
+      CodexInThread & { explanation?: string | null; plan?: { step?: string; status?: string }[] }
     >
-  | Notification<'turn/diff/updated', InThread & { diff?: string }>
-  | Notification<'item/started' | 'item/completed', InThread & { item?: CodexThreadItem }>
-  | Notification<
+  | CodexNotificationOf<'turn/diff/updated', CodexInThread & { diff?: string }>
+  | CodexNotificationOf<'item/started' | 'item/completed', CodexInThread & { item?: CodexThreadItem }>
+  | CodexNotificationOf<
       'item/agentMessage/delta' | 'item/plan/delta' | 'item/commandExecution/outputDelta',
-      OfItem & { delta?: string }
+      CodexOfItem & { delta?: string }
     >
-  | Notification<'item/reasoning/summaryTextDelta', OfItem & { delta?: string; summaryIndex?: number }>
-  | Notification<'item/reasoning/textDelta', OfItem & { delta?: string; contentIndex?: number }>
-  | Notification<'item/commandExecution/terminalInteraction', OfItem & { stdin?: string }>
-  | Notification<'item/fileChange/patchUpdated', OfItem & { changes?: unknown[] }>
-  | Notification<'item/mcpToolCall/progress', OfItem & { message?: string }>
-  | Notification<
+  | CodexNotificationOf<
+      'item/reasoning/summaryTextDelta',
+      CodexOfItem & { delta?: string; summaryIndex?: number }
+    >
+  | CodexNotificationOf<'item/reasoning/textDelta', CodexOfItem & { delta?: string; contentIndex?: number }>
+  | CodexNotificationOf<'item/commandExecution/terminalInteraction', CodexOfItem & { stdin?: string }>
+  | CodexNotificationOf<'item/fileChange/patchUpdated', CodexOfItem & { changes?: unknown[] }>
+  | CodexNotificationOf<'item/mcpToolCall/progress', CodexOfItem & { message?: string }>
+  | CodexNotificationOf<
       'item/autoApprovalReview/completed',
-      InThread & { targetItemId?: string | null; review?: unknown; action?: unknown }
+      CodexInThread & { targetItemId?: string | null; review?: unknown; action?: unknown }
     >
-  | Notification<'hook/completed', InThread & { run?: Record<string, unknown> }>
-  | Notification<'serverRequest/resolved', InThread & { requestId?: string | number }>
-  | Notification<'error', InThread & { error?: CodexTurnError; willRetry?: boolean }>
-  | Notification<'warning' | 'guardianWarning', InThread & { message?: string }>
-  | Notification<
+  | CodexNotificationOf<'hook/completed', CodexInThread & { run?: Record<string, unknown> }>
+  | CodexNotificationOf<'serverRequest/resolved', CodexInThread & { requestId?: string | number }>
+  | CodexNotificationOf<'error', CodexInThread & { error?: CodexTurnError; willRetry?: boolean }>
+  | CodexNotificationOf<'warning' | 'guardianWarning', CodexInThread & { message?: string }>
+  | CodexNotificationOf<
       'configWarning' | 'deprecationNotice',
       { summary?: string; details?: string | null; [key: string]: unknown }
     >
-  | Notification<
+  | CodexNotificationOf<
       'mcpServer/startupStatus/updated',
-      InThread & { name?: string; status?: string; error?: string | null }
+      CodexInThread & { name?: string; status?: string; error?: string | null }
     >
-  | Notification<'model/rerouted', InThread & { fromModel?: string; toModel?: string; reason?: string }>
-  | Notification<'model/safetyBuffering/updated' | 'model/verification', InThread>
-  | Notification<
+  | CodexNotificationOf<
+      'model/rerouted',
+      CodexInThread & { fromModel?: string; toModel?: string; reason?: string }
+    >
+  | CodexNotificationOf<'model/safetyBuffering/updated' | 'model/verification', CodexInThread>
+  | CodexNotificationOf<
       'modelProvider/authRecoveryStarted' | 'modelProvider/authRecoveryCompleted',
-      InThread & { message?: string }
+      CodexInThread & { message?: string }
     >
-  | Notification<'account/rateLimits/updated', { rateLimits?: Record<string, unknown> }>
-  | Notification<'windows/worldWritableWarning', Record<string, unknown>>
+  | CodexNotificationOf<'account/rateLimits/updated', { rateLimits?: Record<string, unknown> }>
+  | CodexNotificationOf<'windows/worldWritableWarning', Record<string, unknown>>
 
 /** Known notifications with nothing to show, or whose content another message repeats. */
-export type CodexSilentNotification = Notification<
+export type CodexSilentNotification = CodexNotificationOf<
   | 'account/gatewayOAuth/changed'
   | 'account/login/completed'
   | 'account/updated'

@@ -3,10 +3,11 @@ import type { ContextUsage } from '../../harness/harness.ts'
 import { asArray, asNumber, asObject, asText, type JsonObject } from '../../native/loose.ts'
 import type { NdjsonRecord } from '../../ndjson/ndjson-framer.ts'
 import type { HarnessId } from '../../session/session.ts'
-import { headline, MAX_TEXT_CHARS, present, status, type Translator, tooLong } from '../shared.ts'
+import { CUT_OFF, headline, MAX_TEXT_CHARS, present, status, type Translator, tooLong } from '../shared.ts'
 import { readTodos, toolFacts } from '../tool-facts.ts'
 import { formRequest } from './elicitation.ts'
 import {
+  type AcpCommand,
   type AcpToolCall,
   canonicalCall,
   choices,
@@ -45,7 +46,7 @@ export interface AcpTranslator extends Translator {
   /** The running total that the agent reported last. */
   readonly costUsd: number | undefined
   readonly context: ContextUsage | undefined
-  readonly slashCommands: { name: string; description: string }[] | undefined
+  readonly slashCommands: AcpCommand[] | undefined
   /** A command of the agent has begun and not ended. */
   readonly isExecuting: boolean
   /** The conversation was shortened, so instructions in it may be gone. */
@@ -74,7 +75,7 @@ class AcpReader implements AcpTranslator {
   outcome: { reason: TurnEndReason } | null = null
   costUsd: number | undefined
   context: ContextUsage | undefined
-  slashCommands: { name: string; description: string }[] | undefined
+  slashCommands: AcpCommand[] | undefined
   hasCompacted = false
 
   constructor(options: AcpTranslatorOptions) {
@@ -111,8 +112,7 @@ class AcpReader implements AcpTranslator {
   end(): UIEvent[] {
     const speech = this.#closeSpeech(this.outcome === null)
     const cut = [...this.#open].map(([toolUseId]): UIEvent => {
-      const content = 'The turn ended before this call did.'
-      return { type: 'tool:result', sessionId: this.sessionId, toolUseId, content, isError: true }
+      return { type: 'tool:result', sessionId: this.sessionId, toolUseId, content: CUT_OFF, isError: true }
     })
     this.#open.clear()
     return [...speech, ...cut]

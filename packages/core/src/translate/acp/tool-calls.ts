@@ -218,11 +218,20 @@ const OPTION_KINDS: ReadonlySet<string> = new Set([
 ])
 
 /** The slash commands that an agent offers. */
-export function commandsOf(update: JsonObject): { name: string; description: string }[] {
+export function commandsOf(update: JsonObject): AcpCommand[] {
   return asArray(update.availableCommands).flatMap(command => {
-    const { name, description } = asObject(command) ?? {}
-    return asText(name) ? [{ name: String(name), description: asString(description) ?? '' }] : []
+    const { name, description, input } = asObject(command) ?? {}
+    const hint = asText(asObject(input)?.hint)
+    if (!asText(name)) return []
+    return [{ name: String(name), description: asString(description) ?? '', ...(hint ? { hint } : {}) }]
   })
+}
+
+/** A slash command of the agent; `hint` is what to write after its name. */
+export interface AcpCommand {
+  name: string
+  description: string
+  hint?: string
 }
 
 /** The words of a notice. */

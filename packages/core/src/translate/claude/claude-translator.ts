@@ -10,7 +10,7 @@ import type { NdjsonRecord } from '../../ndjson/ndjson-framer.ts'
 import { type HarnessTranslators, headline, present, status } from '../shared.ts'
 import { toolFacts } from '../tool-facts.ts'
 import { translateAssistant } from './answer/assistant-events.ts'
-import { closeOpenBlock, cutAnswer, reportRefusal } from './answer/open-block.ts'
+import { closeOpenBlock, cutAnswer, reportRefusal, tellHeld } from './answer/open-block.ts'
 import { flushUsage, translateStreamEvent } from './answer/stream-events.ts'
 import { notice, translateAuthStatus, translateGoal, translateReset } from './notices/notices.ts'
 import { translateRateLimit } from './notices/retries.ts'
@@ -64,6 +64,7 @@ export function createClaudeTranslator(options: ClaudeTranslatorOptions): Claude
         : [unreadable(state, record)],
     end: () =>
       [state.main, ...state.nested.values()].flatMap(scope => [
+        ...tellHeld(scope),
         ...closeOpenBlock(state, scope, 'aborted'),
         ...flushUsage(state, scope),
       ]),
@@ -167,9 +168,9 @@ function translateText(state: TranslatorState, event: ClaudeUserEvent, text: str
     const interrupted = status(state, 'interrupted', { message: 'Interrupted by the user', level: 'warn' })
     return [...cutAnswer(state, state.main), interrupted]
   }
-  state.main.lastText = null
   const refused = asText(event.refused_message_id) ? reportRefusal(state, state.main) : []
   return [
+    ...tellHeld(state.main),
     ...refused,
     status(state, 'notice', { message: headline(text), data: { kind: 'user_message', text } }),
   ]

@@ -75,8 +75,8 @@ export interface Scope {
   confirmed: number
   /** The block that is being streamed and not yet confirmed by an assistant event. */
   open: OpenBlock | null
-  /** The text that was confirmed last, while nothing has followed it: an interrupt may still have cut it short. */
-  lastText: ChatMessageEvent | null
+  /** A text that was confirmed while its stream is open. Not told yet: an interrupt may have cut it short. */
+  held: ChatMessageEvent | null
   usageAtStart: unknown
   usage: UsageInfo | null
   /** Whether the model's refusal to continue this answer was already emitted. */
@@ -84,7 +84,14 @@ export interface Scope {
 }
 
 export type OpenBlock =
-  | { kind: 'text' | 'thinking'; id: string; text: string; broken?: boolean; isFull?: boolean }
+  | {
+      kind: 'text' | 'thinking'
+      id: string
+      text: string
+      broken?: boolean
+      isFull?: boolean
+      isOver?: boolean
+    }
   | { kind: 'tool'; toolUseId: string; inputChars?: number; isFull?: boolean }
 
 export interface ToolCall {
@@ -177,7 +184,7 @@ function createScope(parentToolUseId: string | undefined): Scope {
     model: undefined,
     confirmed: 0,
     open: null,
-    lastText: null,
+    held: null,
     usageAtStart: undefined,
     usage: null,
     refused: false,

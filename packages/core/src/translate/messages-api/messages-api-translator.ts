@@ -1,4 +1,4 @@
-import type { UIEvent } from '../../events/ui-event.ts'
+import type { PermissionRequestEvent, UIEvent } from '../../events/ui-event.ts'
 import { parseClaudeEvent } from '../../native/claude/claude-event.ts'
 import { asObject, asText, type JsonObject } from '../../native/loose.ts'
 import { type AskedDecision, decisionTold, stalled } from '../../words/told.ts'
@@ -22,6 +22,23 @@ export interface MessagesApiTranslator extends Omit<ClaudeTranslator, 'translate
 /** Translates the raw events of the Messages API loop: Claude Code's events, and a few of its own. */
 export function createMessagesApiTranslator({ sessionId }: ClaudeTranslatorOptions): MessagesApiTranslator {
   const claude = createClaudeTranslator({ sessionId, harness: HARNESS_ID })
+  /** The requests without an answer: an answer names an edited input only beside the requested one. */
+  const open = new Map<string, PermissionRequestEvent>()
+  const see = (events: UIEvent[]): UIEvent[] => {
+    for (const event of events) if (event.type === 'permission:request') open.set(event.requestId, event)
+    return events
+  }
+  /** An unreadable answer counts as a denial, and closes its request. */
+  const resolved = (response: unknown): UIEvent[] => {
+    const answer = asObject(response)
+    const requestId = asText(answer?.request_id)
+    if (!answer || !requestId) return []
+    const { decision, by, rule } = answer as unknown as AskedDecision
+    const asked = asObject(decision) ? { decision, by, rule } : NO_ANSWER
+    const request = open.get(requestId) ?? { sessionId, requestId }
+    open.delete(requestId)
+    return [decisionTold(request, asked, asText(answer.note))]
+  }
   const own = (event: JsonObject): UIEvent[] | undefined => {
     switch (event.type) {
       case 'request':
@@ -30,7 +47,7 @@ export function createMessagesApiTranslator({ sessionId }: ClaudeTranslatorOptio
       case 'stalled':
         return [stalled(sessionId, Number(event.idle_ms))]
       case 'control_response':
-        return resolved(sessionId, event.response)
+        return resolved(event.response)
       default:
         return undefined
     }
@@ -38,7 +55,7 @@ export function createMessagesApiTranslator({ sessionId }: ClaudeTranslatorOptio
   const translate = (event: JsonObject): UIEvent[] => {
     const told = own(event)
     if (told) return told
-    const events = claude.translate(parseClaudeEvent(event))
+    const events = see(claude.translate(parseClaudeEvent(event)))
     return event.type === 'tool_progress' ? events.map(status => withOutput(status, event.output)) : events
   }
   return {
@@ -55,16 +72,6 @@ export function createMessagesApiTranslator({ sessionId }: ClaudeTranslatorOptio
       return claude.nativeSessionId
     },
   }
-}
-
-/** An unreadable answer counts as a denial, and closes its request. */
-function resolved(sessionId: string, response: unknown): UIEvent[] {
-  const answer = asObject(response)
-  const requestId = asText(answer?.request_id)
-  if (!answer || !requestId) return []
-  const { decision, by, rule } = answer as unknown as AskedDecision
-  const asked = asObject(decision) ? { decision, by, rule } : NO_ANSWER
-  return [decisionTold({ sessionId, requestId }, asked, asText(answer.note))]
 }
 
 const NO_ANSWER: AskedDecision = { decision: { behavior: 'deny' }, by: 'failure' }

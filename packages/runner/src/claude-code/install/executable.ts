@@ -1,7 +1,12 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { HarnessNotInstalledError } from '@chirality/core'
-import { checkExecutable, findPackage, resolveExecutable } from '../../process/program/resolve-executable.ts'
+import {
+  checkExecutable,
+  findPackage,
+  notCounted,
+  resolveExecutable,
+} from '../../process/program/resolve-executable.ts'
 import { CLAUDE_CODE, type ClaudeAgentName } from '../config.ts'
 
 export interface FindClaudeOptions {
@@ -18,7 +23,7 @@ export interface FindClaudeOptions {
  */
 export async function findClaude(options: FindClaudeOptions): Promise<string> {
   const { harnessId, install } = options.agent ?? CLAUDE_CODE
-  const named = options.binaryPath ?? options.environment.CHIRALITY_CLAUDE_BIN
+  const named = options.binaryPath ?? options.environment[BINARY_VARIABLE]
   if (named) {
     const check = await checkExecutable(named)
     if (!check.ok) throw new HarnessNotInstalledError(harnessId, `${check.message} ${install}`)
@@ -28,10 +33,12 @@ export async function findClaude(options: FindClaudeOptions): Promise<string> {
   const { PATH = '', HOME = NOWHERE } = options.environment
   const found = await resolveExecutable('claude', [], { path: PATH, home: HOME })
   const binary = found ?? bundledClaude()
-  if (!binary) throw new HarnessNotInstalledError(harnessId, install)
+  if (!binary)
+    throw new HarnessNotInstalledError(harnessId, install + notCounted(BINARY_VARIABLE, options.environment))
   return binary
 }
 
+const BINARY_VARIABLE = 'CHIRALITY_CLAUDE_BIN'
 const NOWHERE = '/nonexistent'
 
 /** Resolved from this file, so that it is found if an app installs the Agent SDK beside this package. */

@@ -24,7 +24,15 @@ export class ClaudeFeatures {
   knowsFlag(flag: string): boolean {
     if (HIDDEN_FLAGS.has(flag)) return true
     if (this.#help === '') return !NEW_FLAGS.has(flag)
-    return new RegExp(`^ {1,6}(?:-\\w, )?${flag}(?![\\w-])`, 'm').test(this.#help)
+    return lineOf(flag).test(this.#help)
+  }
+
+  /** Whether the help names a value of a flag. Where it lists none, the binary itself decides. */
+  knowsChoice(flag: string, value: string): boolean {
+    const [, said = ''] = this.#help.split(lineOf(flag))
+    const [paragraph = ''] = said.split(/\n {1,6}-/)
+    const choices = /\(([^)]*)\)/.exec(paragraph)?.[1]
+    return choices === undefined || choices.match(/\w+/g)?.includes(value) === true
   }
 
   /** Whether `auth status` reports a credential. */
@@ -35,6 +43,11 @@ export class ClaudeFeatures {
   /** Whether a failing hook can be made to block the call. The SDK refuses to start if it cannot. */
   get blocksOnHookFailure(): boolean {
     return this.version !== undefined && compareVersions(this.version, HOOK_FAILURE_SINCE) >= 0
+  }
+
+  /** Whether it reads AGENTS.md of a folder that has no CLAUDE.md. */
+  get readsAgentsFile(): boolean {
+    return this.version !== undefined && compareVersions(this.version, AGENTS_FILE_SINCE) >= 0
   }
 
   /** Whether a control request is worth sending: an old release never answers a request that it does not know. */
@@ -93,6 +106,11 @@ async function look(
   return help.code === 0 ? { ...version, '--help': help.stdout } : version
 }
 
+/** The beginning of a flag's lines in a help text. */
+function lineOf(flag: string): RegExp {
+  return new RegExp(`^ {1,6}(?:-\\w, )?${flag}(?![\\w-])`, 'm')
+}
+
 function versionIn(said: string | undefined): string | undefined {
   return VERSION.exec(said?.trim() ?? '')?.[1]
 }
@@ -102,6 +120,16 @@ export function unsupportedFlag(flag: string, { version }: ClaudeFeatures, agent
   const which = version === undefined ? agent.name : `Claude Code ${version}`
   const message = `${which} does not know ${flag}, which this turn needs. ${CLAUDE_VERSIONS.update}`
   return new HarnessError(message, 'unsupported', agent.harnessId)
+}
+
+/** The error for a value of a flag that this binary does not have. */
+export function unsupportedChoice(what: string, { version }: ClaudeFeatures, agent: AgentName): HarnessError {
+  const which = version === undefined ? agent.name : `Claude Code ${version}`
+  return new HarnessError(
+    `${which} has no ${what}. ${CLAUDE_VERSIONS.update}`,
+    'unsupported',
+    agent.harnessId,
+  )
 }
 
 /** The error for a command line that the process rejected on start. A second attempt would fail in the same way. */
@@ -150,3 +178,6 @@ const ANSWERED_SINCE: ReadonlyMap<string, string> = new Map([
  * The answer to `initialize` announces it, but hooks are registered with that same request. 2.1.314 does not know it.
  */
 const HOOK_FAILURE_SINCE = '2.1.317'
+
+/** By the vendor's notes; 2.1.197 does not, 2.1.325 does. */
+const AGENTS_FILE_SINCE = '2.1.277'

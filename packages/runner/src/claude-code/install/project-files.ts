@@ -1,8 +1,9 @@
-import { constants, realpathSync, type Stats, statSync } from 'node:fs'
+import { type BigIntStats, constants, realpathSync, statSync } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import path from 'node:path'
 import type { ProjectFile, ProjectFiles } from '@chirality/core'
-import { errnoOf } from '../../common/errno.ts'
+import { errnoOf, readStart } from '@chirality/disk'
+import { UnchangedReads } from '../../common/unchanged-reads.ts'
 
 /**
  * The files that Claude Code would read from a folder with all setting sources, and that can run code or set addresses:
@@ -74,39 +75,58 @@ class Reader {
   async add(file: string, name: string, depth = 0): Promise<void> {
     const stats = factsOf(file, name)
     if (stats === undefined || ONLY_TEXT.test(name)) return
-    if (!stats.isDirectory()) return this.#read(file, name)
+    if (!stats.isDirectory()) return this.#read(file, name, stats)
     if (this.#own.has(realpathSync.native(file))) return
     if (depth > MAX_DEPTH) throw new Error(`${name} has too many folders inside each other.`)
-    for (const entry of (await readdir(file)).sort())
-      await this.add(path.join(file, entry), `${name}/${entry}`, depth + 1)
+    const entries =
+      entriesRead.get(file, stats) ?? entriesRead.keep(file, stats, (await readdir(file)).sort())
+    for (const entry of entries) await this.add(path.join(file, entry), `${name}/${entry}`, depth + 1)
   }
 
-  async #read(file: string, name: string): Promise<void> {
+  async #read(file: string, name: string, stats: BigIntStats): Promise<void> {
     if (this.files.length >= MAX_FILES) throw new Error(`There are more than ${MAX_FILES} files in .claude.`)
+    this.#bytes += Number(stats.size)
+    if (this.#bytes > MAX_BYTES) throw new Error(`The files in .claude are larger than ${MAX_BYTES} bytes.`)
+    const content = contentsRead.get(file, stats) ?? (await this.#open(file, name))
+    this.files.push({ path: name, content })
+  }
+
+  async #open(file: string, name: string): Promise<Buffer> {
     // Opened non-blocking: a FIFO at this path would block the open forever.
     const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
       throw unreadable(name, error)
     })
     try {
-      const stats = await handle.stat()
+      const stats = await handle.stat({ bigint: true })
       if (!stats.isFile()) throw new Error(`${name} is not a file.`)
-      this.#bytes += stats.size
-      if (this.#bytes > MAX_BYTES) throw new Error(`The files in .claude are larger than ${MAX_BYTES} bytes.`)
-      this.files.push({ path: name, content: await handle.readFile() })
+      // It may have grown since it was counted.
+      if (stats.size > MAX_BYTES) throw new Error(`${name} is larger than ${MAX_BYTES} bytes.`)
+      const size = Number(stats.size)
+      const content = await readStart(handle, size + 1)
+      // It grows just now, or is one of /proc: those have no size, and /proc/self/pagemap hardly has an end.
+      if (content.length > size) throw new Error(`${name} is longer than its size says.`)
+      return contentsRead.keep(file, stats, content)
     } finally {
       await handle.close()
     }
   }
 }
 
-function factsOf(file: string, name: string): Stats | undefined {
+function factsOf(file: string, name: string): BigIntStats | undefined {
   try {
-    return statSync(file)
+    return statSync(file, { bigint: true })
   } catch (error) {
     if (MISSING.has(errnoOf(error) ?? '')) return undefined
     throw unreadable(name, error)
   }
 }
+
+/**
+ * What was read of a path, for as long as its stat stays the same: each turn looks at all these files, and reading them
+ * again would make it wait for the thread pool.
+ */
+const contentsRead = new UnchangedReads<Buffer>(content => content.length)
+const entriesRead = new UnchangedReads<string[]>(entries => entries.length * 64)
 
 const MISSING = new Set(['ENOENT', 'ENOTDIR', 'ELOOP'])
 /**

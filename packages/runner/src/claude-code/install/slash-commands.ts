@@ -2,7 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
-import { HarnessError, type HarnessQuery, type SlashCommand } from '@chirality/core'
+import {
+  HarnessError,
+  type HarnessModel,
+  type HarnessQuery,
+  type SlashCommand,
+  THINKING_LEVELS,
+  type ThinkingLevel,
+} from '@chirality/core'
+import { anySignal } from '../../common/any-signal.ts'
+import { asObject } from '../../common/json.ts'
 import { buildChildEnv } from '../../env/child-env.ts'
 import { type AgentProcess, outputOf, spawnAgent } from '../../process/agent-process.ts'
 import { openSpool } from '../../process/spool/spool.ts'
@@ -11,19 +20,25 @@ import { checkDirectory, startFailure } from '../../turn/start-failure.ts'
 import type { AgentName } from '../../turn/turn-program.ts'
 import { type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
 import { CLAUDE_ENVIRONMENT } from '../descriptor.ts'
-import { settingSources, telemetryEnv } from '../launch/args.ts'
+import { CLAUDE_THINKING, settingSources, telemetryEnv } from '../launch/args.ts'
 import { findClaude } from './executable.ts'
 import { claudeFeatures } from './features.ts'
 
+/** What the agent says of itself before a conversation. */
+export interface ClaudeOffer {
+  commands: SlashCommand[]
+  models: HarnessModel[]
+}
+
 /**
- * The slash commands that the agent offers in this folder. They come from an `initialize` control request, which is
- * answered before any model is called: a prompt, however small, would cost tokens.
+ * The slash commands and models that the agent offers in this folder. They come from an `initialize` control request,
+ * which is answered before any model is called: a prompt, however small, would cost tokens.
  */
-export async function discoverClaudeCommands(
+export async function discoverClaudeOffer(
   cwd: string,
   context: ClaudeContext,
   { signal, ...trust }: Pick<HarnessQuery, 'trustProject'> & { signal?: AbortSignal } = {},
-): Promise<SlashCommand[]> {
+): Promise<ClaudeOffer> {
   const { config, environment, variant = PLAIN_VARIANT } = context
   const { agent } = variant
   const { harnessId } = agent
@@ -84,9 +99,9 @@ const TIMEOUT_MS = 30_000
 async function ask(
   process: AgentProcess,
   { agent, config, signal }: Pick<ClaudeContext, 'config'> & { agent: AgentName; signal?: AbortSignal },
-): Promise<SlashCommand[]> {
+): Promise<ClaudeOffer> {
   const deadline = AbortSignal.timeout(TIMEOUT_MS)
-  const either = signal ? AbortSignal.any([signal, deadline]) : deadline
+  const either = signal ? anySignal([signal, deadline]) : deadline
   const stop = () => process.stop(config.stop)
   either.addEventListener('abort', stop, { once: true })
   const stderr: string[] = []
@@ -95,8 +110,8 @@ async function ask(
     for await (const output of outputOf(process)) {
       if (output.kind === 'stderr') stderr.push(output.line)
       if (output.kind !== 'record' || output.record.kind !== 'json') continue
-      const commands = commandsOf(output.record.value)
-      if (commands) return commands
+      const offer = offerOf(output.record.value)
+      if (offer) return offer
     }
   } finally {
     either.removeEventListener('abort', stop)
@@ -110,9 +125,12 @@ async function ask(
   throw new HarnessError(error, deadline.aborted ? 'timeout' : 'process_crashed', agent.harnessId)
 }
 
-function commandsOf(value: unknown): SlashCommand[] | undefined {
-  const event = value as { type?: unknown; response?: { response?: { commands?: unknown } } } | null
-  return event?.type === 'control_response' ? slashCommands(event.response?.response?.commands) : undefined
+function offerOf(value: unknown): ClaudeOffer | undefined {
+  const event = value as { type?: unknown; response?: { response?: Record<string, unknown> } } | null
+  if (event?.type !== 'control_response') return undefined
+  const { commands, models } = event.response?.response ?? {}
+  const named = slashCommands(commands)
+  return named && { commands: named, models: offeredModels(models) }
 }
 
 /** Which commands are skills: the agent does not say, but skills of the project and of the user have a file. */
@@ -133,9 +151,40 @@ export function withSkills(
 /** The commands in an answer to `initialize`. */
 export function slashCommands(commands: unknown): SlashCommand[] | undefined {
   if (!Array.isArray(commands)) return undefined
-  return commands.flatMap((command: { name?: unknown; description?: unknown } | null) => {
-    if (typeof command?.name !== 'string') return []
-    const description = typeof command.description === 'string' ? { description: command.description } : {}
-    return [{ name: command.name, type: 'slash_command' as const, ...description }]
+  return commands.flatMap(command => {
+    const { name, description, argumentHint } = asObject(command)
+    if (typeof name !== 'string') return []
+    const hint = Array.isArray(argumentHint) ? argumentHint.join(' ') : argumentHint
+    return [
+      {
+        ...{ name, type: 'slash_command' as const },
+        ...(typeof description === 'string' ? { description } : {}),
+        ...(typeof hint === 'string' && hint !== '' ? { hint } : {}),
+      },
+    ]
   })
+}
+
+/** The models in an answer to `initialize`. */
+export function offeredModels(models: unknown): HarnessModel[] {
+  if (!Array.isArray(models)) return []
+  return models.flatMap(model => {
+    const { value, displayName, description, supportedEffortLevels, supportsAutoMode } = asObject(model)
+    const efforts = Array.isArray(supportedEffortLevels) ? levelsOf(supportedEffortLevels) : []
+    if (typeof value !== 'string' || value === '') return []
+    return [
+      {
+        ...{ id: value, label: typeof displayName === 'string' ? displayName : value },
+        ...(typeof description === 'string' ? { description } : {}),
+        ...(value === 'default' ? { isDefault: true } : {}),
+        ...(efforts.length > 0 ? { efforts } : {}),
+        ...(supportsAutoMode === true ? { supportsAutoMode } : {}),
+      },
+    ]
+  })
+}
+
+/** A level that Chirality has no word for is left out: it could not be asked for. */
+function levelsOf(named: readonly unknown[]): ThinkingLevel[] {
+  return THINKING_LEVELS.filter(level => named.includes(CLAUDE_THINKING[level].effort))
 }

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { HarnessError, type HarnessQuery } from '@chirality/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { CLAUDE_CODE } from '../config.ts'
 import { ClaudeFeatures } from '../install/features.ts'
-import { buildClaudeArgs, buildClaudeEnv, type ClaudeArgInput } from './args.ts'
+import { buildClaudeArgs, buildClaudeEnv, type ClaudeArgInput, checkChoices } from './args.ts'
 
 const QUERY: HarnessQuery = {
   prompt: 'Hi',
@@ -69,6 +70,9 @@ test.each<{ query: Partial<HarnessQuery>; flag: string; words: string[] | undefi
   { query: { thinking: 'low' }, flag: '--max-thinking-tokens', words: ['3000'] },
   { query: { thinking: 'med' }, flag: '--max-thinking-tokens', words: ['5000'] },
   { query: { thinking: 'high' }, flag: '--max-thinking-tokens', words: ['10000'] },
+  { query: { thinking: 'xhigh' }, flag: '--effort', words: ['xhigh'] },
+  { query: { thinking: 'max' }, flag: '--effort', words: ['max'] },
+  { query: { permissionMode: 'auto' }, flag: '--permission-mode', words: ['auto'] },
   { query: { resumeSessionId: 'abc' }, flag: '--resume', words: ['abc'] },
   { query: { resumeSessionId: 'abc', forkSession: true }, flag: '--fork-session', words: [] },
   { query: { continueLast: true }, flag: '--continue', words: [] },
@@ -89,6 +93,31 @@ test.each<{ query: Partial<HarnessQuery>; flag: string; words: string[] | undefi
   { query: { includePartialMessages: false }, flag: '--include-partial-messages', words: undefined },
 ])('$query gives $flag $words', ({ query, flag, words }) => {
   expect(after(flag, args(query))).toEqual(words)
+})
+
+test.each<{ query: Partial<HarnessQuery>; version: string; known: boolean }>([
+  { query: { thinking: 'max' }, version: '2.1.325', known: true },
+  { query: { thinking: 'xhigh' }, version: '2.1.9', known: false },
+  { query: { thinking: 'high' }, version: '2.1.9', known: true },
+  { query: { permissionMode: 'auto' }, version: '2.1.197', known: true },
+])('$query is for $version: $known', ({ query, version, known }) => {
+  const check = () => checkChoices({ ...QUERY, ...query }, release(version), CLAUDE_CODE)
+  if (known) expect(check).not.toThrow()
+  else expect(check).toThrow(expect.objectContaining({ code: 'unsupported' }))
+})
+
+test('a value that the help of a flag does not list is refused with the version and the update', () => {
+  const listed = (choices: string) =>
+    new ClaudeFeatures(
+      '2.1.90',
+      `  --permission-mode <mode>   Mode to use\n      (choices: ${choices})\n  --next   (auto)\n`,
+    )
+  const check = (features: ClaudeFeatures) => () =>
+    checkChoices({ ...QUERY, permissionMode: 'auto' }, features, CLAUDE_CODE)
+  expect(check(listed('"acceptEdits", "plan"'))).toThrow(
+    /^Claude Code 2\.1\.90 has no permission mode auto\. Update it with `npm install/,
+  )
+  expect(check(listed('"acceptEdits",\n      "auto"'))).not.toThrow()
 })
 
 test('each extra folder has a flag of its own', () => {

@@ -1,7 +1,19 @@
-import { HarnessError, type HarnessId, type HarnessQuery, type PermissionMode } from '@chirality/core'
+import {
+  HarnessError,
+  type HarnessId,
+  type HarnessQuery,
+  type PermissionMode,
+  type ThinkingLevel,
+} from '@chirality/core'
 import type { AgentName } from '../../turn/turn-program.ts'
 import { CLAUDE_CODE, type ClaudeArgFiles, type ClaudeCodeHarnessConfig } from '../config.ts'
-import { type ClaudeFeatures, HOOK_EVENTS_FLAG, SNAPSHOT_FLAG, unsupportedFlag } from '../install/features.ts'
+import {
+  type ClaudeFeatures,
+  HOOK_EVENTS_FLAG,
+  SNAPSHOT_FLAG,
+  unsupportedChoice,
+  unsupportedFlag,
+} from '../install/features.ts'
 
 export interface ClaudeArgInput {
   query: HarnessQuery
@@ -98,17 +110,38 @@ export function telemetryEnv({ disableTelemetry }: ClaudeCodeHarnessConfig): Rec
   return disableTelemetry === false ? {} : { DISABLE_TELEMETRY: '1', DISABLE_ERROR_REPORTING: '1' }
 }
 
-/** Both variables are set, because older models know only a number of tokens and newer ones only the word. */
-function thinkingArgs(thinking: NonNullable<HarnessQuery['thinking']>, features: ClaudeFeatures): string[] {
-  const { effort, tokens } = THINKING[thinking]
-  return [...(features.knowsFlag('--effort') ? ['--effort', effort] : []), '--max-thinking-tokens', tokens]
+/** Both flags are set, because older models know only a number of tokens and newer ones only the word. */
+function thinkingArgs(thinking: ThinkingLevel, features: ClaudeFeatures): string[] {
+  const { effort, tokens } = CLAUDE_THINKING[thinking]
+  return [
+    ...(features.knowsFlag('--effort') ? ['--effort', effort] : []),
+    '--max-thinking-tokens',
+    String(tokens),
+  ]
 }
 
-const THINKING = {
-  low: { effort: 'low', tokens: '3000' },
-  med: { effort: 'medium', tokens: '5000' },
-  high: { effort: 'high', tokens: '10000' },
-} as const
+/** The agent's word for each level, and the specification's tokens for models that know no word. */
+export const CLAUDE_THINKING: Readonly<Record<ThinkingLevel, { effort: string; tokens: number }>> = {
+  low: { effort: 'low', tokens: 3000 },
+  med: { effort: 'medium', tokens: 5000 },
+  high: { effort: 'high', tokens: 10_000 },
+  xhigh: { effort: 'xhigh', tokens: 20_000 },
+  max: { effort: 'max', tokens: 31_999 },
+}
+
+/** Throws for an effort or a permission mode that this binary does not have: it would go on with another. */
+export function checkChoices(query: HarnessQuery, features: ClaudeFeatures, agent: AgentName): void {
+  const { thinking } = query
+  const isNew = thinking === 'xhigh' || thinking === 'max'
+  if (isNew && !(features.knowsFlag('--effort') && features.knowsChoice('--effort', thinking)))
+    throw unsupportedChoice(`effort ${thinking}`, features, agent)
+  checkMode(permissionModeOf(query), features, agent)
+}
+
+export function checkMode(mode: PermissionMode, features: ClaudeFeatures, agent: AgentName): void {
+  if (mode === 'auto' && !features.knowsChoice('--permission-mode', mode))
+    throw unsupportedChoice(`permission mode ${mode}`, features, agent)
+}
 
 function sessionArgs(query: HarnessQuery, check: FieldChecks): string[] {
   const { resumeSessionId, forkSession, forkAt, continueLast, newSessionId } = query

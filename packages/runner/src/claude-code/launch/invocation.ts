@@ -8,7 +8,7 @@ import { type ClaudeAgentName, type ClaudeContext, type Launch, PLAIN_VARIANT } 
 import { CLAUDE_ENVIRONMENT, CLAUDE_VERSIONS } from '../descriptor.ts'
 import { findClaude } from '../install/executable.ts'
 import { type ClaudeFeatures, claudeFeatures } from '../install/features.ts'
-import { buildClaudeArgs, buildClaudeEnv, textsEnv } from './args.ts'
+import { buildClaudeArgs, buildClaudeEnv, checkChoices, textsEnv } from './args.ts'
 import { encodePrompt } from './prompt.ts'
 import { writeTempFiles } from './temp-files.ts'
 
@@ -62,6 +62,7 @@ export async function prepareLaunch(
   refuseRootBypass(query, env, agent)
   const features = await claudeFeatures(command, env, { signal: query.signal, dataFolder: config.dataFolder })
   refuseTooOld(features.version, CLAUDE_VERSIONS, { harnessId, name: 'Claude Code' })
+  checkChoices(query, features, agent)
   const denials = features.blocksOnHookFailure ? [] : ownDenials(guardRules, features, agent)
   const cleanups: (() => Promise<void>)[] = []
   const cleanup = async () => void (await Promise.all(cleanups.map(clean => clean())))

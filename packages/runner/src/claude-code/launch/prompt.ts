@@ -1,6 +1,8 @@
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { toUSVString } from 'node:util'
 import { HarnessError, type HarnessQuery, type PromptPart } from '@chirality/core'
+import { readCarefully } from '@chirality/disk'
 import type { AgentName } from '../../turn/turn-program.ts'
 
 export interface PromptMessage {
@@ -84,7 +86,15 @@ async function readAttachment(what: string, path: string): Promise<string> {
   if (!info.isFile()) throw new BadPart(`The ${what} ${path} is not a file.`)
   if (info.size > MAX_ATTACHMENT_BYTES)
     throw new BadPart(`The ${what} ${path} is over ${MAX_ATTACHMENT_BYTES} bytes.`)
-  return readFile(path, 'base64')
+  // Looked at again with the opening: it may have become something else since.
+  const read = await readCarefully({
+    root: '/',
+    path: resolve(path),
+    links: 'inside',
+    maxBytes: MAX_ATTACHMENT_BYTES,
+  })
+  if (read !== undefined && 'bytes' in read) return read.bytes.toString('base64')
+  throw new BadPart(`The ${what} ${path} cannot be read.`, read?.fault.message)
 }
 
 /** A part that cannot be sent. The caller adds which prompt it belongs to. */

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { HarnessQuery, UIEvent } from '@chirality/core'
+import { anySignal } from '../../common/any-signal.ts'
+import { realOrGiven } from '../../common/real-path.ts'
 import { type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
 import { listClaudeSessions } from '../native-sessions/list.ts'
 import { queryClaude } from './query.ts'
 import { ClaudeRunError, type RunEntry } from './run-account.ts'
-import { type ClaudeResponse, RunSummary, type RunSummaryOptions } from './run-summary.ts'
+import { type ClaudeResponse, type RunAnswer, RunSummary, type RunSummaryOptions } from './run-summary.ts'
 
 export type { ClaudeResponse } from './run-summary.ts'
 
@@ -64,19 +66,49 @@ export async function runClaudeOnce(
   const continues = await continuedId(request, context)
   const entry = await config.account?.begin({ runId: randomUUID(), cwd, harnessId, model, role })
   let nativeSessionId: string | null = null
+  const place = sharedPlaces.enter(workFolder(request))
   try {
     let last = await attempt(request, context, { attempts: 1, continues, entry })
     if (last.mayRepeat) last = await attempt(request, context, { attempts: 2, continues, entry })
     nativeSessionId = last.nativeSessionId
     if (last.answer instanceof Error) throw last.answer
-    return last.answer
+    return { ...last.answer, sharedWith: place.others }
   } finally {
+    place.leave()
     await entry?.end(nativeSessionId)
   }
 }
 
+/** Null if the caller's flags give the agent a worktree of its own. */
+function workFolder({ extraArgs, cwd }: ClaudeRequest): string | null {
+  return extraArgs?.some(arg => /^(-w|--worktree)(=|$)/.test(arg)) ? null : cwd
+}
+
+/** The runs of this process at work, by their folder. */
+class SharedPlaces {
+  readonly #runs = new Map<string, Set<{ others: number }>>()
+
+  enter(folder: string | null): { readonly others: number; leave(): void } {
+    const own = { others: 0, leave: () => {} }
+    if (folder === null) return own
+    const key = realOrGiven(folder)
+    const here = this.#runs.get(key) ?? new Set()
+    this.#runs.set(key, here)
+    for (const run of here) run.others += 1
+    own.others = here.size
+    here.add(own)
+    own.leave = () => {
+      here.delete(own)
+      if (here.size === 0) this.#runs.delete(key)
+    }
+    return own
+  }
+}
+
+const sharedPlaces = new SharedPlaces()
+
 interface Attempt {
-  answer: ClaudeResponse | ClaudeRunError
+  answer: RunAnswer | ClaudeRunError
   /** The agent crashed before any message, tool call or cost. */
   mayRepeat: boolean
   /** The id of the conversation that it began or resumed. */
@@ -95,10 +127,10 @@ async function attempt(
   const enough = new AbortController()
   const failOnDenial = request.failOnDenial ?? false
   const onShown = entry && ((event: UIEvent) => entry.note(event))
-  const cwd = request.extraArgs?.some(arg => /^(-w|--worktree)(=|$)/.test(arg)) ? null : request.cwd
+  const cwd = workFolder(request)
   const summary = new RunSummary({ failOnDenial, harnessId, cwd, onShown, ...facts })
   const query = {
-    ...queryOf(request, AbortSignal.any([signal, enough.signal])),
+    ...queryOf(request, anySignal([signal, enough.signal])),
     // The cost of each answer comes only with partial messages; without them it would be known only at the end.
     includePartialMessages: entry !== undefined,
   }

@@ -40,7 +40,12 @@ export interface ClaudeResponse {
   attempts: number
   /** Empty if raw logs are off. */
   rawEventsPath: string
+  /** How many other runs of this process worked in the same folder meanwhile: none keeps their changes apart. */
+  sharedWith: number
 }
+
+/** What the agent's own output tells of a run. */
+export type RunAnswer = Omit<ClaudeResponse, 'sharedWith'>
 
 export interface RunSummaryOptions {
   /** The name that errors mention. */
@@ -116,7 +121,7 @@ export class RunSummary {
     }
   }
 
-  response(signal: AbortSignal): ClaudeResponse {
+  response(signal: AbortSignal): RunAnswer {
     const { outcome } = this.#translator
     const streamText = this.#texts.join('\n\n')
     const finalText = outcome?.finalText ?? ''

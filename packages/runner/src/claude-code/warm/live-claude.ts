@@ -4,7 +4,6 @@ import {
   type ContextUsage,
   createClaudeTranslator,
   parseClaudeEvent,
-  type SlashCommand,
   unreachable,
 } from '@chirality/core'
 import type { AgentProcess, ProcessExit } from '../../process/agent-process.ts'
@@ -13,7 +12,7 @@ import { openSpool } from '../../process/spool/spool.ts'
 import type { StopOptions, StopReport } from '../../process/stop/stop.ts'
 import { HarnessLog } from '../../turn/harness-log.ts'
 import type { ClaudeCodeHarnessConfig, ClaudeVariant, Launch } from '../config.ts'
-import { slashCommands } from '../install/slash-commands.ts'
+import { type ClaudeOffer, offeredModels, slashCommands } from '../install/slash-commands.ts'
 import { type MessageContent, userLine } from '../launch/prompt.ts'
 import { Rest } from '../rest.ts'
 import { BetweenTurns } from './between-turns.ts'
@@ -193,10 +192,11 @@ export class LiveClaude {
     return this.request({ subtype: 'initialize', hooks })
   }
 
-  /** The slash commands; undefined if the agent does not report them. */
-  async commands(): Promise<SlashCommand[] | undefined> {
-    const reply = await this.initialize().catch(() => ({ commands: undefined }))
-    return slashCommands(reply.commands)
+  /** The slash commands and models; undefined if the agent does not report them. */
+  async offer(): Promise<ClaudeOffer | undefined> {
+    const { commands, models }: Record<string, unknown> = await this.initialize().catch(() => ({}))
+    const named = slashCommands(commands)
+    return named && { commands: named, models: offeredModels(models) }
   }
 
   async contextUsage(): Promise<ContextUsage | undefined> {

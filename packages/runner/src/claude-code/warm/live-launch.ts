@@ -1,8 +1,9 @@
 import type { ClientToolDefinition, Guard, HarnessQuery, PermissionMode } from '@chirality/core'
 import type { AgentLaunch, AgentLease, KeptAgents } from '../../turn/kept-agents.ts'
 import { startFailure } from '../../turn/start-failure.ts'
+import type { AgentName } from '../../turn/turn-program.ts'
 import { type ClaudeCodeHarnessConfig, type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
-import { subagentEnv } from '../launch/args.ts'
+import { checkMode, subagentEnv } from '../launch/args.ts'
 import { prepareLaunch } from '../launch/invocation.ts'
 import { ControlError } from './control-channel.ts'
 import { GuardHook } from './guard-hook.ts'
@@ -51,7 +52,7 @@ export function liveLaunch(query: HarnessQuery, options: LiveLaunchOptions): Liv
         return false
       startedWith.tools.use(query.clientTools)
       if (guard) live.launch.guard?.use(guard)
-      return adjust(live, query, config)
+      return adjust(live, query, { config, agent: variant.agent })
     },
     start: async signal => {
       const extraArgs = ['--replay-user-messages', ...(asks ? ['--permission-prompt-tool', 'stdio'] : [])]
@@ -132,10 +133,10 @@ class RelayedTools {
 async function adjust(
   live: LiveClaude,
   query: HarnessQuery,
-  config: ClaudeCodeHarnessConfig,
+  { config, agent }: { config: ClaudeCodeHarnessConfig; agent: AgentName },
 ): Promise<boolean> {
   try {
-    if (!isBypass(query) && query.permissionMode) await setMode(live, query.permissionMode)
+    if (!isBypass(query) && query.permissionMode) await setMode(live, query.permissionMode, agent)
     return await setModel(live, query, config)
   } catch (error) {
     if (!(error instanceof ControlError)) throw error
@@ -145,8 +146,9 @@ async function adjust(
 }
 
 /** 2.1.197 accepts any word as a mode, so it is checked here. */
-export async function setMode(live: LiveClaude, mode: PermissionMode): Promise<void> {
+export async function setMode(live: LiveClaude, mode: PermissionMode, agent: AgentName): Promise<void> {
   if (live.mode === mode) return
+  checkMode(mode, live.launch.features, agent)
   await live.request({ subtype: 'set_permission_mode', mode })
 }
 

@@ -95,8 +95,9 @@ export class LiveTurn implements Connection {
         if (batch.length > 0) yield batch
       } while (!this.#isOver && (await this.#live.inbox.more()))
       this.#isOver = true
-      const count = this.#takenBack + this.#waiting.length
-      if (count > 0) yield [this.#noted(unread(sessionId, count))]
+      const left = this.#leaveUnread()
+      const told = [...unread(sessionId, this.#takenBack), ...unconfirmed(sessionId, left)]
+      if (told.length > 0) yield told.map(event => this.#noted(event))
     } finally {
       await this.#finish()
     }
@@ -125,7 +126,7 @@ export class LiveTurn implements Connection {
     const { agent, sessionId, lease } = this.#options
     const live = this.#live
     if (failure) await live.stop({ interruptGraceMs: 0 })
-    const isAnswered = this.#isAnswered
+    const isAnswered = this.#isAnswered || this.#isUnconfirmed
     const outcome = isAnswered ? (live.translator.outcome?.reason ?? null) : null
     const hasCompleted = live.shownRest.reached && outcome === 'completed'
     const isFinished = hasCompleted && !this.#isStopHeeded
@@ -162,6 +163,15 @@ export class LiveTurn implements Connection {
     return this.#messages.areAnswered && this.#live.shownRest.answered
   }
 
+  /**
+   * The agent has answered, and does not say whether it has read a further message: 2.1.16 gives a message that came
+   * while a command ran to the model, and never repeats it.
+   */
+  get #isUnconfirmed(): boolean {
+    const { areAllWaiting, waiting } = this.#messages
+    return areAllWaiting && this.#live.shownRest.answered && waiting.every(uuid => this.#steered.has(uuid))
+  }
+
   #interrupt(): void {
     if (this.#isOver || this.#isInterrupted) return
     this.#isInterrupted = true
@@ -169,6 +179,7 @@ export class LiveTurn implements Connection {
     this.#escalation = setTimeout(() => void this.#live.stop({ interruptGraceMs: 0 }), interruptGraceMs)
     // Only background tasks are left, and an interrupt does not end those.
     if (this.#messages.areAnswered) void this.#live.stop({ interruptGraceMs: 0 })
+    else if (this.#isUnconfirmed) void this.#live.inbox.push({ kind: 'rested' })
     else void this.#interruptAll()
   }
 
@@ -192,6 +203,7 @@ export class LiveTurn implements Connection {
         yield* events
         yield* this.#seeMessages(event)
         if (this.#isAnswered) this.#isOver = this.#background.see(event)
+        else if (this.#isUnconfirmed) this.#background.seeSilence()
         else this.#background.clear()
         return
       }
@@ -202,7 +214,7 @@ export class LiveTurn implements Connection {
         yield this.#noted(spoolDamaged(sessionId, item.path, item.damage))
         return
       case 'rested':
-        if (!this.#isAnswered) return
+        if (!this.#isAnswered && !this.#isUnconfirmed) return
         this.#isOver = true
         yield* this.#background.leave().map(left => this.#noted(left))
         return
@@ -213,19 +225,18 @@ export class LiveTurn implements Connection {
 
   *#seeMessages(event: ClaudeEvent): Generator<UIEvent> {
     if (event.type === 'control_response' && !this.#isAnswered) this.#seeStop(event.response)
-    this.#messages.see(event)
+    const read = this.#messages.see(event)
     this.#isHeard ||= event.type === 'result' || (event.type === 'system' && event.subtype === 'init')
     if (event.type === 'system' && event.subtype === 'init' && this.#isInterrupted) {
       // A message that could not be withdrawn in time.
       void this.#interruptAll()
     }
-    const text =
-      event.type === 'user' && event.isReplay === true ? this.#steered.get(String(event.uuid)) : undefined
-    if (text === undefined) return
-    const message = text.split('\n', 1)[0]?.slice(0, MAX_HEADLINE_CHARS) ?? ''
-    const { sessionId } = this.#options
-    const data = { kind: 'user_message', text }
-    yield this.#noted({ type: 'status', sessionId, status: 'notice', level: 'info', message, data })
+    for (const text of read.flatMap(uuid => this.#steered.get(uuid) ?? [])) {
+      const message = text.split('\n', 1)[0]?.slice(0, MAX_HEADLINE_CHARS) ?? ''
+      const { sessionId } = this.#options
+      const data = { kind: 'user_message', text }
+      yield this.#noted({ type: 'status', sessionId, status: 'notice', level: 'info', message, data })
+    }
   }
 
   #seeStop(response: ClaudeControlResponseEvent['response']): void {
@@ -236,6 +247,17 @@ export class LiveTurn implements Connection {
   /** Further messages that the agent has not taken up. */
   get #waiting(): string[] {
     return this.#messages.waiting.filter(uuid => this.#steered.has(uuid))
+  }
+
+  /** The number of messages of which the agent said nothing. It must not begin with one when the turn is over. */
+  #leaveUnread(): number {
+    const left = this.#waiting
+    if (this.#live.isUsable)
+      for (const uuid of left) {
+        // Whether it could still be withdrawn changes nothing for the user.
+        this.#live.request({ subtype: 'cancel_async_message', message_uuid: uuid }).catch(() => {})
+      }
+    return left.length
   }
 
   /** Messages in the agent's queue would run after the interrupt, so they are withdrawn. */
@@ -283,8 +305,17 @@ export class LiveTurn implements Connection {
 
 const MAX_HEADLINE_CHARS = 120
 
-function unread(sessionId: string, count: number): UIEvent {
+function unread(sessionId: string, count: number): UIEvent[] {
   const what = count === 1 ? 'A message was' : `${count} messages were`
-  const message = `${what} not read before the turn ended.`
+  return count === 0 ? [] : [left(sessionId, count, `${what} not read before the turn ended.`)]
+}
+
+function unconfirmed(sessionId: string, count: number): UIEvent[] {
+  const what = count === 1 ? 'a message' : `${count} messages`
+  const message = `The agent did not say whether it read ${what} before the turn ended.`
+  return count === 0 ? [] : [left(sessionId, count, message)]
+}
+
+function left(sessionId: string, count: number, message: string): UIEvent {
   return { type: 'status', sessionId, status: 'notice', level: 'warn', message, data: { count } }
 }

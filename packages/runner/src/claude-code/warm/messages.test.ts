@@ -34,3 +34,14 @@ test('one that is taken back is not waited for', () => {
   messages.withdrawn('a')
   expect(messages.areAnswered).toBe(true)
 })
+
+test('a message is told to be read once: when it is repeated, or by the result that answers it', () => {
+  const messages = new Messages()
+  for (const uuid of ['a', 'b', 'c']) messages.sent(uuid)
+  expect(messages.see(taken('a'))).toEqual(['a'])
+  expect(messages.see(taken('a'))).toEqual([])
+  expect(messages.see(result({ user_message_uuids: ['a', 'b'] }))).toEqual(['b'])
+  expect(messages.areAllWaiting).toBe(true)
+  expect(messages.see(result())).toEqual(['c'])
+  expect(messages.areAllWaiting).toBe(false)
+})

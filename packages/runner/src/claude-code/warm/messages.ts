@@ -13,6 +13,11 @@ export class Messages {
     return this.#open.size === 0
   }
 
+  /** The agent has begun to answer none of those that are open, and there are some. */
+  get areAllWaiting(): boolean {
+    return this.#open.size > 0 && this.#taken.size === 0
+  }
+
   /** Sent, but not taken up by the agent. */
   get waiting(): string[] {
     return [...this.#open].filter(uuid => !this.#taken.has(uuid))
@@ -28,19 +33,24 @@ export class Messages {
     this.#taken.delete(uuid)
   }
 
-  see(event: ClaudeEvent): void {
-    if (event.type === 'user' && event.isReplay === true && this.#open.has(String(event.uuid)))
-      this.#taken.add(String(event.uuid))
-    if (event.type === 'result') this.#answer(event)
+  /** The messages that this event shows to have been read. */
+  see(event: ClaudeEvent): string[] {
+    if (event.type === 'result') return this.#answer(event)
+    const uuid = event.type === 'user' && event.isReplay === true ? String(event.uuid) : undefined
+    if (uuid === undefined || !this.#open.has(uuid) || this.#taken.has(uuid)) return []
+    this.#taken.add(uuid)
+    return [uuid]
   }
 
-  #answer(result: ClaudeEvent & { type: 'result' }): void {
+  #answer(result: ClaudeEvent & { type: 'result' }): string[] {
     const named = Array.isArray(result.user_message_uuids) ? result.user_message_uuids.map(String) : []
     const answered = [...this.#taken, ...named.filter(uuid => this.#open.has(uuid))]
     // 2.1.197 does not name the message of a slash command, and a background task's notification has no message.
     const [oldest] = this.#open
     if (answered.length === 0 && oldest !== undefined && !isOwnInitiative(result)) answered.push(oldest)
+    const read = answered.filter(uuid => !this.#taken.has(uuid))
     for (const uuid of answered) this.withdrawn(uuid)
+    return read
   }
 }
 
@@ -75,12 +85,17 @@ export class Background {
     this.clear()
     const kinds = [...this.#running().values()]
     if (kinds.length === 0 && event.type === 'result') return true
-    const { live, lingerMs, backgroundMs } = this.#options
+    const { lingerMs, backgroundMs } = this.#options
     // When the last task has ended, the agent may or may not send another message.
     const patienceMs = kinds.length === 0 ? lingerMs : backgroundMs
-    const onPatienceLost = () => void live.inbox.push({ kind: 'rested' })
-    if (kinds.every(kind => kind === COMMAND)) this.#timer = setTimeout(onPatienceLost, patienceMs)
+    if (kinds.every(kind => kind === COMMAND)) this.#waitFor(patienceMs)
     return false
+  }
+
+  /** An agent that has answered, and has a message of which it says nothing: `rested` is pushed when it stays silent. */
+  seeSilence(): void {
+    this.clear()
+    this.#waitFor(this.#options.lingerMs)
   }
 
   /** The notice about the tasks that the turn does not wait for. */
@@ -96,6 +111,11 @@ export class Background {
 
   clear(): void {
     clearTimeout(this.#timer)
+  }
+
+  #waitFor(patienceMs: number): void {
+    const { inbox } = this.#options.live
+    this.#timer = setTimeout(() => void inbox.push({ kind: 'rested' }), patienceMs)
   }
 
   #running(): Map<string, string> {

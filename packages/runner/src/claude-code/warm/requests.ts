@@ -50,7 +50,8 @@ export class ControlRequests implements Requests {
     } catch {
       // An input that cannot be serialised as JSON, for example one with a circular reference.
       control.respondError(requestId, UNSENDABLE)
-      return { ...told, outcome: 'denied', by: 'failure', message: UNSENDABLE }
+      const decision: PermissionDecision = { behavior: 'deny', message: UNSENDABLE }
+      return decisionTold(request, { decision, by: 'failure' })
     }
   }
 

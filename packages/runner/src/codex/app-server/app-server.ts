@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import path from 'node:path'
 import { type ContextUsage, HarnessError } from '@chirality/core'
+import { anySignal } from '../../common/any-signal.ts'
 import { asObject } from '../../common/json.ts'
 import { type AgentProcess, type ProcessExit, spawnAgent } from '../../process/agent-process.ts'
 import { JsonRpcConnection, type RpcId, type RpcRequest } from '../../process/json-rpc.ts'
@@ -94,7 +95,7 @@ export class AppServer implements KeptAgent {
     const patience = AbortSignal.timeout(config.handshakeMs ?? HANDSHAKE_MS)
     try {
       signal?.throwIfAborted()
-      const given = signal ? AbortSignal.any([signal, patience]) : patience
+      const given = signal ? anySignal([signal, patience]) : patience
       const hello = await server.#rpc.request('initialize', INITIALIZE, given)
       const { userAgent } = (hello ?? {}) as { userAgent?: unknown }
       server.version = /^[^/]*\/(\S+)/.exec(String(userAgent ?? ''))?.[1] ?? null
@@ -131,7 +132,7 @@ export class AppServer implements KeptAgent {
   request(method: string, params: unknown, signal?: AbortSignal): Promise<Record<string, unknown>> {
     if (!this.features.mayHave(method)) return Promise.reject(unknownMethod(method))
     const patience = AbortSignal.timeout(REQUEST_MS)
-    const given = signal ? AbortSignal.any([signal, patience]) : patience
+    const given = signal ? anySignal([signal, patience]) : patience
     return this.#rpc.request(method, params, given) as Promise<Record<string, unknown>>
   }
 

@@ -1,5 +1,6 @@
-import { closeSync, constants, openSync, readSync } from 'node:fs'
+import { closeSync, readSync } from 'node:fs'
 import { NdjsonFramer, type NdjsonRecord } from '@chirality/core'
+import { OPEN, openRegular, realFileOps } from '@chirality/disk'
 import { toRpcMessage } from '../../process/json-rpc.ts'
 import type { SpoolCursor } from './thread-feed.ts'
 import type { ThreadMessage } from './thread-message.ts'
@@ -7,7 +8,7 @@ import type { ThreadMessage } from './thread-message.ts'
 /** Null if the spool cannot be opened again: it was deleted, or too many files are open. */
 export function openSpoolCursor(path: string, offset: number): SpoolCursor | null {
   try {
-    const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+    const fd = openRegular(realFileOps, path, OPEN.read)
     return new FileCursor(fd, offset)
   } catch {
     return null

@@ -87,7 +87,7 @@ export async function prepareExec(
     const args = buildExecArgs({
       query: { ...query, model: query.model ?? before.model },
       sandbox,
-      overrides: overrideArgs(context),
+      overrides: overrideArgs(context, program.overrides),
       mcpServers: mcp.config,
       hidden: Object.keys(mcp.env),
       images: input.images,

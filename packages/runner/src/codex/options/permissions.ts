@@ -103,6 +103,8 @@ const BY_MODE: Record<HarnessQuery['mode'], CodexPermissions> = {
 
 /** Codex cannot allow single tools: `dontAsk` is the read-only sandbox. */
 const BY_PERMISSION_MODE: Record<PermissionMode, CodexPermissions> = {
+  // Refused before: Codex has no such model.
+  auto: { sandbox: 'read-only', approval: 'never' },
   default: { sandbox: 'workspace-write', approval: 'on-request' },
   acceptEdits: { sandbox: 'workspace-write', approval: 'never' },
   dontAsk: { sandbox: 'read-only', approval: 'never' },
@@ -114,6 +116,11 @@ const BY_PERMISSION_MODE: Record<PermissionMode, CodexPermissions> = {
 const WHEN_ASKING: Partial<Record<PermissionMode, CodexPermissions>> = {
   default: { sandbox: 'workspace-write', approval: 'untrusted' },
   acceptEdits: { sandbox: 'workspace-write', approval: 'on-request' },
+}
+
+/** Commands of the mode run in Codex's sandbox. */
+export function isConfined(mode: PermissionMode): boolean {
+  return BY_PERMISSION_MODE[mode].sandbox !== 'danger-full-access'
 }
 
 /**

@@ -1,11 +1,17 @@
 import { existsSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import { HarnessNotInstalledError } from '@chirality/core'
-import { checkExecutable, findPackage, resolveExecutable } from '../../process/program/resolve-executable.ts'
+import {
+  checkExecutable,
+  findPackage,
+  notCounted,
+  resolveExecutable,
+} from '../../process/program/resolve-executable.ts'
 import { HARNESS_ID } from '../descriptor.ts'
 
-export const INSTALL_INSTRUCTIONS =
-  'Install it with `npm install -g @openai/codex`, or set CHIRALITY_CODEX_BIN to the binary.'
+const BINARY_VARIABLE = 'CHIRALITY_CODEX_BIN'
+
+export const INSTALL_INSTRUCTIONS = `Install it with \`npm install -g @openai/codex\`, or set ${BINARY_VARIABLE} to the binary.`
 
 export interface FindCodexOptions {
   /** An explicit path: no other place is searched. */
@@ -17,7 +23,7 @@ export interface FindCodexOptions {
  * The native `codex`: the explicit path, else PATH and the usual install folders, else the one inside the npm package.
  */
 export async function findCodex(options: FindCodexOptions): Promise<string> {
-  const named = options.binaryPath ?? options.environment.CHIRALITY_CODEX_BIN
+  const named = options.binaryPath ?? options.environment[BINARY_VARIABLE]
   if (named) {
     const check = await checkExecutable(named)
     if (!check.ok) throw new HarnessNotInstalledError(HARNESS_ID, `${check.message} ${INSTALL_INSTRUCTIONS}`)
@@ -27,7 +33,10 @@ export async function findCodex(options: FindCodexOptions): Promise<string> {
   const { PATH = '', HOME = NOWHERE } = options.environment
   const found = await resolveExecutable('codex', [], { path: PATH, home: HOME })
   const binary = found ? nativeBehind(found) : packagedCodex(import.meta.url)
-  if (!binary) throw new HarnessNotInstalledError(HARNESS_ID, INSTALL_INSTRUCTIONS)
+  if (!binary) {
+    const instructions = INSTALL_INSTRUCTIONS + notCounted(BINARY_VARIABLE, options.environment)
+    throw new HarnessNotInstalledError(HARNESS_ID, instructions)
+  }
   return binary
 }
 

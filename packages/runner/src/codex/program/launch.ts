@@ -10,12 +10,15 @@ import { CODEX, type CodexContext } from '../config.ts'
 import { CODEX_ENVIRONMENT, CODEX_VERSIONS, HARNESS_ID } from '../descriptor.ts'
 import { findCodex } from './executable.ts'
 import { overrideArgs } from './overrides.ts'
+import { codexOwnGit } from './own-git.ts'
 
 /** Everything that starts a Codex process, without its arguments. */
 export interface CodexProgram {
   command: string
   env: Record<string, string>
   features: CodexFeatures
+  /** For `overrideArgs`: what the environment needs. */
+  overrides: string[]
 }
 
 export async function codexProgram(query: HarnessQuery, context: CodexContext): Promise<CodexProgram> {
@@ -34,7 +37,8 @@ export async function codexProgram(query: HarnessQuery, context: CodexContext): 
     dataFolder: context.config.dataFolder,
   })
   refuseTooOld(features.version, CODEX_VERSIONS, CODEX)
-  return { command, env, features }
+  const git = await codexOwnGit(query, env)
+  return { command, env: { ...env, ...git.env }, features, overrides: git.overrides }
 }
 
 /**
@@ -46,8 +50,8 @@ export function appServerLaunch(
   context: CodexContext,
   { projectRoot, distinct }: { projectRoot: string; distinct: string },
 ): AgentLaunch<AppServer> {
-  const { command, env, features } = program
-  const extra = [UNLOAD_AT_ONCE, ...(env.CODEX_API_KEY ? [LOGIN_IN_MEMORY] : [])]
+  const { command, env, features, overrides } = program
+  const extra = [...overrides, UNLOAD_AT_ONCE, ...(env.CODEX_API_KEY ? [LOGIN_IN_MEMORY] : [])]
   const args = ['app-server', ...overrideArgs(context, extra)]
   const key = createHash('sha256')
     .update(JSON.stringify([command, args, env, projectRoot, distinct]))

@@ -10,7 +10,7 @@ import {
 import { RpcError, type RpcRequest } from '../../process/json-rpc.ts'
 import { versionNotice } from '../../turn/agent-version.ts'
 import type { ConnectionEnd } from '../../turn/connection.ts'
-import { askGuard, denied } from '../../turn/questions.ts'
+import { askGuard, denied, givenAs } from '../../turn/questions.ts'
 import type { RpcAnswer, RpcDialogue } from '../../turn/rpc-turn.ts'
 import { failed } from '../../turn/turn-events.ts'
 import type { AppServer } from '../app-server/app-server.ts'
@@ -141,7 +141,7 @@ export class ThreadDialogue implements RpcDialogue {
     if (result) this.#server.respond(request.id, result)
     else this.#server.respondError(request.id, decision.message ?? 'denied')
     this.view.answered(event.requestId)
-    return { told: decisionTold(event, { ...asked, decision }, note) }
+    return { told: decisionTold(event, givenAs(asked, decision), note) }
   }
 
   refuse({ id }: RpcRequest): void {

@@ -1,3 +1,5 @@
+import { errnoOf } from '@chirality/disk'
+
 /** The API returned an error, or the connection to it failed. */
 export class ApiError extends Error {
   /** The HTTP status, or the equivalent of an error inside a stream. Undefined when there was no response. */
@@ -9,6 +11,8 @@ export class ApiError extends Error {
   readonly retryAfterMs: number | undefined
   /** The API's `x-should-retry` header. */
   readonly shouldRetry: boolean | undefined
+  /** For an error that many more attempts do not help. */
+  readonly maxRetries: number
 
   constructor(message: string, facts: ApiErrorFacts) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause })
@@ -18,6 +22,7 @@ export class ApiError extends Error {
     this.requestId = facts.requestId
     this.retryAfterMs = facts.retryAfterMs
     this.shouldRetry = facts.shouldRetry
+    this.maxRetries = facts.maxRetries ?? Number.POSITIVE_INFINITY
   }
 
   /** Whether the same request may succeed later. */
@@ -35,6 +40,7 @@ export interface ApiErrorFacts {
   requestId?: string | undefined
   retryAfterMs?: number | undefined
   shouldRetry?: boolean | undefined
+  maxRetries?: number
   cause?: unknown
 }
 
@@ -63,12 +69,20 @@ export function errorOfEvent(event: unknown): ApiError {
 }
 
 export function connectionError(cause: unknown): ApiError {
+  if (NO_FILES.has(errnoOf(cause) ?? '') || NO_FILES.has(errnoOf(causeOf(cause)) ?? ''))
+    return new ApiError(
+      'Too many open files to connect to the API. Stop some sessions or raise the limit (ulimit -n).',
+      { type: CONNECTION_ERROR, maxRetries: RETRIES_WITHOUT_FILES, cause },
+    )
   return new ApiError(`The connection to the API failed: ${describe(cause)}`, {
     type: CONNECTION_ERROR,
     cause,
   })
 }
 
+const NO_FILES: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE'])
+/** Another turn may end within seconds; otherwise a person has to do something, who must not wait for minutes. */
+const RETRIES_WITHOUT_FILES = 4
 const MAX_TEXT_CHARS = 500
 const MAX_ERROR_BYTES = 64 * 1024
 
@@ -132,5 +146,10 @@ function retryAfter(headers: Headers): number | undefined {
 /** `fetch failed` does not name the reason, which is in the cause. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  return error.cause instanceof Error ? error.cause.message || error.message : error.message
+  const cause = causeOf(error)
+  return cause instanceof Error ? cause.message || error.message : error.message
+}
+
+function causeOf(error: unknown): unknown {
+  return error instanceof Error ? error.cause : undefined
 }

@@ -1,6 +1,8 @@
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { platform } from 'node:os'
+import path from 'node:path'
 import { HarnessError, type HarnessQuery, type ImageSource, type PromptPart } from '@chirality/core'
+import { readCarefully } from '@chirality/disk'
 import type { PromptBlock } from '../api/messages.ts'
 import { HARNESS_ID } from '../descriptor.ts'
 
@@ -57,7 +59,9 @@ async function readData(source: ImageSource, maxBytes: number): Promise<string> 
   const info = await stat(source.path).catch(() => null)
   if (!info?.isFile() || info.size === 0) throw refused(`${source.path} is not there, not a file, or empty.`)
   if (info.size > maxBytes) throw tooBig(source.path)
-  return readFile(source.path, 'base64')
+  const read = await readCarefully({ root: '/', path: path.resolve(source.path), links: 'inside', maxBytes })
+  if (read !== undefined && 'bytes' in read) return read.bytes.toString('base64')
+  throw refused(read?.fault.message ?? `${source.path} is not there.`)
 }
 
 function refused(message: string): HarnessError {

@@ -14,7 +14,7 @@ test('a FIFO in place of a transcript is refused without blocking', async () => 
     made.close()
     expect(await readTranscript(root, 'conversation-1')).toHaveLength(1)
     execFileSync('mkfifo', [path.join(folder, 'conversation-2.ndjson')])
-    await expect(readTranscript(root, 'conversation-2')).rejects.toThrow('is not a file')
+    await expect(readTranscript(root, 'conversation-2')).rejects.toThrow('no file')
     await expect(Transcript.open(root, 'conversation-2')).rejects.toMatchObject({ code: 'ENXIO' })
   } finally {
     rmSync(root, { recursive: true, force: true })

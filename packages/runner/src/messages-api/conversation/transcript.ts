@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { closeSync, constants, openSync, writeFileSync } from 'node:fs'
-import { lstat, open } from 'node:fs/promises'
+import { lstat } from 'node:fs/promises'
 import path from 'node:path'
 import { HarnessError, type HarnessQuery, NdjsonFramer } from '@chirality/core'
-import { errnoOf } from '../../common/errno.ts'
+import { ensurePrivateDirectory, readCarefully } from '@chirality/disk'
 import { asObject } from '../../common/json.ts'
 import type { ConversationKeeper } from '../../native-sessions/conversation-files.ts'
-import { ensurePrivateDirectory } from '../../process/spool/private-directory.ts'
 import type { Message } from '../api/messages.ts'
 import { HARNESS_ID } from '../descriptor.ts'
 import { lostResult, type PromptContent, type UnfinishedCalls } from '../loop/history.ts'
@@ -101,13 +100,12 @@ export async function readUnfinished(projectRoot: string, nativeSessionId: strin
 
 async function transcriptLines(projectRoot: string, nativeSessionId: string): Promise<unknown[] | undefined> {
   if (!isSessionId(nativeSessionId)) return undefined
-  const bytes = await readRegular(fileOf(projectRoot, nativeSessionId)).catch((error: unknown) => {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return undefined
-    throw error
-  })
-  if (bytes === undefined) return undefined
+  const file = path.relative(projectRoot, fileOf(projectRoot, nativeSessionId))
+  const read = await readCarefully({ root: projectRoot, path: file, links: 'none', maxBytes: MAX_BYTES })
+  if (read === undefined) return undefined
+  if ('fault' in read) throw new Error(read.fault.message)
   const framer = new NdjsonFramer()
-  return [...framer.push(bytes), ...framer.end()].flatMap(record =>
+  return [...framer.push(read.bytes), ...framer.end()].flatMap(record =>
     record.kind === 'json' ? [record.value] : [],
   )
 }
@@ -125,16 +123,8 @@ export const transcripts: ConversationKeeper = {
   isName: (name, { nativeSessionId }) => isSessionId(nativeSessionId) && name === `${nativeSessionId}.ndjson`,
 }
 
-/** Refuses anything but a regular file: a reader of a named pipe, put there by an agent, would wait forever. */
-async function readRegular(file: string): Promise<Buffer> {
-  const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-  try {
-    if (!(await handle.stat()).isFile()) throw new Error(`${file} is not a file. Remove it.`)
-    return await handle.readFile()
-  } finally {
-    await handle.close()
-  }
-}
+/** More than any model takes. */
+const MAX_BYTES = 128 * 1024 * 1024
 
 /** The id becomes a file name. */
 export function isSessionId(id: string): boolean {
@@ -142,7 +132,7 @@ export function isSessionId(id: string): boolean {
 }
 
 const FOLDER = 'messages-api'
-const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants
+const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants
 
 /** The path of the transcript. Refuses folders that are symlinks or not ours. */
 async function safeFile(projectRoot: string, nativeSessionId: string): Promise<string> {

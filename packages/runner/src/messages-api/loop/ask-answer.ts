@@ -70,10 +70,11 @@ export async function askModel(options: AskOptions): Promise<Answer> {
       return await streamAnswer(options)
     } catch (error) {
       const cause = error instanceof BrokenAnswer ? error.cause : error
-      const isLast = attempt > maxRetries || signal.aborted
-      if (isLast || !(cause instanceof ApiError) || !cause.isPassing) throw error
+      if (signal.aborted || !(cause instanceof ApiError) || !cause.isPassing) throw error
+      const most = Math.min(maxRetries, cause.maxRetries)
+      if (attempt > most) throw error
       const delayMs = retryDelayMs(attempt, cause)
-      onRetry?.({ attempt, maxRetries, delayMs, error: cause })
+      onRetry?.({ attempt, maxRetries: most, delayMs, error: cause })
       await pause(delayMs, signal)
     }
   }

@@ -75,25 +75,30 @@ export class Gate {
       reason: context.mustAsk ? `${AGAIN} ${reason}`.trim() : reason,
     })
     if (decision === null) return failure(INTERRUPTED)
-    return this.#heed(decision, { tool, input, context })
-  }
-
-  async #heed(decision: PermissionDecision, { tool, input, context }: Call): Promise<string | ToolOutput> {
     if (decision.behavior !== 'allow') {
       if (decision.interrupt) this.#options.onInterrupt()
       return denied(decision.message ?? `The user did not allow this use of ${tool.name}.`)
     }
     const { updatedInput = input, remember } = decision
-    const fault = await complaintAbout(tool, updatedInput)
-    if (fault !== undefined)
-      return failure(`The user changed the input, and it does not fit the schema now: ${fault}`)
-    // Deny rules also apply to an input that the user changed.
-    const guarded = updatedInput === input ? PASS : await this.#guard({ tool, input: updatedInput, context })
-    if (guarded.effect === 'deny') return this.#deny(tool, context, guarded.reason)
-    const verdict = this.#options.policy.judge(await this.#question(tool, updatedInput))
-    if (verdict.kind === 'deny') return this.#deny(tool, context, verdict.reason)
     if (remember !== undefined && tool.effect !== 'ask') this.#options.grants.add(tool.name, updatedInput)
     return run({ tool, input: updatedInput, context })
+  }
+
+  /**
+   * The answer that holds. An edited input that cannot run is a denial before it is reported: deny rules and the schema
+   * apply to it, too.
+   */
+  async #heeded(asked: AskedDecision, { tool, input, context }: Call): Promise<AskedDecision> {
+    const { decision } = asked
+    if (decision.behavior !== 'allow') return asked
+    const { updatedInput = input } = decision
+    const fault = await complaintAbout(tool, updatedInput)
+    if (fault !== undefined)
+      return refusal(`The user changed the input, and it does not fit the schema now: ${fault}`, 'failure')
+    const guarded = updatedInput === input ? PASS : await this.#guard({ tool, input: updatedInput, context })
+    if (guarded.effect === 'deny') return refusal(`Not allowed: ${guarded.reason}`, 'policy', guarded.rule)
+    const verdict = this.#options.policy.judge(await this.#question(tool, updatedInput))
+    return verdict.kind === 'deny' ? refusal(`Not allowed: ${verdict.reason}`, 'policy') : asked
   }
 
   #guard({ tool, input, context }: Call): Promise<GuardVerdict> | GuardVerdict {
@@ -123,7 +128,8 @@ export class Gate {
     const requestId = randomUUID()
     const answered = this.#answerTo(requestId, context.signal)
     this.#emitRequest(requestId, { tool, input, context, reason })
-    const asked = await answered
+    const given = await answered
+    const asked = given && (await this.#heeded(given, { tool, input, context }))
     if (asked === null) emit({ type: 'control_cancel_request', request_id: requestId })
     else emit({ type: 'control_response', response: { request_id: requestId, ...asked } })
     return asked?.decision ?? null
@@ -211,6 +217,10 @@ function suggestions(tool: BuiltInTool, input: Record<string, unknown>): unknown
   return [{ type: 'addRules', rules, behavior: 'allow', destination: 'session' }]
 }
 
+function refusal(message: string, by: 'policy' | 'failure', rule?: string): AskedDecision {
+  return { decision: { behavior: 'deny', message }, by, ...(rule === undefined ? {} : { rule }) }
+}
+
 function denied(content: string): ToolOutput {
   return { content, isError: true, isDenied: true }
 }
@@ -241,7 +251,10 @@ const MAX_COMPLAINT_CHARS = 2000
 
 /** Loaded with the first call, because loading is slow. */
 async function compile({ inputSchema }: BuiltInTool): Promise<Complaint> {
-  const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/sdk/validation/ajv')
-  const validate = new AjvJsonSchemaValidator().getValidator(inputSchema)
-  return input => validate(input).errorMessage
+  const { z } = await import('zod')
+  const schema = z.fromJSONSchema(inputSchema as Parameters<typeof z.fromJSONSchema>[0])
+  return input => {
+    const { error } = schema.safeParse(input)
+    return error?.issues.map(({ path, message }) => `${path.join('.') || 'input'}: ${message}`).join('; ')
+  }
 }

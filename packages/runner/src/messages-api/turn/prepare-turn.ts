@@ -7,6 +7,7 @@ import {
   type PriceTable,
 } from '@chirality/core'
 import { buildChildEnv, isAgentVariable } from '../../env/child-env.ts'
+import { withMcpSdk } from '../../tool-server/mcp-sdk.ts'
 import { checkDirectory } from '../../turn/start-failure.ts'
 import type { MessagesApiContext } from '../config.ts'
 import { type PromptBlocks, promptBlocks } from '../conversation/prompt-blocks.ts'
@@ -111,11 +112,15 @@ function refuseUnsupported({ mcpServers, continueLast, forkAt, forkSession }: Ha
 /** The host's tools, under the same names as for every agent, called directly in this process. */
 export async function clientTools(definitions: readonly ClientToolDefinition[]): Promise<BuiltInTool[]> {
   if (definitions.length === 0) return []
-  const [{ prepareTools }, { callTool }, { TOOL_SERVER_NAME }] = await Promise.all([
-    import('../../tool-server/prepare-tools.ts'),
-    import('../../tool-server/call-tool.ts'),
-    import('../../tool-server/index.ts'),
-  ])
+  const [{ prepareTools }, { callTool }, { TOOL_SERVER_NAME }] = await withMcpSdk(
+    () =>
+      Promise.all([
+        import('../../tool-server/prepare-tools.ts'),
+        import('../../tool-server/call-tool.ts'),
+        import('../../tool-server/index.ts'),
+      ]),
+    HARNESS_ID,
+  )
   const { byName } = prepareTools(definitions, HARNESS_ID)
   return definitions.flatMap(({ name, description, inputSchema, readOnly }) => {
     const prepared = byName.get(name)
@@ -156,11 +161,17 @@ function thinkingFields(
   if (!isBudgeted(model)) {
     return { thinking: { type: 'adaptive' }, output_config: { effort: EFFORTS[thinking] } }
   }
+  if (thinking === 'xhigh' || thinking === 'max')
+    throw new HarnessError(
+      `thinking ${thinking}: ${model} has no effort above high.`,
+      'unsupported',
+      HARNESS_ID,
+    )
   const budget = BUDGETS[thinking]
   return { thinking: { type: 'enabled', budget_tokens: budget }, max_tokens: maxTokens + budget }
 }
 
-const EFFORTS = { low: 'low', med: 'medium', high: 'high' } as const
+const EFFORTS = { low: 'low', med: 'medium', high: 'high', xhigh: 'xhigh', max: 'max' } as const
 const BUDGETS = { low: 4_000, med: 10_000, high: 24_000 } as const
 
 function isBudgeted(model: string): boolean {

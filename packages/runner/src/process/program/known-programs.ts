@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, realpath, stat } from 'node:fs/promises'
 import path from 'node:path'
+import { writeFileAtomic } from '@chirality/disk'
 
 /** The cached answers of a program, by the option that it was called with. */
 export type ProgramWords = Readonly<Record<string, string>>
@@ -47,14 +48,12 @@ export async function keepWords(
 ): Promise<void> {
   if (folder === undefined) return
   const target = keptAt(folder, file)
-  const temporary = `${target}.${process.pid}.tmp`
   try {
     await mkdir(path.dirname(target), { recursive: true, mode: 0o700 })
     const kept: Kept = { key: file.key, at: Date.now(), words }
-    await writeFile(temporary, `${JSON.stringify(kept)}\n`, { mode: 0o600 })
-    await rename(temporary, target)
+    await writeFileAtomic(target, `${JSON.stringify(kept)}\n`, { survives: 'kill' })
   } catch {
-    await rm(temporary, { force: true }).catch(() => {})
+    // Asked again the next time.
   }
 }
 

@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import path, { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { useProject } from '../../../test/support/project.ts'
-import { asTyped, checkExecutable, resolveExecutable } from './resolve-executable.ts'
+import { asTyped, checkExecutable, notCounted, resolveExecutable } from './resolve-executable.ts'
 
 const project = useProject()
 const NAME = 'chirality-test-agent'
@@ -114,4 +114,12 @@ test.each([
 test('a folder that depends on where one is does not count', async () => {
   program('agent')
   expect(await asTyped('agent', '/opt/agent', `:.:${path.relative('.', project.root)}`)).toBe('/opt/agent')
+})
+
+test('who set a variable where it does not count is told where it would', () => {
+  vi.stubEnv('CHIRALITY_CLAUDE_BIN', '/somewhere/claude')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  expect(notCounted('CHIRALITY_CLAUDE_BIN', {})).toMatch(/of this process does not count.*`binaryPath`/)
+  expect(notCounted('CHIRALITY_CLAUDE_BIN', { CHIRALITY_CLAUDE_BIN: '/elsewhere/claude' })).toBe('')
+  expect(notCounted('CHIRALITY_CODEX_BIN', {})).toBe('')
 })

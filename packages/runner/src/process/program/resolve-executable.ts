@@ -96,3 +96,12 @@ export async function asTyped(name: string, binary: string, path = ''): Promise<
     if (isAbsolute(folder) && (await checkExecutable(join(folder, name))).ok) return name
   return /^[\w@%+=:,./-]+$/.test(binary) ? binary : `'${binary.replaceAll("'", "'\\''")}'`
 }
+
+/**
+ * What the advice to set a variable lacks for who has set it: a harness with an environment of its own does not look at
+ * that of this process.
+ */
+export function notCounted(variable: string, environment: Record<string, string>): string {
+  if (environment[variable] || !processEnv()[variable]) return ''
+  return ` ${variable} of this process does not count: the harness was given an \`environment\`. Set it there, or give \`binaryPath\`.`
+}

@@ -1,12 +1,15 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { sendSignal } from '../system/process-table.ts'
-import { type SpawnError, toSpawnError } from './spawn-error.ts'
+import { SpawnError } from './spawn-error.ts'
+import { startProgram } from './start-program.ts'
 
 export interface RunCommandOptions {
   env: Record<string, string>
   cwd?: string
   timeoutMs?: number
+  /** Of each stream; what is beyond it is dropped. Default 4 Mi. */
+  maxChars?: number
   /** Kills the command at once. */
   signal?: AbortSignal
 }
@@ -28,13 +31,14 @@ export async function runCommand(
   args: string[],
   options: RunCommandOptions,
 ): Promise<CommandResult> {
-  const { env, cwd = process.cwd(), timeoutMs = DEFAULT_TIMEOUT_MS, signal } = options
+  const { env, cwd = process.cwd(), signal } = options
   if (signal?.aborted) return NEVER_RAN
+  const stdio: ['ignore', 'pipe', 'pipe'] = ['ignore', 'pipe', 'pipe']
   try {
-    const child = spawn(command, args, { env, cwd, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
-    return await collect(child, timeoutMs, signal)
-  } catch (cause) {
-    const error = await toSpawnError(cause, command, cwd)
+    const { child } = await startProgram(command, args, { env, cwd, stdio, detached: true })
+    return await collect(child, options)
+  } catch (error) {
+    if (!(error instanceof SpawnError)) throw error
     return { stdout: '', stderr: error.message, code: null, signal: null, timedOut: false, error }
   }
 }
@@ -45,10 +49,11 @@ const DEFAULT_TIMEOUT_MS = 15_000
 const CLOSE_GRACE_MS = 500
 const MAX_OUTPUT_CHARS = 4 * 1024 * 1024
 
-function collect(child: ChildProcess, timeoutMs: number, stop?: AbortSignal): Promise<CommandResult> {
-  return new Promise((resolve, reject) => {
-    const stdout = gather(child.stdout)
-    const stderr = gather(child.stderr)
+function collect(child: ChildProcess, options: RunCommandOptions): Promise<CommandResult> {
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, signal: stop, maxChars = MAX_OUTPUT_CHARS } = options
+  return new Promise(resolve => {
+    const stdout = gather(child.stdout, maxChars)
+    const stderr = gather(child.stderr, maxChars)
     let timedOut = false
     let closeTimer: NodeJS.Timeout | undefined
     const killGroup = () => child.pid !== undefined && sendSignal(-child.pid, 'SIGKILL')
@@ -57,6 +62,7 @@ function collect(child: ChildProcess, timeoutMs: number, stop?: AbortSignal): Pr
       killGroup()
     }, timeoutMs)
     stop?.addEventListener('abort', killGroup, { once: true })
+    if (stop?.aborted) killGroup()
     const settle = () => {
       clearTimeout(timer)
       stop?.removeEventListener('abort', killGroup)
@@ -67,10 +73,6 @@ function collect(child: ChildProcess, timeoutMs: number, stop?: AbortSignal): Pr
       child.stderr?.destroy()
       resolve({ stdout: stdout(), stderr: stderr(), code, signal, timedOut })
     }
-    child.once('error', error => {
-      settle()
-      reject(error)
-    })
     child.once('exit', (code, signal) => {
       settle()
       killGroup()
@@ -80,11 +82,11 @@ function collect(child: ChildProcess, timeoutMs: number, stop?: AbortSignal): Pr
   })
 }
 
-function gather(stream: Readable | null): () => string {
+function gather(stream: Readable | null, maxChars: number): () => string {
   let text = ''
   stream?.setEncoding('utf8')
   stream?.on('data', (chunk: string) => {
-    if (text.length < MAX_OUTPUT_CHARS) text += chunk
+    if (text.length < maxChars) text += chunk
   })
   return () => text
 }

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { errnoOf } from '../../common/errno.ts'
+import { errnoOf } from '@chirality/disk'
 import { checkExecutable } from './resolve-executable.ts'
 
 export type SpawnErrorCode =

@@ -1,8 +1,7 @@
 import { closeSync, constants, openSync, writeSync } from 'node:fs'
 import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errnoOf } from '../../common/errno.ts'
-import { ensurePrivateDirectory } from './private-directory.ts'
+import { ensurePrivateDirectory, errnoOf, toStorageError } from '@chirality/disk'
 import { SpoolError, toSpoolError } from './spool-error.ts'
 
 /**
@@ -19,15 +18,15 @@ export async function ensureLogDirectory(
   elsewhere?: string,
 ): Promise<string> {
   await requireProject(projectRoot)
-  if (elsewhere === undefined) return ensureChiralityFolder(projectRoot, 'logs', harness)
   try {
+    if (elsewhere === undefined) return await ensureChiralityFolder(projectRoot, 'logs', harness)
     await mkdir(elsewhere, { recursive: true, mode: 0o700 })
+    const directory = join(elsewhere, harness)
+    await ensurePrivateDirectory(directory)
+    return directory
   } catch (error) {
-    throw toSpoolError(error, elsewhere)
+    throw toSpoolError(error, elsewhere ?? projectRoot)
   }
-  const directory = join(elsewhere, harness)
-  await ensurePrivateDirectory(directory)
-  return directory
 }
 
 async function requireProject(projectRoot: string): Promise<void> {
@@ -52,7 +51,7 @@ async function requireProject(projectRoot: string): Promise<void> {
 
 /**
  * Creates `.chirality/<part>/…` of a project as needed: never through a symlink, accessible only to the owner, ignored
- * by git.
+ * by git. Throws a StorageError.
  */
 export async function ensureChiralityFolder(projectRoot: string, ...parts: string[]): Promise<string> {
   let folder = join(projectRoot, '.chirality')
@@ -74,6 +73,6 @@ function ignoreInGit(path: string): void {
     writeSync(fd, '*\n')
     closeSync(fd)
   } catch (error) {
-    if (errnoOf(error) !== 'EEXIST') throw toSpoolError(error, path)
+    if (errnoOf(error) !== 'EEXIST') throw toStorageError(error, path)
   }
 }

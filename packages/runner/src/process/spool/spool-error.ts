@@ -1,30 +1,19 @@
-import { CodedError } from '@chirality/core'
-import { errnoOf } from '../../common/errno.ts'
-
-export type SpoolErrorCode =
-  | 'project-missing'
-  | 'project-not-a-directory'
-  | 'not-writable'
-  | 'unsafe'
-  /** The run had a raw log, but it was deleted or truncated. */
-  | 'lost'
-  | 'no-space'
-  | 'too-many-files'
-  | 'io'
+import { errnoOf, messageOf, StorageError, type StorageErrorCode } from '@chirality/disk'
 
 /** The raw log cannot be kept, so the agent is not started. The message says what to do. */
-export class SpoolError extends CodedError<SpoolErrorCode> {
-  readonly path: string
-
-  constructor(code: SpoolErrorCode, path: string, message: string, cause?: unknown) {
-    super(code, message, cause)
+export class SpoolError extends StorageError {
+  constructor(code: StorageErrorCode, path: string, message: string, cause?: unknown) {
+    super(code, path, message, cause)
     this.name = 'SpoolError'
-    this.path = path
   }
 }
 
 export function toSpoolError(error: unknown, path: string): SpoolError {
   if (error instanceof SpoolError) return error
+  if (error instanceof StorageError) {
+    const { cause, code, message } = error
+    return cause === undefined ? new SpoolError(code, error.path, message) : toSpoolError(cause, error.path)
+  }
   switch (errnoOf(error)) {
     case 'EACCES':
     case 'EPERM':
@@ -53,10 +42,8 @@ export function toSpoolError(error: unknown, path: string): SpoolError {
       )
     case 'ELOOP':
       return unsafeSymlink(path, error)
-    default: {
-      const reason = error instanceof Error ? error.message : String(error)
-      return new SpoolError('io', path, `Cannot write ${path}: ${reason}`, error)
-    }
+    default:
+      return new SpoolError('io', path, `Cannot write ${path}: ${messageOf(error)}`, error)
   }
 }
 

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync, unlinkSync, writeFileSync } from 'node:fs'
-import { errnoOf } from '../../common/errno.ts'
+import { errnoOf } from '@chirality/disk'
 
 /** The two files that an agent writes to, for their reader. */
 export interface SpoolSource {

@@ -1,7 +1,7 @@
 import { closeSync, constants, openSync, writeSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errnoOf } from '../../common/errno.ts'
+import { errnoOf } from '@chirality/disk'
 import { ensureLogDirectory, type RawLogs } from './log-directory.ts'
 import { SpoolError, toSpoolError } from './spool-error.ts'
 import { removeIfThere, type SpoolReadEnd, type SpoolSource, settleSpool } from './spool-source.ts'
@@ -13,7 +13,7 @@ export interface SpoolOptions {
   sessionId: string
   turnId: string
   rawLogs?: RawLogs | undefined
-  at?: Date
+  at?: Date | undefined
 }
 
 /** The files that are created for an agent. It gets the write ends; the tail reads through descriptors of its own. */

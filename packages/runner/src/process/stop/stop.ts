@@ -5,11 +5,11 @@ import { type Leader, ProcessFamily } from './process-family.ts'
 
 export interface StopOptions {
   /** How long the agent may take to end its turn after SIGINT. 0 skips the step. */
-  interruptGraceMs?: number
+  interruptGraceMs?: number | undefined
   /** How long the group may take after SIGTERM. 0 skips the step. */
-  termGraceMs?: number
+  termGraceMs?: number | undefined
   /** How long a killed process may take to disappear before it is reported as left running. */
-  killGraceMs?: number
+  killGraceMs?: number | undefined
   onStep?(step: StopStep): void
 }
 

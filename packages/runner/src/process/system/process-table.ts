@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
-import { errnoOf } from '../../common/errno.ts'
+import { errnoOf } from '@chirality/disk'
 
 export interface ProcessIdentity {
   pid: number

@@ -18,10 +18,24 @@ export function enclose(pid: number | undefined, ...markers: string[]): boolean 
     moveInto(path, String(pid))
     return true
   } catch {
-    // A process that has already exited needs no group.
-    hasFailed ||= sendSignal(pid, 0)
+    // One that has already exited is in no group, or joined it by itself.
+    hasFailed ||= !groupMarkers(pid).includes(markers.at(-1) ?? '') && sendSignal(pid, 0)
     removeGroup(path)
     return false
+  }
+}
+
+/** The file by which a process joins the group of these markers. Undefined if there can be none. */
+export function openRunGroup(...markers: string[]): string | undefined {
+  const parent = parentGroup()
+  if (parent === undefined) return undefined
+  const path = join(parent, ...markers.map(groupName))
+  try {
+    mkdirSync(path, { recursive: true })
+    return join(path, MEMBERS)
+  } catch {
+    hasFailed = true
+    return undefined
   }
 }
 
@@ -52,6 +66,7 @@ export function removeRunGroup(marker: string): void {
 }
 
 const GROUP_PREFIX = 'chirality-'
+const MEMBERS = 'cgroup.procs'
 const GROUP_IN_PATH = /\/chirality-([A-Za-z0-9-]{8,64})(?=\/|$)/gm
 /** A younger group without processes may be one that another server is about to use. */
 const STALE_MS = 60_000
@@ -124,7 +139,7 @@ function findMountPoint(): string | undefined {
 
 /** Moves the process and the children it has started before the move: rarely any, because it has just begun. */
 function moveInto(path: string, pid: string): void {
-  writeFileSync(join(path, 'cgroup.procs'), pid)
+  writeFileSync(join(path, MEMBERS), pid)
   for (const child of childrenOf(pid)) moveInto(path, child)
 }
 

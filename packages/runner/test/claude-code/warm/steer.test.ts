@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { claudeVersions } from '@chirality/fixtures'
+import { claudeVersions, faultyClaude } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { PIXEL_PNG } from '../../support/images.ts'
 import { bodies, collectAnd, modelRequests, ofType } from '../support/events.ts'
@@ -98,6 +98,48 @@ describe('a message during a turn', () => {
   test('a message without a running turn is not taken', async () => {
     const { harness, session } = world.chat()
     expect(await harness.steer?.(session.id, 'hello')).toBe(false)
+  })
+})
+
+describe('an agent that never says that it read a message', () => {
+  const world = useWarmWorld(claudeVersions()[0]?.path ?? '')
+
+  test.each([
+    ['and is silent', false],
+    ['and is stopped', true],
+  ])('%s: the turn ends with its answer, and says so', async (_what, stops) => {
+    const go = path.join(world.project, 'go')
+    const command = `touch ${go}.started; while [ ! -e ${go} ]; do sleep 0.05; done`
+    const model = await world.model({
+      answers: [{ tool: 'Bash', input: { command, description: 'x' } }, 'Both done.', 'Next.'],
+    })
+    const binary = faultyClaude(world.home, claudeVersions()[0]?.path ?? '', 'no-replay')
+    const { turn, events, harness, session, pids } = world.chat({
+      ...{ model, binary },
+      ...(stops ? {} : { lingerMs: 200 }),
+    })
+    const reading = collectAnd(
+      events('first', BYPASS),
+      ({ type }) => type === 'session:complete',
+      async () => {
+        if (stops) harness.interrupt(session.id)
+      },
+    )
+    await world.fileAppears(`${go}.started`)
+    expect(await harness.steer?.(session.id, 'and the walrus')).toBe(true)
+    writeFileSync(go, '')
+    const all = await reading
+    expect(ofType(all, 'chat:complete')).toMatchObject([{ text: 'Both done.' }])
+    expect(ofType(all, 'turn:end')).toMatchObject([{ reason: stops ? expect.any(String) : 'completed' }])
+    expect(takenUp(all)).toEqual([])
+    expect(ofType(all, 'status')).toContainEqual(
+      expect.objectContaining({
+        message: 'The agent did not say whether it read a message before the turn ended.',
+      }),
+    )
+    const next = await turn('second', BYPASS)
+    expect(ofType(next, 'chat:complete')).toMatchObject([{ text: 'Next.' }])
+    expect(new Set(pids()).size).toBe(1)
   })
 })
 

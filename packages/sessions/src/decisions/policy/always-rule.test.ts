@@ -1,6 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
+import { ODD_FILES, putOddFile } from '@chirality/fixtures'
 import { afterAll, expect, test } from 'vitest'
 import { callRisks } from './always-rule.ts'
 
@@ -44,3 +45,18 @@ test('a question and a plan have no risks', () => {
     callRisks({ kind: 'plan', toolName: 'Bash', input: { command: 'rm -rf /' } }, { projectRoot: root }),
   ).toEqual([])
 })
+
+test.each(Object.keys(ODD_FILES))(
+  'a configuration of git that is %s names no host, and is not waited for',
+  kind => {
+    const config = path.join(root, '.git', 'config')
+    const before = readFileSync(config)
+    try {
+      putOddFile(kind, config)
+      expect(kinds('Bash', { command: 'curl https://git.example.org/x' })).toEqual(['network'])
+    } finally {
+      rmSync(config, { recursive: true, force: true })
+      writeFileSync(config, before)
+    }
+  },
+)

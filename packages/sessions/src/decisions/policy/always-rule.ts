@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import {
   type AlwaysRule,
@@ -14,6 +13,7 @@ import {
   type UIEvent,
   unwrapShell,
 } from '@chirality/core'
+import { readSmallFile, realFileOps } from '@chirality/disk'
 import { type PolicyRule, parsePolicyRule } from '@chirality/personas'
 import { ruleMatches } from './match-rule.ts'
 import { type CallFolders, describeCall, type ToolCall } from './tool-call.ts'
@@ -144,7 +144,8 @@ const MAX_PATH_CHARS = 4096
 function remoteHosts(root: string): ReadonlySet<string> {
   let config: string
   try {
-    config = readFileSync(path.join(root, '.git', 'config'), 'utf8').slice(0, MAX_CONFIG_CHARS)
+    const read = readSmallFile(realFileOps, path.join(root, '.git', 'config'), MAX_CONFIG_BYTES)
+    config = read?.toString('utf8') ?? ''
   } catch {
     return new Set()
   }
@@ -158,4 +159,4 @@ function remoteHosts(root: string): ReadonlySet<string> {
   )
 }
 
-const MAX_CONFIG_CHARS = 64 * 1024
+const MAX_CONFIG_BYTES = 64 * 1024

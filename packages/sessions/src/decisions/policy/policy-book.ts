@@ -9,8 +9,8 @@ import {
   toolKind,
   writtenFiles,
 } from '@chirality/core'
+import { type FileOps, OneAfterTheOther, realFileOps } from '@chirality/disk'
 import { PersonaError, PersonaManager, type PolicyRule } from '@chirality/personas'
-import { type FileOps, realFileOps } from '../../files/file-ops.ts'
 import { realPath } from '../../files/real-path.ts'
 import { userDataFolder } from '../../files/user-data-folder.ts'
 import type { AskContext, PolicyGuard, PolicyJudge, PolicyVerdict } from '../ask-context.ts'
@@ -40,7 +40,7 @@ export class PolicyBook implements PolicyJudge {
   readonly #home: string
   readonly #personas: PersonaManager
   readonly #files: PolicyFiles
-  #writing: Promise<void> = Promise.resolve()
+  readonly #writing = new OneAfterTheOther()
 
   constructor({ home, personas, ops = realFileOps }: PolicyBookOptions = {}) {
     this.#home = home ?? userDataFolder()
@@ -50,7 +50,7 @@ export class PolicyBook implements PolicyJudge {
 
   async judge(context: AskContext, request: PermissionRequestEvent): Promise<PolicyVerdict> {
     // An "always" that is still being written already counts.
-    await this.#writing
+    await this.#writing.settled()
     const sources = await this.sources(context.projectRoot, context.persona)
     const call = describeCall(request, context)
     const verdict = judgeCall(sources, request, call)
@@ -85,9 +85,7 @@ export class PolicyBook implements PolicyJudge {
       throw new Error('no policy rule can match exactly this call. Allow it once instead.')
     const path = userPolicyFile(this.#home, root)
     const comment = `What is allowed, asked about or denied in ${JSON.stringify(root)}`
-    const written = this.#writing.then(() => this.#files.append(path, always.rule, comment))
-    this.#writing = written.catch(() => {})
-    await written
+    await this.#writing.run(() => this.#files.append(path, always.rule, comment))
   }
 
   /** Removes a rule of the user, from the next call on. False if that line of the file has changed meanwhile. */
@@ -97,17 +95,12 @@ export class PolicyBook implements PolicyJudge {
     rule: Pick<PolicyRule, 'line' | 'text'>,
   ): Promise<boolean> {
     const path = this.places(realPath(projectRoot))[scope]
-    const removed = this.#writing.then(() => this.#files.remove(path, rule))
-    this.#writing = removed.then(
-      () => {},
-      () => {},
-    )
-    return removed
+    return this.#writing.run(() => this.#files.remove(path, rule))
   }
 
   /** Resolves when every "always" so far is on the disk, or has failed. */
   flushed(): Promise<void> {
-    return this.#writing
+    return this.#writing.settled()
   }
 
   places(projectRoot: string): PolicyPlaces {

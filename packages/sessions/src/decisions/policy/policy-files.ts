@@ -2,14 +2,18 @@ import { createHash } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import type { FileOps } from '@chirality/disk'
+import {
+  changeFile,
+  ensurePrivateDirectory,
+  readSmallFile,
+  toStorageError,
+  withStorageErrors,
+  writeFileAtomic,
+} from '@chirality/disk'
 import type { PolicyRule } from '@chirality/personas'
-import { ensurePrivateDirectory } from '@chirality/runner'
-import { writeFileAtomic } from '../../files/atomic-write.ts'
-import type { FileOps } from '../../files/file-ops.ts'
 import { CHIRALITY_FOLDER } from '../../files/project-folder.ts'
-import { readSmallFile } from '../../files/read-write.ts'
 import { realPath } from '../../files/real-path.ts'
-import { toStorageError, withStorageErrors } from '../../files/storage-error.ts'
 import { type ParsedPolicy, parsePolicy } from './policy-source.ts'
 
 export const PROJECT_POLICY = `${CHIRALITY_FOLDER}/policy`
@@ -44,8 +48,9 @@ export class PolicyFiles {
       const known = this.#known.get(path)
       if (known?.stamp === stamp) return known.file
       const file = owned && isOpenToOthers(stats) ? OPEN_TO_OTHERS : this.#parse(path)
-      // The file was written just now, and may be written again within the same clock tick, so it is not cached yet.
-      if (Date.now() - mtimeMs > SETTLED_MS) this.#remember(path, { stamp, file })
+      // The file was changed just now, and may be changed again within the same clock tick, so it is not cached yet. `mtime` does
+      // not say when: any program can set it.
+      if (Date.now() - ctimeMs > SETTLED_MS) this.#remember(path, { stamp, file })
       return file
     } catch (error) {
       return broken(toStorageError(error, path).message)
@@ -62,22 +67,29 @@ export class PolicyFiles {
       await mkdir(dirname(dirname(folder)), { recursive: true })
       await ensurePrivateDirectory(dirname(folder))
       await ensurePrivateDirectory(folder)
-      const before = readSmallFile(this.#ops, path, MAX_POLICY_BYTES)?.toString('utf8') ?? `# ${comment}\n`
-      if (before.split('\n').includes(rule)) return
-      const gap = before === '' || before.endsWith('\n') ? '' : '\n'
-      await writeFileAtomic(path, `${before}${gap}${rule}\n`, { ops: this.#ops })
+      const add = async () => {
+        const before = readSmallFile(this.#ops, path, MAX_POLICY_BYTES)?.toString('utf8') ?? `# ${comment}\n`
+        if (before.split('\n').includes(rule)) return
+        const gap = before === '' || before.endsWith('\n') ? '' : '\n'
+        await writeFileAtomic(path, `${before}${gap}${rule}\n`, { ops: this.#ops })
+      }
+      await changeFile(path, add, { ops: this.#ops })
     })
   }
 
   /** Removes a rule from a file of the user. False if that line has changed meanwhile: nothing is written then. */
   async remove(path: string, { line, text }: Pick<PolicyRule, 'line' | 'text'>): Promise<boolean> {
     return withStorageErrors(path, async () => {
-      const before = readSmallFile(this.#ops, path, MAX_POLICY_BYTES)?.toString('utf8') ?? ''
-      const lines = before.split('\n')
-      if (lines[line - 1]?.trim() !== text) return false
-      lines.splice(line - 1, 1)
-      await writeFileAtomic(path, lines.join('\n'), { ops: this.#ops })
-      return true
+      if (this.#ops.lstat(path) === undefined) return false
+      const remove = async () => {
+        const before = readSmallFile(this.#ops, path, MAX_POLICY_BYTES)?.toString('utf8') ?? ''
+        const lines = before.split('\n')
+        if (lines[line - 1]?.trim() !== text) return false
+        lines.splice(line - 1, 1)
+        await writeFileAtomic(path, lines.join('\n'), { ops: this.#ops })
+        return true
+      }
+      return changeFile(path, remove, { ops: this.#ops })
     })
   }
 

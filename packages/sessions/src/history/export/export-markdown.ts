@@ -12,7 +12,7 @@ import {
   type TurnState,
 } from '@chirality/core'
 import type { StoredSession } from '../../store/stored-session.ts'
-import { toolArgument, toolDiff, toolInput } from '../tool-facts.ts'
+import { toolArgument, toolDiff, toolInput, toolTold } from '../tool-facts.ts'
 import { fenced, inertMarkdown, inlineCode, plainLine } from './inert-markdown.ts'
 import type { SessionContents } from './redacted-log.ts'
 
@@ -94,17 +94,20 @@ function itemText(item: SessionItem): string {
 }
 
 function toolText(item: ToolItem): string {
+  const { verb, notes, isUndone } = toolTold(item)
   const facts = [
-    `**${plainLine(item.name)}**`,
+    `**${plainLine(verb)}**`,
     inlineCode(toolArgument(item)),
     item.durationMs !== null && `· ${formatDuration(item.durationMs)}`,
-    item.status !== 'done' && `· ${item.status}`,
+    ...notes.map(note => `· ${plainLine(note)}`),
   ]
   const diff = toolDiff(item)
   const input = toolInput(item)
   const blocks = [
     `${facts.filter(Boolean).join(' ')}\n`,
-    diff ? fenced(diff.join('\n'), 'diff') : input && fenced(input, 'json'),
+    diff && isUndone ? '*Asked for, did not happen:*\n' : '',
+    diff ? fenced(diff.join('\n'), isUndone ? '' : 'diff') : input && fenced(input, 'json'),
+    item.asked ? `*Asked for:*\n\n${fenced(JSON.stringify(item.asked.input, null, 2), 'json')}` : '',
     item.content ? fenced(item.content) : '',
   ]
   return blocks.filter(Boolean).join('\n')

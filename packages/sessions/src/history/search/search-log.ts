@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Envelope } from '@chirality/core'
-import type { FileOps } from '../../files/file-ops.ts'
-import { OPEN, openRegular, readFully } from '../../files/read-write.ts'
+import type { FileOps } from '@chirality/disk'
+import { OPEN, openRegular, readFully } from '@chirality/disk'
 import { decodeLine, isStoredOnce } from '../../log/envelope-line.ts'
 import { TextCollector, withText } from '../../log/stored-texts.ts'
 import { type HitKind, SEARCHABLE_TYPES, searchableText } from './searchable-text.ts'
@@ -289,7 +289,10 @@ interface LogChunk {
   start: number
 }
 
-/** Reads a log backwards, so that the newest matches are found first. An incomplete last line is skipped. */
+/**
+ * Reads a log backwards, so that the newest matches are found first. An incomplete last line is skipped. A chunk without
+ * a whole line is empty, so that others have their turn while a long line is looked for.
+ */
 function* chunksFromEnd(ops: FileOps, fd: number, size: number): Generator<LogChunk> {
   const usual = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size))
   let span = CHUNK_BYTES
@@ -301,7 +304,7 @@ function* chunksFromEnd(ops: FileOps, fd: number, size: number): Generator<LogCh
     const first = start === 0 ? 0 : bytes.indexOf(NEWLINE) + 1
     const last = bytes.lastIndexOf(NEWLINE) + 1
     const hasLines = last > first
-    if (hasLines) yield { bytes: bytes.subarray(first, last), start: start + first }
+    yield { bytes: hasLines ? bytes.subarray(first, last) : NO_BYTES, start: start + first }
     if (hasLines || start === 0 || span >= MAX_LINE_BYTES) {
       end = hasLines ? start + first : start
       span = CHUNK_BYTES
@@ -309,6 +312,7 @@ function* chunksFromEnd(ops: FileOps, fd: number, size: number): Generator<LogCh
   }
 }
 
+const NO_BYTES = Buffer.alloc(0)
 const CHUNK_BYTES = 1024 * 1024
 /** A longer line is damaged. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024

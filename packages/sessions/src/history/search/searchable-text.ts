@@ -22,6 +22,8 @@ export function searchableText(event: UIEvent): SearchableText | undefined {
       return textOf('tool', [event.name, ...textsIn(event.input)].join('\n'))
     case 'tool:input':
       return event.input === undefined ? undefined : textOf('tool', textsIn(event.input).join('\n'))
+    case 'permission:resolved':
+      return event.updatedInput && textOf('tool', textsIn(event.updatedInput).join('\n'))
     case 'tool:result':
       return textOf('tool', event.content)
     case 'session:error':
@@ -39,6 +41,7 @@ export const SEARCHABLE_TYPES: ReadonlySet<string> = new Set<UIEvent['type']>([
   'chat:thinking',
   'tool:start',
   'tool:input',
+  'permission:resolved',
   'tool:result',
   'session:error',
 ])

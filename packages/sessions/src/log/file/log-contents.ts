@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { hasCode } from '@chirality/core'
-import type { FileOps } from '../../files/file-ops.ts'
-import { readFully } from '../../files/read-write.ts'
+import type { FileOps } from '@chirality/disk'
+import { readFully } from '@chirality/disk'
 import { parseSeq } from '../envelope-line.ts'
 import { IndexFile } from '../index/index-file.ts'
 import { indexLines } from '../index/index-lines.ts'
@@ -19,6 +19,11 @@ export interface LogContentsOptions extends LogFileOptions {
 /** The cause of a fault: a write, a sync, or a change by another program. */
 export type Fault = 'write' | 'sync' | Exclude<FileState, 'sound'>
 
+export interface Torn {
+  file: string
+  start: string
+}
+
 /** The log on disk with its index, and the repair of both. */
 export class LogContents {
   readonly file: LogFile
@@ -34,18 +39,18 @@ export class LogContents {
   }
 
   /**
-   * Opens or creates the log and repairs its end. `tornFile` is the file that an incomplete line without a number was
-   * moved to.
+   * Opens or creates the log and repairs its end. `torn` is an incomplete line without a number: how it starts, and the
+   * file that it was moved to.
    */
-  static async open(options: LogContentsOptions): Promise<{ contents: LogContents; tornFile?: string }> {
+  static async open(options: LogContentsOptions): Promise<{ contents: LogContents; torn?: Torn }> {
     const { ops, folder, sessionId } = options
     const file = await LogFile.open(join(folder, `${sessionId}.ndjson`), options)
     const indexFile = IndexFile.open(ops, indexPath(options), 'write')
     try {
       const index = loadIndex(indexFile, file, ops)
       const contents = new LogContents(file, index.trusted, options)
-      const tornFile = await contents.#complete(index.lastSeq, index.maxSeq)
-      return { contents, ...(tornFile === undefined ? {} : { tornFile }) }
+      const torn = await contents.#complete(index.lastSeq, index.maxSeq)
+      return { contents, ...(torn === undefined ? {} : { torn }) }
     } catch (error) {
       indexFile.close()
       file.close()
@@ -144,16 +149,23 @@ export class LogContents {
   }
 
   /** Indexes the lines that the index lacks, and handles an incomplete last line. */
-  async #complete(lastSeq: number, maxSeq?: number): Promise<string | undefined> {
+  async #complete(lastSeq: number, maxSeq?: number): Promise<Torn | undefined> {
     this.#endLastLine()
     const steps = indexLines(this.#index, this.#scan(maxSeq))
     let step = steps.next()
     for (; !step.done; step = steps.next()) await setImmediate()
-    const tornFile = step.value < this.file.size ? await this.file.setAside(step.value) : undefined
+    const torn = step.value < this.file.size ? await this.#setAside(step.value) : undefined
     const missing = lastSeq - this.#index.count
-    if (missing <= 0) return tornFile
+    if (missing <= 0) return torn
     this.#index.addMissing(missing)
     return undefined
+  }
+
+  async #setAside(from: number): Promise<Torn> {
+    const { fd, size } = this.file
+    const buffer = Buffer.allocUnsafe(Math.min(size - from, MAX_TORN_START))
+    const start = readFully(this.#ops, fd, { buffer, position: from }).toString('latin1')
+    return { file: await this.file.setAside(from), start }
   }
 
   /** Adds the newline to a last line that lacks only that. */
@@ -176,6 +188,7 @@ export class LogContents {
 }
 
 const NEWLINE = Buffer.from('\n')
+const MAX_TORN_START = 1024
 const MAX_PARSED_BYTES = 16 * 1024 * 1024
 
 function indexPath({ folder, sessionId }: LogContentsOptions): string {

@@ -1,7 +1,16 @@
 import { dirname } from 'node:path'
-import { freeName, removeIfThere, syncFolder, temporaryName } from '../../files/atomic-write.ts'
-import type { FileOps } from '../../files/file-ops.ts'
-import { OPEN, openRegular, readFully, writeAll } from '../../files/read-write.ts'
+import { setImmediate } from 'node:timers/promises'
+import type { FileOps } from '@chirality/disk'
+import {
+  freeName,
+  OPEN,
+  openRegular,
+  readFully,
+  removeIfThere,
+  syncFolder,
+  temporaryName,
+  writeAll,
+} from '@chirality/disk'
 
 export type FileState =
   | 'sound'
@@ -171,6 +180,8 @@ export class LogFile {
         if (chunk.length === 0) throw new Error(`${this.path} ends at ${position} instead of ${to}`)
         writeAll(this.#ops, fd, chunk)
         position += chunk.length
+        // A log of any size must not keep everybody waiting.
+        await setImmediate()
       }
       await this.#ops.sync(fd)
     } catch (error) {

@@ -1,5 +1,5 @@
 import type { Envelope, StatusEvent, UIEvent } from '@chirality/core'
-import { StorageError, toStorageError } from '../../files/storage-error.ts'
+import { StorageError, toStorageError } from '@chirality/disk'
 import { Batch, type WrittenLines } from './batch.ts'
 import { GroupSync } from './group-sync.ts'
 import type { Fault, LogContents } from './log-contents.ts'

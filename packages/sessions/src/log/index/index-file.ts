@@ -1,5 +1,5 @@
-import type { FileOps } from '../../files/file-ops.ts'
-import { OPEN, openRegular, readFully } from '../../files/read-write.ts'
+import type { FileOps } from '@chirality/disk'
+import { OPEN, openRegular, readFully } from '@chirality/disk'
 import { BLOCK_BYTES, BLOCK_EVENTS, IndexBlock } from './index-block.ts'
 
 /**

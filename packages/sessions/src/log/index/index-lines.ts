@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
-import type { FileOps } from '../../files/file-ops.ts'
-import { readFully } from '../../files/read-write.ts'
+import type { FileOps } from '@chirality/disk'
+import { readFully } from '@chirality/disk'
 import { HEAD_BYTES, parseSeq, peekSeq } from '../envelope-line.ts'
 import type { LineIndex } from './line-index.ts'
 import { numberLines } from './number-lines.ts'

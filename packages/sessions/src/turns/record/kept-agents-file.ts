@@ -1,10 +1,8 @@
 import { join } from 'node:path'
 import type { TurnProcess } from '@chirality/core'
+import { type FileOps, readSmallFile, realFileOps, removeIfThere, writeFileNow } from '@chirality/disk'
 import { stopTraced } from '@chirality/runner'
-import { removeIfThere, writeFileNow } from '../../files/atomic-write.ts'
-import { type FileOps, realFileOps } from '../../files/file-ops.ts'
 import { ensureProjectFolder, findProjectFolder } from '../../files/project-folder.ts'
-import { readSmallFile } from '../../files/read-write.ts'
 import { requireSessionId, sessionsWithFiles } from '../../files/session-id.ts'
 import { parseObject } from '../../store/stored-session.ts'
 import { isTurnProcess } from './turn-record.ts'
@@ -37,11 +35,8 @@ export class KeptAgentsFile {
     if (this.#processes.at(-1)?.marker === process.marker) return
     const others = this.#processes.filter(({ marker }) => marker !== process.marker)
     this.#processes = [...others, process].slice(-MAX_AGENTS)
-    writeFileNow(
-      this.#ops,
-      join(this.#folder ?? '', this.#name),
-      JSON.stringify({ processes: this.#processes }),
-    )
+    const path = join(this.#folder ?? '', this.#name)
+    writeFileNow(path, JSON.stringify({ processes: this.#processes }), { ops: this.#ops, survives: 'kill' })
   }
 
   /** An agent can write to the file, so every entry that is not clearly valid is ignored. */

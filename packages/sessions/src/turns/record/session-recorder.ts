@@ -1,5 +1,5 @@
 import type { Envelope, UIEvent } from '@chirality/core'
-import { StorageError } from '../../files/storage-error.ts'
+import { StorageError } from '@chirality/disk'
 import type { SessionLog } from '../../log/session-log.ts'
 
 export interface RecorderOptions {

@@ -1,13 +1,18 @@
 import { join } from 'node:path'
 import type { HarnessId, TurnProcess, TurnTrace } from '@chirality/core'
+import {
+  type FileOps,
+  readSmallFile,
+  realFileOps,
+  removeIfThere,
+  TEMPORARY_NAME,
+  toStorageError,
+  writeFileNow,
+} from '@chirality/disk'
 import { stopTraced } from '@chirality/runner'
 import type { TurnBudget } from '../../budget/limits-of-turn.ts'
-import { removeIfThere, TEMPORARY_NAME, writeFileNow } from '../../files/atomic-write.ts'
-import { type FileOps, realFileOps } from '../../files/file-ops.ts'
 import { ensureProjectFolder, findProjectFolder } from '../../files/project-folder.ts'
-import { readSmallFile } from '../../files/read-write.ts'
 import { requireSessionId, sessionsWithFiles } from '../../files/session-id.ts'
-import { toStorageError } from '../../files/storage-error.ts'
 import { parseObject, textOrNull } from '../../store/stored-session.ts'
 
 /** Updates the record of a turn when its processes change. */
@@ -84,7 +89,8 @@ export class TurnRecordFile {
    * failure that loses the file also ends the agent.
    */
   write(record: TurnRecord): void {
-    writeFileNow(this.#ops, join(this.#folder ?? '', this.#name), `${JSON.stringify(record)}\n`)
+    const path = join(this.#folder ?? '', this.#name)
+    writeFileNow(path, `${JSON.stringify(record)}\n`, { ops: this.#ops, survives: 'kill' })
   }
 
   async read(): Promise<TurnRecord | undefined> {

@@ -12,7 +12,7 @@ import {
   unknown,
 } from '../state.ts'
 import { confirmTool, flattenContent, isToolResult, isToolUse, translateToolResult } from '../tools/tools.ts'
-import { closeOpenBlock, retract } from './open-block.ts'
+import { closeOpenBlock, retract, tellHeld } from './open-block.ts'
 
 const SYNTHETIC_MODEL = '<synthetic>'
 
@@ -25,7 +25,11 @@ export function translateAssistant(state: TranslatorState, event: ClaudeAssistan
   if (!message) return [unknown(state, 'assistant', event)]
   const scope = scopeOf(state, event.parent_tool_use_id)
   if (isApiFailure(event, message)) return noteFailure(state, scope, event)
-  const events = [...reportRecovered(state, scope), ...retract(state, asStrings(event.supersedes))]
+  const events = [
+    ...tellHeld(scope),
+    ...reportRecovered(state, scope),
+    ...retract(state, asStrings(event.supersedes)),
+  ]
   const messageId = asText(message.id) ?? asText(event.uuid) ?? ''
   if (scope.messageId !== messageId) events.push(...closeOpenBlock(state, scope, 'discarded'))
   enterMessage(scope, messageId, asText(message.model))
@@ -33,7 +37,7 @@ export function translateAssistant(state: TranslatorState, event: ClaudeAssistan
   if (isModels) state.lastRetry = null
   if (scope === state.main) state.forkPoint = (isModels ? asText(event.uuid) : undefined) ?? null
   for (const block of blocksOf(message.content)) {
-    events.push(...confirmBlock(state, scope, { event, block }))
+    events.push(...tellHeld(scope), ...confirmBlock(state, scope, { event, block }))
     scope.confirmed++
   }
   return events
@@ -54,7 +58,6 @@ interface BlockContext {
 
 function confirmBlock(state: TranslatorState, scope: Scope, context: BlockContext): UIEvent[] {
   const { event, block } = context
-  scope.lastText = null
   if (block.type === 'text' || block.type === 'thinking') return confirmSpeech(state, scope, context)
   if (block.type === 'redacted_thinking') return []
   if (isToolUse(block)) {
@@ -71,8 +74,9 @@ function confirmSpeech(state: TranslatorState, scope: Scope, { event, block }: B
   const said = asText(block[kind]) ?? ''
   const text = scope.model === SYNTHETIC_MODEL && said === NO_CONTENT ? '' : said
   const id = blockId(scope, kind)
-  const streamed = scope.open?.kind === kind && scope.open.text !== ''
-  if (scope.open?.kind === kind) scope.open = null
+  const open = scope.open?.kind === kind ? scope.open : undefined
+  const streamed = open !== undefined && open.text !== ''
+  if (open) scope.open = null
   if (text === '' && !streamed) return []
   const { parentToolUseId } = scope
   const { sessionId } = state
@@ -84,8 +88,11 @@ function confirmSpeech(state: TranslatorState, scope: Scope, { event, block }: B
   const aborted = event.aborted === true ? true : undefined
   const fields: ChatMessageEvent = { type: 'chat:message', sessionId, messageId: id, text }
   const message = present({ ...fields, model, aborted, parentToolUseId })
-  scope.lastText = message
-  return [message]
+  // Claude Code ends the stream of a block after it has confirmed the block.
+  const mayBeCut = streamed && !open.isOver && !aborted && scope === state.main
+  if (!mayBeCut) return [message]
+  scope.held = message
+  return []
 }
 
 function remember(state: TranslatorState, event: ClaudeAssistantEvent, block: SaidBlock): void {

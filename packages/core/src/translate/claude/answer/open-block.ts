@@ -53,11 +53,16 @@ export function breakOpenBlock(state: TranslatorState, scope: Scope): UIEvent[] 
   return events
 }
 
+/** The text that was held back is whole: something of its answer follows, or its turn is over. */
+export function tellHeld(scope: Scope): UIEvent[] {
+  const { held } = scope
+  scope.held = null
+  return held ? [held] : []
+}
+
 /** A person stopped the answer. 2.1.197 confirms the part so far as if it were complete. */
 export function cutAnswer(state: TranslatorState, scope: Scope): UIEvent[] {
-  const { lastText } = scope
-  scope.lastText = null
-  const cut: UIEvent[] = lastText && !lastText.aborted ? [{ ...lastText, aborted: true }] : []
+  const cut = tellHeld(scope).map(held => ({ ...held, aborted: true }))
   return [...cut, ...closeOpenBlock(state, scope, 'aborted')]
 }
 

@@ -171,11 +171,27 @@ describe('text', () => {
     const whole = { ...cut, aborted: undefined }
     const messages = (...lines: unknown[]) => only(eventsOf(...lines), 'chat:message')
 
-    test('is said again as cut, once', () => {
+    test('is said once, as cut', () => {
       const lines = [...half, assistant('m', text('half'))]
-      expect(messages(...lines, interrupted, stopped)).toEqual([whole, cut])
-      expect(messages(...lines, stopped)).toEqual([whole, cut])
-      expect(messages(assistant('m', text('half')), interrupted, stopped)).toEqual([whole, cut])
+      expect(messages(...lines, interrupted, stopped)).toEqual([cut])
+      expect(messages(...lines, stopped)).toEqual([cut])
+      const between = { type: 'control_response', response: { subtype: 'success', request_id: 'stop' } }
+      expect(messages(...lines, between, interrupted, stopped)).toEqual([cut])
+    })
+
+    test('is said at once, and only then, if it was not streamed', () => {
+      expect(messages(assistant('m', text('half')), interrupted, stopped)).toEqual([whole])
+    })
+
+    test('is told as whole with what follows it, or when the output ends', () => {
+      const lines = [...half, assistant('m', text('half'))]
+      expect(only(eventsOf(...lines), 'chat:message')).toEqual([whole])
+      const call = eventsOf(...lines, assistant('m', toolUse('t1')))
+      expect(call.map(({ type }) => type)).toEqual(['chat:delta', 'chat:message', 'tool:start'])
+      expect(messages(...lines, result())).toEqual([whole])
+      expect(messages(...half, blockStop(), assistant('m', text('half')), interrupted, stopped)).toEqual([
+        whole,
+      ])
     })
 
     test('is left alone when something came after it', () => {

@@ -13,14 +13,20 @@ import {
 } from '../state.ts'
 import { isToolResult, isToolUse, startTool } from '../tools/tools.ts'
 import { mergeUsage } from '../turn/usage.ts'
-import { breakOpenBlock, closeOpenBlock, reportRefusal } from './open-block.ts'
+import { breakOpenBlock, closeOpenBlock, reportRefusal, tellHeld } from './open-block.ts'
 
 /** Pieces of an answer while the model writes it. The deltas are the hot path: no copies, no helpers. */
 export function translateStreamEvent(state: TranslatorState, event: ClaudeStreamEvent): UIEvent[] {
   const inner = asObject(event.event)
   if (!inner) return [unknown(state, 'stream_event', event)]
   const scope = scopeOf(state, event.parent_tool_use_id)
-  scope.lastText = null
+  return scope.held
+    ? [...tellHeld(scope), ...translateInner(state, scope, event)]
+    : translateInner(state, scope, event)
+}
+
+function translateInner(state: TranslatorState, scope: Scope, event: ClaudeStreamEvent): UIEvent[] {
+  const inner = asObject(event.event) ?? {}
   switch (inner.type) {
     case 'content_block_delta':
       return translateDelta(state, scope, event)
@@ -36,6 +42,8 @@ export function translateStreamEvent(state: TranslatorState, event: ClaudeStream
         ...flushUsage(state, scope),
       ]
     case 'content_block_stop':
+      if (scope.open && scope.open.kind !== 'tool') scope.open.isOver = true
+      return []
     case 'ping':
       return []
     default:

@@ -1,12 +1,12 @@
 import type { UIEvent } from '../../../events/ui-event.ts'
 import type {
-  ClaudeCompactBoundaryEvent,
-  ClaudeInitEvent,
   ClaudeLocalCommandOutputEvent,
   ClaudeModelFallbackEvent,
   ClaudePermissionDeniedEvent,
-  ClaudeStatusEvent,
+  ClaudeSystemCompactBoundaryEvent,
   ClaudeSystemEvent,
+  ClaudeSystemInitEvent,
+  ClaudeSystemStatusEvent,
 } from '../../../native/claude/system-events.ts'
 import { asArray, asNumber, asObject, asStrings, asText } from '../../../native/loose.ts'
 import { permissionLabel } from '../../../words/choices.ts'
@@ -69,7 +69,7 @@ export function translateSystem(state: TranslatorState, event: ClaudeSystemEvent
   }
 }
 
-function translateStatus(state: TranslatorState, event: ClaudeStatusEvent): UIEvent[] {
+function translateStatus(state: TranslatorState, event: ClaudeSystemStatusEvent): UIEvent[] {
   const events: UIEvent[] = []
   const mode = asText(event.permissionMode)
   if (mode && mode !== state.permissionMode) {
@@ -96,7 +96,7 @@ function translateStatus(state: TranslatorState, event: ClaudeStatusEvent): UIEv
   return events
 }
 
-function translateCompacted(state: TranslatorState, event: ClaudeCompactBoundaryEvent): UIEvent[] {
+function translateCompacted(state: TranslatorState, event: ClaudeSystemCompactBoundaryEvent): UIEvent[] {
   const meta = asObject(event.compact_metadata)
   const preTokens = asNumber(meta?.pre_tokens)
   const postTokens = asNumber(meta?.post_tokens)
@@ -156,7 +156,7 @@ function translateLocalOutput(state: TranslatorState, event: ClaudeLocalCommandO
 }
 
 /** Comes with every turn. Each one counts: `/clear` changes the id, and a person can change the model. */
-export function translateInit(state: TranslatorState, event: ClaudeInitEvent): UIEvent[] {
+export function translateInit(state: TranslatorState, event: ClaudeSystemInitEvent): UIEvent[] {
   const before = state.nativeSessionId
   state.nativeSessionId = asText(event.session_id) ?? before
   // 2.1.197 does not report a `/clear`: another id in the same process is the only sign.

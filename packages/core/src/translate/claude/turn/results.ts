@@ -3,7 +3,7 @@ import type { ClaudePermissionDenial, ClaudeResultEvent } from '../../../native/
 import { asArray, asNumber, asObject, asString, asText, isObject } from '../../../native/loose.ts'
 import { present, status } from '../../shared.ts'
 import { reportRecovered } from '../answer/assistant-events.ts'
-import { closeOpenBlock, cutAnswer, endOpenCalls, reportRefusal } from '../answer/open-block.ts'
+import { closeOpenBlock, cutAnswer, endOpenCalls, reportRefusal, tellHeld } from '../answer/open-block.ts'
 import { flushUsage } from '../answer/stream-events.ts'
 import type { ClaudeOutcome, TranslatorState } from '../state.ts'
 import { reportUnannounced } from '../tools/tasks.ts'
@@ -32,7 +32,8 @@ export function translateResult(state: TranslatorState, result: ClaudeResultEven
 
 function closeAnswer(state: TranslatorState, result: ClaudeResultEvent): UIEvent[] {
   if (wasAborted(state, result)) return cutAnswer(state, state.main)
-  return closeOpenBlock(state, state.main, hasFailed(result) ? 'aborted' : 'discarded')
+  const how = hasFailed(result) ? 'aborted' : 'discarded'
+  return [...tellHeld(state.main), ...closeOpenBlock(state, state.main, how)]
 }
 
 function settle(
@@ -103,5 +104,4 @@ function endTurn(state: TranslatorState): void {
   state.lastRetry = null
   state.forkPoint = null
   state.said.clear()
-  state.main.lastText = null
 }

@@ -1,6 +1,6 @@
 import type { FileEdit, ToolFacts } from '../../../events/tool-facts.ts'
 import type { UIEvent } from '../../../events/ui-event.ts'
-import { present } from '../../shared.ts'
+import { CUT_OFF, present } from '../../shared.ts'
 import { editsOfResult, toolFacts } from '../../tool-facts.ts'
 import { type CodexState, newItemId, type ToolCall } from '../state.ts'
 import { type ItemCall, WEB_SEARCH } from './read-tool.ts'
@@ -37,7 +37,7 @@ export function failOpenTools(state: CodexState): UIEvent[] {
       type: 'tool:result',
       sessionId,
       toolUseId,
-      content: 'No result: the turn ended before this was over.',
+      content: CUT_OFF,
       isError: true,
     }))
 }

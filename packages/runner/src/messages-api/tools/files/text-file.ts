@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto'
-import { constants } from 'node:fs'
-import { lstat, open, rename, unlink } from 'node:fs/promises'
+import { lstat } from 'node:fs/promises'
 import path from 'node:path'
+import { temporaryName, writeFileAtomic } from '@chirality/disk'
 import { ToolError } from '../built-in-tool.ts'
 import { nameOfKind, type PinnedDirectory } from './pinned-directory.ts'
 import type { Place, Workspace } from './workspace.ts'
@@ -40,9 +39,6 @@ export async function writeText(workspace: Workspace, place: Place, text: string
   }
 }
 
-const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
-const NEW_FILE_MODE = 0o666
-
 function decode(bytes: Buffer, shown: string): string {
   if (bytes.includes(0)) throw new ToolError(`${shown} is a binary file.`)
   try {
@@ -59,26 +55,19 @@ async function modeOf(directory: PinnedDirectory, name: string, shown: string): 
   return info.mode & 0o7777
 }
 
+/** In the folder that was opened: its path may lead elsewhere by now. */
 async function replace(
   directory: PinnedDirectory,
   name: string,
-  { bytes, mode }: { bytes: Buffer; mode: number | undefined },
+  { bytes, mode = 'umask' }: { bytes: Buffer; mode: number | 'umask' | undefined },
 ): Promise<void> {
-  const temporary = directory.entry(`.${randomUUID()}.tmp`)
-  const file = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, NEW_FILE_MODE)
-  try {
-    try {
-      await file.writeFile(bytes)
-      if (mode !== undefined) await file.chmod(mode)
-    } finally {
-      await file.close()
-    }
-    await directory.checkPlace()
-    await rename(temporary, directory.entry(name))
-  } catch (error) {
-    await unlink(temporary).catch(() => {})
-    throw error
-  }
+  await writeFileAtomic(directory.entry(name), bytes, {
+    mode,
+    // The name of the file may be as long as a name can be.
+    temporary: temporaryName(directory.entry('')),
+    check: () => directory.checkPlace(),
+    survives: 'kill',
+  })
 }
 
 /** One changed section of a file with its context, numbered as in `diff -u`. */

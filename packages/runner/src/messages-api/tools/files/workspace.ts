@@ -1,6 +1,6 @@
 import { lstat, mkdir, realpath } from 'node:fs/promises'
 import path from 'node:path'
-import { errnoOf } from '../../../common/errno.ts'
+import { errnoOf } from '@chirality/disk'
 import { ToolError } from '../built-in-tool.ts'
 import { PinnedDirectory } from './pinned-directory.ts'
 

@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { toSpawnError } from '../../../process/program/spawn-error.ts'
+import { SpawnError } from '../../../process/program/spawn-error.ts'
+import { type StartedProgram, startShell } from '../../../process/program/start-program.ts'
 import { StopLadder, type StopOptions } from '../../../process/stop/stop.ts'
 import { chainMarker, findByMarker, MARKER_VARIABLE } from '../../../process/system/leftovers.ts'
 import { sendSignal, startTimeNow } from '../../../process/system/process-table.ts'
-import { enclose, removeRunGroup } from '../../../process/system/run-group.ts'
+import { removeRunGroup } from '../../../process/system/run-group.ts'
 import { type BuiltInTool, numberOf, objectSchema, textOf } from '../built-in-tool.ts'
 
 export interface ShellOptions {
@@ -93,36 +94,17 @@ interface SpawnOptions {
 }
 
 async function start(command: string, options: SpawnOptions): Promise<ChildProcess & { pid: number }> {
-  try {
-    return await spawnShell(BASH, command, options)
-  } catch (error) {
-    if (!isMissing(error)) throw await toSpawnError(error, BASH, options.cwd)
-  }
-  return await spawnShell(SHELL, command, options).catch(async (error: unknown) => {
-    throw await toSpawnError(error, SHELL, options.cwd)
+  const { child, pid } = await startIn(BASH, command, options).catch((error: unknown) => {
+    if (error instanceof SpawnError && error.code === 'command-missing')
+      return startIn(SHELL, command, options)
+    throw error
   })
-}
-
-async function spawnShell(
-  shell: string,
-  command: string,
-  options: SpawnOptions,
-): Promise<ChildProcess & { pid: number }> {
-  const { cwd, env, enclosed } = options
-  // Its own process group, without a terminal.
-  const child = spawn(shell, ['-c', command], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
-  enclose(child.pid, ...enclosed)
-  await new Promise<void>((resolve, reject) => {
-    child.once('spawn', resolve)
-    child.on('error', reject)
-  })
-  const { pid } = child
-  if (pid === undefined) throw new Error('The process has no id.')
   return Object.assign(child, { pid })
 }
 
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+function startIn(shell: string, command: string, options: SpawnOptions): Promise<StartedProgram> {
+  // Its own process group, without a terminal.
+  return startShell(shell, command, { ...options, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
 }
 
 interface CommandFacts {

@@ -1,0 +1,3 @@
+export function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`
+}

@@ -1,0 +1,24 @@
+import { isCodedError } from '@chirality/core'
+import { JetStreamApiError, JetStreamError } from '@nats-io/jetstream'
+import { NoRespondersError, TimeoutError } from '@nats-io/transport-node'
+
+/** For people: what a broker says is a word or two, such as "timeout", and names neither who said it nor what follows. */
+export function inWords(error: unknown): unknown {
+  if (!(error instanceof Error) || isCodedError(error)) return error
+  const why = reasonOf(error)
+  return why === undefined ? error : new Error(`${why} It is tried again; agents work on.`, { cause: error })
+}
+
+function reasonOf(error: Error): string | undefined {
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof TimeoutError) return 'The broker did not answer in time.'
+    if (cause instanceof NoRespondersError || cause.name === NOT_ENABLED)
+      return 'No broker stores now: it has just started, or too few are there.'
+    if (cause instanceof JetStreamApiError || cause instanceof JetStreamError)
+      return `The broker could not do what it was asked: ${cause.message}.`
+  }
+  return undefined
+}
+
+/** Its class is not exported. */
+const NOT_ENABLED = 'JetStreamNotEnabled'

@@ -1,0 +1,29 @@
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
+
+/** Bytes that only grow, and are rarely asked for: kept in a third of the memory. */
+export class KeptBytes {
+  readonly #packed: Buffer[] = []
+  #loose: Buffer[] = []
+  #looseBytes = 0
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  add(bytes: Buffer): void {
+    this.#loose.push(bytes)
+    this.#looseBytes += bytes.length
+    this.#size += bytes.length
+    if (this.#looseBytes < PACK_BYTES) return
+    this.#packed.push(deflateRawSync(Buffer.concat(this.#loose)))
+    this.#loose = []
+    this.#looseBytes = 0
+  }
+
+  all(): Buffer {
+    return Buffer.concat([...this.#packed.map(part => inflateRawSync(part)), ...this.#loose])
+  }
+}
+
+const PACK_BYTES = 128 * 1024

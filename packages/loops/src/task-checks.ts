@@ -1,0 +1,183 @@
+import { randomUUID } from 'node:crypto'
+import path from 'node:path'
+import { type CheckResult, failureOf, hasPassed, recordOf, runShown } from './checks.ts'
+import type { DiffStat, JournalEntry } from './journal.ts'
+import type { LoopContext } from './loop-context.ts'
+import type { TaskState } from './loop-state.ts'
+import { baseResult } from './proof/base.ts'
+import { branchRunner, knownBase, setUpBranch, variablesOf } from './proof/base-checks.ts'
+import { type CheckRun, runCounted } from './proof/counted-check.ts'
+import { LOCK } from './proof/matter.ts'
+import { watchReads } from './proof/opened-files.ts'
+import type { BaseResult } from './proof/verdict.ts'
+import type { TaskTree } from './task-tree.ts'
+import { unfinishedWords } from './turn-end.ts'
+
+/** What the checks said of what an agent left. */
+export interface Checked {
+  entry: Extract<JournalEntry, { type: 'checks:end' }>
+  /** The whole of what the agent is told; empty if nothing is wrong. */
+  output: string
+  diff: DiffStat
+  /** The agent was not cut off, and this failed as the time before, with the same files. */
+  isNoProgress: boolean
+}
+
+/** The set-up and the checks of one task. */
+export class TaskChecks {
+  readonly #loop: LoopContext
+  readonly #task: TaskState
+
+  constructor(loop: LoopContext, task: TaskState) {
+    this.#loop = loop
+    this.#task = task
+  }
+
+  /** What is wrong with it, if it fails. */
+  async setUp(folder: string): Promise<string | undefined> {
+    const { settings } = this.#loop.state
+    for (const command of settings.setup) {
+      const options = this.#options(folder, this.#task.worktreeId)
+      const result = await runShown(command, options, this.#shown())
+      if (!hasPassed(result)) return `The set-up failed. ${failureOf(result)}`
+    }
+    this.#loop.record({ type: 'task:setup', task: this.#task.task.id })
+  }
+
+  /** Runs the checks on the agent's tree. Undefined if it was stopped meanwhile. */
+  async run(tree: TaskTree, folder: string): Promise<Checked | undefined> {
+    const task = this.#task
+    const { record, signal } = this.#loop
+    const { reason } = task.stage.at === 'ended' || task.stage.at === 'checks' ? task.stage : COMPLETED
+    const marker = randomUUID()
+    record({ type: 'checks:start', task: task.task.id, n: task.iterations, marker })
+    const hidden = await tree.showHidden()
+    const staged = await tree.stage(task.base, this.#listFiles(tree))
+    const { stat: diff, files } = await tree.difference(task.base, staged)
+    const hasFinished = reason === 'completed' || reason === 'max_turns'
+    const failures: string[] = []
+    if (!hasFinished) failures.push(unfinishedWords(reason, task.fault))
+    if (task.task.expect === 'diff' && diff.files === 0)
+      failures.push('No file was changed, and the task needs a change.')
+    if (task.task.expect === 'none' && diff.files > 0)
+      failures.push(`${diff.files} files were changed, and none was to be.`)
+    const seen = await watchReads(
+      tree.top,
+      files.map(file => file.path),
+    )
+    const options = { ...this.#options(folder, marker), env: await variablesOf(this.#loop, task.worktreeId) }
+    const runs: CheckRun[] = []
+    for (const command of task.task.checks) {
+      if (signal.aborted) return undefined
+      runs.push(await this.#runOnce(command, check => runCounted(check, options, this.#shown())))
+    }
+    if (signal.aborted) return undefined
+    const read = await seen()
+    failures.push(...runs.filter(run => this.#counts(run)).map(run => this.#words(run)))
+    if ((await tree.stagedTree()) !== staged) failures.push('A check changed what is staged for the commit.')
+    const output = failures.join('\n\n')
+    const failure = output.slice(0, MAX_JOURNAL_TEXT)
+    const isNoProgress = hasFinished && task.tree === staged && this.#isSameFailure(runs)
+    const entry: Checked['entry'] = {
+      ...{ type: 'checks:end', task: task.task.id, n: task.iterations, tree: staged, diff },
+      results: runs.map(({ result }) => recordOf(result)),
+      counted: runs.map(({ result: _result, ...count }) => count),
+      ...{ read, hidden },
+      ...(failure === '' ? {} : { failure }),
+    }
+    return { entry, output, diff, isNoProgress }
+  }
+
+  /** One that did not say the same twice on the base is asked again: a failure of it says nothing. */
+  async #runOnce(command: string, run: (command: string) => Promise<CheckRun>): Promise<CheckRun> {
+    const isFlaky = this.#before(command)?.state === 'flaky'
+    let last = await run(command)
+    for (let more = isFlaky ? FLAKY_RUNS - 1 : 0; more > 0 && !hasPassed(last.result); more -= 1)
+      last = await run(command)
+    return last
+  }
+
+  #before(command: string): BaseResult | undefined {
+    return knownBase(this.#loop.state, this.#task.base, command)
+  }
+
+  /**
+   * Whether a run is held against the task. What failed before it is not, unless other tests fail now; a check that only
+   * this task has is what it has to make true.
+   */
+  #counts({ result, counted }: CheckRun): boolean {
+    if (hasPassed(result)) return false
+    const before = this.#before(result.command)
+    if (before?.state !== 'red' || !this.#loop.isShared(result.command)) return true
+    const known = new Set(before.counted?.failing)
+    return counted !== null && before.counted !== null && counted.failing.some(name => !known.has(name))
+  }
+
+  #words({ result }: CheckRun): string {
+    const wasRed = this.#before(result.command)?.state === 'red'
+    return `${failureOf(result)}${wasRed ? '\nIt failed before this task began, too.' : ''}`
+  }
+
+  /** What failed is compared, and not what was printed: times, orders and paths differ from run to run. */
+  #isSameFailure(runs: readonly CheckRun[]): boolean {
+    const { results, counted = [], failure } = this.#task
+    if (failure === undefined) return false
+    const now = runs.map(({ result, counted: count }) => failedBy(result, count?.failing))
+    const then = results.map((result, at) => failedBy(result, counted[at]?.counted?.failing))
+    return JSON.stringify(now) === JSON.stringify(then)
+  }
+
+  /** An agent that ticks its own box changes nothing: the list is put back. */
+  #listFiles(tree: TaskTree): string[] {
+    const { list, projectRoot } = this.#loop.state
+    const inProject = path.relative(projectRoot, list)
+    return inProject.startsWith('..') ? [] : [path.posix.join(tree.prefix, inProject)]
+  }
+
+  /**
+   * Runs the checks on the loop's branch with this task merged. What is wrong, or what the checks did there: for a task
+   * that begins at that commit it is the base.
+   */
+  async runMerged(tree: TaskTree, onto: string, merge: string): Promise<{ broken: string } | BaseResult[]> {
+    const { files } = await tree.difference(onto, merge)
+    try {
+      await setUpBranch(this.#loop, tree.folder, files.some(DEPENDS))
+    } catch (error) {
+      return { broken: error instanceof Error ? error.message : String(error) }
+    }
+    const run = await branchRunner(this.#loop, tree.folder, this.#task.task.id)
+    const results: BaseResult[] = []
+    for (const command of this.#task.task.checks) {
+      if (this.#loop.signal.aborted) return results
+      const found = await this.#runOnce(command, run)
+      if (this.#counts(found)) return { broken: this.#words(found) }
+      results.push(baseResult(found, hasPassed(found.result) ? 'green' : 'red'))
+    }
+    return results
+  }
+
+  #options(cwd: string, marker: string) {
+    const { signal, state } = this.#loop
+    return { cwd, marker, signal, timeoutMs: state.settings.check_minutes * MINUTE_MS }
+  }
+
+  #shown() {
+    return { id: this.#task.task.id, running: this.#loop.running }
+  }
+}
+
+function failedBy(
+  { command, exitCode, stopped }: Pick<CheckResult, 'command' | 'exitCode' | 'stopped'>,
+  failing?: readonly string[],
+) {
+  return [command, exitCode, stopped ?? null, [...(failing ?? [])].sort()]
+}
+
+/** With another one of these, what is installed is not what is needed. */
+const DEPENDS = ({ path: file }: { path: string }) =>
+  LOCK.test(file) ||
+  /(^|\/)(package\.json|pyproject\.toml|requirements[^/]*\.txt|Cargo\.toml|go\.mod)$/.test(file)
+const COMPLETED = { reason: 'completed' }
+const FLAKY_RUNS = 3
+const MINUTE_MS = 60_000
+const MAX_JOURNAL_TEXT = 8_000

@@ -1,0 +1,70 @@
+import { lstat } from 'node:fs/promises'
+import path from 'node:path'
+import { type GitOptions, type GitRepository, git } from './git.ts'
+
+/** Stages all that changed, or with `--update` only what git knows. Nested repositories stay staged as they are. */
+export async function stageFiles(
+  repository: GitRepository,
+  which: '--all' | '--update',
+  options: GitOptions = {},
+): Promise<void> {
+  await overNested(repository, options, () => git(repository, ['add', which, '--', '.'], options))
+}
+
+/**
+ * For commands that compare the work tree with the index and have no option for this: `add`, and `merge` and `revert`,
+ * which make a stash first. Git would start a `git status` in each nested repository that the index has, and with it the
+ * filters that the config there names. Meanwhile the index says that these are not checked out.
+ */
+export async function overNested<T>(
+  repository: GitRepository,
+  options: GitOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  const nested = await nestedOf(repository, options)
+  if (nested.length === 0) return work()
+  await mark(repository, '--skip-worktree', nested, options)
+  try {
+    return await work()
+  } finally {
+    const left = new Set(await nestedOf(repository, options))
+    const marked = nested.filter(name => left.has(name))
+    await mark(repository, '--no-skip-worktree', marked, options)
+  }
+}
+
+/** Byte for byte as latin1, because a name need not be UTF-8. Git does not look into those in a conflict. */
+async function nestedOf(repository: GitRepository, { env }: GitOptions): Promise<string[]> {
+  const listed = await git(repository, ['ls-files', '--stage', '-z'], {
+    ...(env === undefined ? {} : { env }),
+    maxBytes: MAX_LIST_BYTES,
+  })
+  const names = listed
+    .toString('latin1')
+    .split('\0')
+    .flatMap(entry => /^160000 [0-9a-f]+ 0\t(.+)$/s.exec(entry)?.[1] ?? [])
+  const top = Buffer.from(path.join(repository.top, '/'))
+  const nested: string[] = []
+  for (const name of names) {
+    // One that is gone is seen as such, and so is what is in its place.
+    const found = await lstat(Buffer.concat([top, Buffer.from(`${name}/.git`, 'latin1')])).catch(() => null)
+    if (found !== null) nested.push(name)
+  }
+  return nested
+}
+
+async function mark(
+  repository: GitRepository,
+  flag: string,
+  names: readonly string[],
+  { env }: GitOptions,
+): Promise<void> {
+  if (names.length === 0) return
+  const input = Buffer.from(names.map(name => `${name}\0`).join(''), 'latin1')
+  await git(repository, ['update-index', '-z', flag, '--stdin'], {
+    ...(env === undefined ? {} : { env }),
+    input,
+  })
+}
+
+const MAX_LIST_BYTES = 256 * 1024 * 1024

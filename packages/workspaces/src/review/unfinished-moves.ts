@@ -1,0 +1,22 @@
+import { MARKER_VARIABLE } from '@chirality/runner'
+import { type GitRepository, git } from '../git/git.ts'
+
+/** The scopes of moves that were begun and not finished, in all work trees of a repository. */
+export async function unfinishedMoves(repository: GitRepository): Promise<string[]> {
+  const listed = await git(repository, ['for-each-ref', '--format=%(refname)', MOVING])
+  return listed
+    .toString('utf8')
+    .split('\n')
+    .flatMap(ref => (ref.startsWith(MOVING) ? [ref.slice(MOVING.length)] : []))
+}
+
+export const MOVING = 'refs/chirality/moving/'
+
+/** So that a git that outlives its server is found by `recover()`, and waited for. */
+export function forScope(repository: GitRepository, scope: string): GitRepository {
+  return { ...repository, env: { ...repository.env, [MARKER_VARIABLE]: markerOf(scope) } }
+}
+
+export function markerOf(scope: string): string {
+  return `moving-${scope}`
+}

@@ -1,0 +1,298 @@
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { errnoOf } from '@chirality/disk'
+import type { Changes, MovedSubmodule } from '../git/changes.ts'
+import { diffTrees, diffWorkTree } from '../git/diff-trees.ts'
+import { findRepository } from '../git/find-repository.ts'
+import type { GitRepository } from '../git/git.ts'
+import { movedSubmodules, submodulesOfTurn } from '../git/moved-submodules.ts'
+import { SNAPSHOT_LIMITS, type SnapshotLimits, takeSnapshot, trimSnapshots } from '../git/snapshot.ts'
+import { HeldFolders } from './held-folders.ts'
+import { ensureSnapshotFolder, type TreesOfTurn, TurnTrees } from './turn-trees.ts'
+import { within } from './within.ts'
+
+/** A turn whose agent has not got its message yet. */
+export interface StartingTurn {
+  sessionId: string
+  turnId: string
+  projectRoot: string
+  /** Where the agent works: the project's folder, or the same folder in a worktree. */
+  workFolder: string
+  /** Aborted when the turn is stopped. */
+  signal: AbortSignal
+}
+
+/** A turn whose agent rests, before anybody is told that it is over. */
+export interface EndingTurn extends Omit<StartingTurn, 'signal'> {
+  /** The last event of the log so far. */
+  lastSeq: number
+  /** The agent may have come to rest while no host ran: what happened since then is not known. */
+  isLate: boolean
+}
+
+/** The folder that a session works in. */
+export interface SessionFolder {
+  sessionId: string
+  /** The project's folder. */
+  root: string
+  /** The same folder, or the one in the session's worktree. */
+  folder: string
+}
+
+export interface TurnChangesOptions extends Partial<SnapshotLimits> {
+  /** How long the beginning or the end of a turn waits for its snapshot. */
+  holdMs?: number
+  /** False: turns leave no snapshots, so that nothing can be gone back to and no line is known to be an agent's. */
+  records?: boolean
+}
+
+/** The changed files of projects and of their worktrees: since the last commit, and in each turn. */
+export class TurnChanges {
+  readonly #trees = new TurnTrees()
+  readonly #pending = new Set<Promise<void>>()
+  readonly #limits: SnapshotLimits
+  readonly #holdMs: number
+  readonly #records: boolean
+  /** The number of readers and writers of a project's snapshots: they are trimmed only when there are none. */
+  readonly #users = new Map<string, { count: number; trimmed: Promise<void> }>()
+  /** How often the snapshots of a project can be used before their size is asked for again. */
+  readonly #untilTrim = new Map<string, number>()
+  readonly #held = new HeldFolders()
+  /** Turns since the size of the snapshots was last looked at, by project. */
+  readonly #turns = new Map<string, number>()
+
+  constructor({ holdMs = HOLD_MS, records = true, ...limits }: TurnChangesOptions = {}) {
+    this.#limits = { ...SNAPSHOT_LIMITS, ...limits }
+    this.#holdMs = holdMs
+    this.#records = records
+  }
+
+  /** Waits for what is done beside the turns. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#pending)
+  }
+
+  /** In the project's folder, or in a worktree of it. Null if there is no git repository. */
+  async workingTree(root: string, folder = root): Promise<Changes | null> {
+    const repository = await findRepository(folder)
+    if (repository === undefined) return null
+    return this.#using(root, repository, stateFolder => diffWorkTree(repository, stateFolder, this.#limits))
+  }
+
+  /**
+   * What a turn changed, by the files before and after it. Undefined if they are not kept. In the project's repository,
+   * which has the objects of its worktrees too: a worktree may be gone by now.
+   */
+  async ofTurn(
+    { sessionId, root, folder }: SessionFolder,
+    { turnId, isRunning }: { turnId: string; isRunning: boolean },
+  ): Promise<Changes | undefined> {
+    await Promise.allSettled(this.#pending)
+    const repository = await findRepository(root)
+    if (repository === undefined) return undefined
+    return this.#using(root, repository, async stateFolder => {
+      const trees = await this.#trees.read(root, sessionId, turnId)
+      if (trees === undefined) return undefined
+      // What is there now may be anybody's.
+      if (trees.after === undefined && !isRunning) return undefined
+      const end =
+        trees.after === undefined
+          ? await this.#snapshot({ root, folder })
+          : { tree: trees.after, submodules: trees.afterSubmodules ?? [] }
+      if (end === undefined) return undefined
+      const { submodules: named = [], ...changes } = await diffTrees(repository, {
+        ...{ from: trees.before, to: end.tree, stateFolder },
+      })
+      const before = trees.beforeSubmodules ?? []
+      const submodules = submodulesOfTurn({ named, before, after: end.submodules })
+      return submodules.length === 0 ? changes : { ...changes, submodules }
+    })
+  }
+
+  /** See `HeldFolders.hold()`. */
+  hold<T>(folders: readonly string[], check: () => void, work: () => Promise<T>): Promise<T> {
+    return this.#held.hold(folders, check, work)
+  }
+
+  /** For work on what a session changed. Undefined if there is no git repository. */
+  async inWorkFolder<T>(
+    { sessionId, root, folder }: SessionFolder,
+    work: (place: WorkPlace) => Promise<T>,
+  ): Promise<T | undefined> {
+    await Promise.allSettled(this.#pending)
+    const repository = await findRepository(folder)
+    if (repository === undefined) return undefined
+    return this.#using(root, repository, async stateFolder =>
+      work({
+        ...{ folder, repository, stateFolder },
+        turns: await this.#trees.all(root, sessionId),
+        snapshot: async () => (await takeSnapshot(repository, stateFolder, this.#limits)).tree,
+        adoptTurns: (other, trees) => this.#trees.adopt(root, other, trees),
+      }),
+    )
+  }
+
+  /** For work on the states of all turns in a folder of a project. Undefined if there is no git repository. */
+  async inFolder<T>(
+    { root, folder }: Place,
+    work: (place: { repository: GitRepository; stateFolder: string; trees: TurnTrees }) => Promise<T>,
+  ): Promise<T | undefined> {
+    await Promise.allSettled(this.#pending)
+    const repository = await findRepository(folder)
+    if (repository === undefined) return undefined
+    const use = (stateFolder: string) => work({ repository, stateFolder, trees: this.#trees })
+    return this.#using(root, repository, use, { trims: false })
+  }
+
+  /** For a session that was deleted. */
+  async forget(root: string, sessionId: string): Promise<void> {
+    await this.#trees.remove(root, sessionId)
+  }
+
+  /**
+   * Records the files before a turn. Its agent waits for this, so that its first edit is not in them. `ready` is waited
+   * for before the files are read: they are as they shall be then. Resolves with a warning for the conversation.
+   */
+  async begin(
+    { sessionId, turnId, projectRoot: root, workFolder: folder, signal }: StartingTurn,
+    ready: () => Promise<void> = async () => {},
+  ): Promise<string | undefined> {
+    await this.#held.free(folder, signal)
+    const take = async () => {
+      await ready()
+      return this.#records ? this.#snapshot({ root, folder }) : undefined
+    }
+    const waited = await within(take(), { ms: this.#holdMs, signal })
+    if (waited === 'late') return `Reading the files took too long, ${NOT_KEPT}`
+    if (waited === 'failed') return `Reading the files failed, ${NOT_KEPT}`
+    if (waited === undefined || waited === 'stopped') return undefined
+    const begun = { sessionId, turnId, when: 'before', ...waited, at: Date.now() } as const
+    return this.#trees.write(root, begun).then(
+      () => undefined,
+      () => `Recording the files failed, ${NOT_KEPT}`,
+    )
+  }
+
+  /**
+   * Records the files after a turn. Its end is told after this, so that what a person does next is not in them. Resolves
+   * with a warning for the conversation.
+   */
+  async end(turn: EndingTurn): Promise<string | undefined> {
+    const { sessionId, turnId, projectRoot: root, workFolder, lastSeq: endSeq, isLate } = turn
+    const known = await this.#trees.read(root, sessionId, turnId).catch(() => 'unread' as const)
+    if (known === 'unread') return `Reading the record of the files failed, ${END_NOT_KEPT}`
+    // Without the files before it, those after it say nothing. A host that was killed right after this had recorded them.
+    if (known === undefined || known.after !== undefined) return undefined
+    const taken = this.#snapshot({ root, folder: workFolder })
+    const waited = await within(taken, { ms: this.#holdMs })
+    this.#trimSometimes(root, workFolder)
+    if (waited === 'late') return `Reading the files took too long, ${END_NOT_KEPT}`
+    if (waited === undefined || typeof waited === 'string') return `Reading the files failed, ${END_NOT_KEPT}`
+    const ended = { sessionId, turnId, when: 'after', ...waited, at: Date.now(), endSeq, isLate } as const
+    return this.#trees.write(root, ended).then(
+      () => undefined,
+      () => `Recording the files failed, ${END_NOT_KEPT}`,
+    )
+  }
+
+  /** Beside the turns: none waits for it but the next one in the project, and few have to. */
+  #trimSometimes(root: string, folder: string): void {
+    // A process of one turn looks at it as seldom as one of many.
+    const turns = this.#turns.get(root) ?? Math.floor(Math.random() * TURNS_BETWEEN_TRIMS)
+    this.#turns.set(root, turns + 1)
+    if (turns % TURNS_BETWEEN_TRIMS !== 0) return
+    const trim = async () => {
+      const repository = await findRepository(folder)
+      if (repository !== undefined) await this.#using(root, repository, async () => {})
+    }
+    const work: Promise<void> = trim()
+      .catch(() => {})
+      .finally(() => this.#pending.delete(work))
+    this.#pending.add(work)
+  }
+
+  async #snapshot({ root, folder }: Place): Promise<Recorded | undefined> {
+    const repository: GitRepository | undefined = await findRepository(folder)
+    if (repository === undefined) return undefined
+    const take = async (stateFolder: string): Promise<Recorded> => {
+      const { tree } = await takeSnapshot(repository, stateFolder, this.#limits)
+      // The files are worth more than what is said of submodules.
+      const submodules = await movedSubmodules(repository).catch(() => [])
+      return { tree, submodules }
+    }
+    return this.#using(root, repository, take, { trims: false })
+  }
+
+  async #using<T>(
+    root: string,
+    repository: GitRepository,
+    work: (stateFolder: string) => Promise<T>,
+    { trims = true } = {},
+  ): Promise<T> {
+    const stateFolder = await stateFolderOf(root)
+    const users = this.#users.get(root) ?? {
+      count: 0,
+      trimmed: trims ? this.#trim(root, repository, stateFolder) : Promise.resolve(),
+    }
+    users.count += 1
+    this.#users.set(root, users)
+    try {
+      await users.trimmed
+      return await work(stateFolder)
+    } finally {
+      users.count -= 1
+      if (users.count === 0) this.#users.delete(root)
+    }
+  }
+
+  /** Git counts objects one by one, so that many are counted seldom: a turn must not take longer after many others. */
+  async #trim(root: string, repository: GitRepository, stateFolder: string): Promise<void> {
+    const left = this.#untilTrim.get(root) ?? 0
+    this.#untilTrim.set(root, left - 1)
+    if (left > 0) return
+    const objects = await trimSnapshots(repository, stateFolder, this.#limits)
+    this.#untilTrim.set(root, Math.floor(objects / COUNTED_AT_ONCE))
+  }
+}
+
+/** Objects that are counted in about the time that git needs to begin. */
+const COUNTED_AT_ONCE = 200
+/** Few turns look at their size: it is two gits more for each. */
+const TURNS_BETWEEN_TRIMS = 10
+
+/** The files at the beginning or the end of a turn, and the submodules that are at another commit than the tree names. */
+interface Recorded {
+  tree: string
+  submodules: MovedSubmodule[]
+}
+
+export type Place = Omit<SessionFolder, 'sessionId'>
+
+/** A repository on a slow disk must not hold a turn forever. */
+const HOLD_MS = 30_000
+const NOT_KEPT =
+  'so they are not kept as they were before this turn: its changes are those that the agent reports, and it cannot be gone back to.'
+const END_NOT_KEPT =
+  'so they are not kept as they were after this turn: its changes are those that the agent reports, and going back leaves them.'
+
+/** Where a session works, and the states of its files. */
+export interface WorkPlace {
+  folder: string
+  repository: GitRepository
+  stateFolder: string
+  /** The trees of its turns, oldest first. */
+  turns: ReadonlyMap<string, TreesOfTurn>
+  /** The tree of the files now. */
+  snapshot(): Promise<string>
+  adoptTurns(sessionId: string, trees: ReadonlyMap<string, TreesOfTurn>): Promise<void>
+}
+
+/** Makes the folder of a project's snapshots, and sees to it that git ignores it. */
+export async function stateFolderOf(root: string): Promise<string> {
+  const folder = await ensureSnapshotFolder(root)
+  const ignore = path.join(root, '.chirality', '.gitignore')
+  await writeFile(ignore, '*\n', { flag: 'wx', mode: 0o600 }).catch((error: unknown) => {
+    if (errnoOf(error) !== 'EEXIST') throw error
+  })
+  return folder
+}
