@@ -83,7 +83,7 @@ function isReplaced(from: unknown): boolean {
   return typeof from === 'string' && /^(file|link|portal|npm|git|https?|github|\.{0,2}\/)/.test(from)
 }
 
-function objectIn(text: string): Record<string, unknown> | undefined {
+export function objectIn(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -94,7 +94,7 @@ function objectIn(text: string): Record<string, unknown> | undefined {
   }
 }
 
-function recordOf(value: unknown): Record<string, unknown> {
+export function recordOf(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 

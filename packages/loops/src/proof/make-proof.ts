@@ -8,12 +8,13 @@ import { type FileLines, linesOf, newLines } from './changed-lines.ts'
 import { flagsOfCounts } from './count-flags.ts'
 import { type Doubted, doubtedBefore, flagsOfDoubted } from './doubted.ts'
 import { flagsOfEmptyTests } from './empty-tests.ts'
+import { movedEntries } from './entry-points.ts'
 import { flag, flagsOfDiff, noted } from './flags.ts'
 import { FreshCheckout, judgingFolder } from './fresh-checkout.ts'
 import { flagsOfHiddenChanges, linksOutside } from './hidden-changes.ts'
 import { type JudgeFacts, judge, judgingFiles, redGreen } from './judge.ts'
 import { hasOtherVersions } from './judging-part.ts'
-import type { ChangedFile, MatterFacts } from './matter.ts'
+import { type ChangedFile, fits, type MatterFacts } from './matter.ts'
 import { tryMutants } from './mutants.ts'
 import { triedWords } from './proof-words.ts'
 import { flagsOfTampering } from './tampering.ts'
@@ -39,6 +40,10 @@ export async function makeProof(loop: LoopContext, { tree, task, commit }: Proof
   const lines = await patchOf(tree, { from, commit, files })
   const there = new Set([...inBase, ...files.map(file => file.path)])
   for (const file of files) if (file.status === 'D') there.delete(file.path)
+  const isThere = (file: string) =>
+    file.includes('*')
+      ? [...there].some(one => fits(one, file))
+      : EXTENSIONS.some(end => there.has(`${file}${end}`))
   const held = checks.flatMap((command, at) =>
     own[at]?.exitCode === 0 ? [{ command, before: base.find(one => one.command === command) }] : [],
   )
@@ -68,33 +73,42 @@ export async function makeProof(loop: LoopContext, { tree, task, commit }: Proof
       ...hidden,
       ...flag('hidden-change', linksOutside(tree.top, files), 'Has links that lead out of the project.'),
       ...flag('hidden-change', isFalse, 'The repository has other texts for files than their hashes say.'),
-      ...(await flagsOfDependencies(files, show)),
+      ...(await flagsOfManifests(files, show, isThere)),
       ...flagsOfEmptyTests(lines?.filter(({ path: file }) => matter.tests.includes(file)) ?? []),
       ...(await flagsOfTampering(files, matter, show)),
       ...flagsOfDiff({
-        ...{ files, matter, lines, diff },
-        isThere: file => [...EXTENSIONS].some(end => there.has(`${file}${end}`)),
+        ...{ files, matter, lines, diff, isThere },
       }),
     ]),
   }
 }
 
-async function flagsOfDependencies(
+async function flagsOfManifests(
   files: readonly ChangedFile[],
   show: MatterFacts['show'],
+  isThere: (path: string) => boolean,
 ): Promise<Flag[]> {
-  const found: string[] = []
-  for (const { path: file } of files)
-    if (
-      /(^|\/)package\.json$/.test(file) &&
-      hasOtherVersions((await show('base', file)) ?? '', (await show('now', file)) ?? '')
-    )
-      found.push(file)
-  return flag(
-    'lock-changed',
-    found,
-    'Changed the versions of packages that it depended on, or depends on them no more.',
-  )
+  const versions: string[] = []
+  const entries: Flag[] = []
+  for (const { path: file } of files) {
+    if (!/(^|\/)package\.json$/.test(file)) continue
+    const base = (await show('base', file)) ?? ''
+    const now = (await show('now', file)) ?? ''
+    if (hasOtherVersions(base, now)) versions.push(file)
+    const moved = movedEntries(file, base, now, isThere)
+    if (moved.length > 0)
+      entries.push(
+        ...flag('checks-changed', [file], `Leads imports to other files: ${moved.slice(0, 5).join(', ')}.`),
+      )
+  }
+  return [
+    ...flag(
+      'lock-changed',
+      versions,
+      'Changed the versions of packages that it depended on, or depends on them no more.',
+    ),
+    ...entries,
+  ]
 }
 
 async function patchOf(

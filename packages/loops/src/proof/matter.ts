@@ -170,7 +170,8 @@ function isLookedAt({ prefix }: MatterFacts, file: string, looked: readonly stri
   return isNamed(inProject, looked) || looked.some(word => inProject.startsWith(`${word}/`))
 }
 
-function fits(file: string, pattern: string): boolean {
+/** Whether a file fits a pattern with `*`, `**` and `?`, from the top or from any folder. */
+export function fits(file: string, pattern: string): boolean {
   const source = pattern
     .split(/(\*\*\/?|\*|\?)/)
     .map(part =>

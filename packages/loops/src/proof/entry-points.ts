@@ -1,0 +1,104 @@
+import path from 'node:path'
+import { objectIn, recordOf } from './judging-part.ts'
+
+/**
+ * What is imported by the name of the package, or by a `#name` of its own, and now leads to another file although the one
+ * from before is still there. A test that imports it then tests something else than it did, or than users get.
+ */
+export function movedEntries(
+  manifest: string,
+  base: string,
+  now: string,
+  isThere: (path: string) => boolean,
+): string[] {
+  const folder = path.posix.dirname(manifest)
+  const wasThere = (target: string) => isThere(path.posix.join(folder, target))
+  const before = objectIn(base) ?? {}
+  const after = objectIn(now)
+  if (after === undefined) return []
+  return (['exports', 'imports', 'module', 'browser'] as const).flatMap(field => {
+    const [from, to] = [mapOf(before, field), mapOf(after, field)]
+    return [...new Set([...Object.keys(from), ...Object.keys(to)])].filter(name =>
+      setsOf(from, to).some(conditions => {
+        const target = resolved(from, name, conditions) ?? (before[field] === undefined ? name : undefined)
+        const next = resolved(to, name, conditions)
+        return target !== undefined && next !== undefined && !isSame(target, next) && wasThere(target)
+      }),
+    )
+  })
+}
+
+type Entries = Record<string, unknown>
+
+/** The specifiers of one field. `main` is what `.` leads to where nothing is exported by name. */
+function mapOf(manifest: Entries, field: 'exports' | 'imports' | 'module' | 'browser'): Entries {
+  const value = manifest[field]
+  if (field === 'exports') {
+    if (value === undefined) return { '.': manifest.main ?? './index.js' }
+    return Object.keys(recordOf(value)).some(key => key.startsWith('.')) ? recordOf(value) : { '.': value }
+  }
+  return typeof value === 'string' ? { '.': value } : recordOf(value)
+}
+
+/** As Node resolves it: the name itself, or the longest pattern that it fits. */
+function resolved(entries: Entries, name: string, conditions: ReadonlySet<string>): string | undefined {
+  if (name in entries) return targetOf(entries[name], conditions)
+  const [pattern] = Object.keys(entries)
+    .filter(key => fitsIn(key, name))
+    .sort((a, b) => b.indexOf('*') - a.indexOf('*'))
+  if (pattern === undefined) return undefined
+  const [head = '', tail = ''] = pattern.split('*')
+  return targetOf(entries[pattern], conditions)?.replaceAll(
+    '*',
+    name.slice(head.length, name.length - tail.length),
+  )
+}
+
+function fitsIn(pattern: string, name: string): boolean {
+  const [head = '', tail] = pattern.split('*')
+  if (tail === undefined || name.length < head.length + tail.length) return false
+  return name.startsWith(head) && name.endsWith(tail)
+}
+
+/** The first condition that holds, and the first of a list. */
+function targetOf(target: unknown, conditions: ReadonlySet<string>): string | undefined {
+  if (typeof target === 'string') return target
+  if (Array.isArray(target)) return targetOf(target[0], conditions)
+  for (const [condition, next] of Object.entries(recordOf(target)))
+    if (conditions.has(condition)) {
+      const found = targetOf(next, conditions)
+      if (found !== undefined) return found
+    }
+  return undefined
+}
+
+/** A check runs with `import` or with `require`, and a runner may add any condition that Node does not know. */
+function setsOf(...maps: Entries[]): ReadonlySet<string>[] {
+  const own = maps.flatMap(map => Object.values(map).flatMap(conditionsIn)).filter(one => !ELSEWHERE.has(one))
+  return [[], own].flatMap(more =>
+    ['import', 'require'].map(
+      one =>
+        new Set([
+          ...COMMON,
+          one,
+          ...more.filter(condition => condition !== 'import' && condition !== 'require'),
+        ]),
+    ),
+  )
+}
+
+function conditionsIn(target: unknown): string[] {
+  if (Array.isArray(target)) return target.flatMap(conditionsIn)
+  return Object.entries(recordOf(target)).flatMap(([condition, next]) => [condition, ...conditionsIn(next)])
+}
+
+function isSame(a: string, b: string): boolean {
+  return path.posix.normalize(a) === path.posix.normalize(b)
+}
+
+const COMMON = ['node', 'default', 'module-sync', 'node-addons']
+/** Conditions of places where no check of a project runs. */
+const ELSEWHERE = new Set([
+  ...['types', 'typings', 'browser', 'worker', 'workerd', 'deno', 'bun', 'react-native', 'react-server'],
+  ...['edge-light', 'netlify', 'electron', 'style', 'sass'],
+])
