@@ -43,12 +43,14 @@ function readPackage(root, folder) {
 function readSource(root, folder, file) {
   const inPackage = file.split(path.sep).join('/')
   const inSrc = inPackage.startsWith('src/')
+  const source = readFileSync(path.join(root, folder, file), 'utf8')
   return {
     path: `${folder}/${inPackage}`,
     inSrc,
     // Shipped code, in contrast to tests and benchmarks, may not use devDependencies.
     ships: inSrc && !/\.(test|bench)\.[a-z]+$/.test(inPackage),
-    ...scan(readFileSync(path.join(root, folder, file), 'utf8')),
+    source,
+    ...scan(source),
   }
 }
 

@@ -455,7 +455,128 @@ describe('file length', () => {
   })
 })
 
-function check() {
-  const { status, stdout } = spawnSync(process.execPath, [script, '--root', root], { encoding: 'utf8' })
+describe('the shape of the sources', () => {
+  const known = (entries: object) => write({ '.scripts/boundaries/known.json': JSON.stringify(entries) })
+  const lines = () => check('shape').lines
+
+  const over: [what: string, key: string, source: string, message: string][] = [
+    [
+      'a function of 81 lines',
+      'functions',
+      `export function long() {${'\n'.repeat(80)}}\n`,
+      'bad.ts:1 long has 81 lines: 80 is the cap',
+    ],
+    [
+      'an arrow function of 81 lines',
+      'functions',
+      `\nexport const long = async () => {${'\n'.repeat(80)}}\n`,
+      'bad.ts:2 long has 81 lines: 80 is the cap',
+    ],
+    [
+      'a class of 13 fields',
+      'classes',
+      `export class Wide {\n${Array.from({ length: 13 }, (_, i) => `  #f${i} = 0\n`).join('')}  static s = 1\n  run = () => 1\n}\n`,
+      'bad.ts:1 Wide has 13 fields: 12 is the cap',
+    ],
+  ]
+  test.each(over)('%s is over the cap, unless the list has its size', (_what, key, source, message) => {
+    write({ 'packages/core/src/bad.ts': source, 'packages/core/src/bad.test.ts': source })
+    expect(lines()).toEqual([`packages/core/src/${message}`])
+    const [, name, size] = / (\w+) has (\d+)/.exec(message) ?? []
+    known({ [key]: { [`${name}`]: Number(size) } })
+    expect(lines()).toEqual([expect.stringContaining('Boundaries hold')])
+  })
+
+  test('a name is exported by one file of a package; types and what an index passes on count by their home', () => {
+    write({
+      'packages/core/src/index.ts': `export { one } from './a.ts'\n`,
+      'packages/core/src/a.ts': 'export const one = 1\nexport type one = 1\nexport interface Two {}\n',
+      'packages/core/src/b.ts': 'export type Two = 2\n',
+    })
+    expect(lines()).toEqual([
+      'packages/core/src/b.ts:1 exports Two, as packages/core/src/a.ts does: one name, one thing',
+    ])
+    known({ names: ['Two'] })
+    expect(lines()).toEqual([expect.stringContaining('Boundaries hold')])
+  })
+
+  test('at most 30 names are exported by several packages', () => {
+    const names = (count: number) =>
+      Array.from({ length: count }, (_, i) => `export const n${i} = 0\n`).join('')
+    write({ 'packages/core/src/n.ts': names(31), 'packages/runner/src/n.ts': names(30) })
+    expect(lines()).toEqual([expect.stringContaining('Boundaries hold')])
+    write({ 'packages/runner/src/n.ts': names(31) })
+    expect(lines()).toEqual([expect.stringMatching(/ 31 names .* 30 are allowed/)])
+  })
+
+  test('a cycle of sibling folders is found at any depth and of any length, a cut that is listed ends it', () => {
+    write({
+      'packages/core/src/x/a/one.ts': `import '../b/two.ts'\n`,
+      'packages/core/src/x/b/two.ts': `import type { C } from '../c/three.ts'\n`,
+      'packages/core/src/x/c/three.ts': `import '../../x/a/other.ts'\nimport '../../index.ts'\n`,
+      'packages/core/src/x/root.ts': `import './a/one.ts'\n`,
+    })
+    const edges = ['a -> b', 'b -> c', 'c -> a'].map(edge =>
+      edge.replaceAll(/\w/g, folder => `packages/core/src/x/${folder}`),
+    )
+    expect(lines()).toEqual(edges.map(edge => expect.stringMatching(new RegExp(`folder cycle: ${edge}$`))))
+    known({ folderImports: [edges[1]] })
+    expect(lines()).toEqual([expect.stringContaining('Boundaries hold')])
+  })
+
+  test('more than 8 % of doc comments without a subject are too many', () => {
+    const docs = (floating: number) =>
+      `${'/** Of those. */\n'.repeat(floating)}${'/** Names it. */\n// What\n'.repeat(100 - floating)}`
+    write({ 'packages/core/src/d.ts': docs(8) })
+    expect(lines()).toEqual([expect.stringContaining('Boundaries hold')])
+    write({ 'packages/core/src/d.ts': docs(9) })
+    expect(lines()).toEqual([expect.stringMatching(/^packages\/core\/src\/d\.ts:1 9 % of the doc comments/)])
+    known({ floatingComments: { 'packages/core': 9 } })
+    expect(lines()).toEqual([expect.stringContaining('Boundaries hold')])
+  })
+
+  test('an object literal is not spread, what may be undefined or something else is', () => {
+    write({ 'packages/core/src/s.ts': 'export const s = (a, b) => ({ ...a, ...(b ? { b } : {}) })\n' })
+    expect(lines()).toEqual([expect.stringContaining('Boundaries hold')])
+    write({ 'packages/core/src/s.ts': '\nexport const s = (a, b) => f({ ...{ a, b } })\n' })
+    expect(lines()).toEqual([
+      'packages/core/src/s.ts:2 packages/core spreads 1 object literals, 0 may be: write their properties',
+    ])
+  })
+
+  test('an entry of the list that nothing needs is a violation, and --shrink takes it out and lowers the rest', () => {
+    const long = (lines: number) =>
+      write({ 'packages/core/src/l.ts': `export function long() {${'\n'.repeat(lines - 1)}}\n` })
+    const entries = { functions: { gone: 90, long: 100 }, names: ['gone'], folderImports: ['a -> b'] }
+    known(entries)
+    long(90)
+    const stale = ['functions: gone', 'names: gone', 'folderImports: a -> b']
+    expect(lines()).toEqual(
+      stale.map(
+        entry =>
+          `.scripts/boundaries/known.json:1 no longer needs ${entry}: node .scripts/check-boundaries.mjs --shrink`,
+      ),
+    )
+    run('--shrink')
+    expect(lines()).toEqual([expect.stringContaining('Boundaries hold')])
+    long(91)
+    expect(lines()).toEqual(['packages/core/src/l.ts:1 long has 91 lines: 90 is the cap'])
+  })
+
+  test('the figures of a package name each thing over a limit', () => {
+    write({ 'packages/core/src/s.ts': 'export const s = { ...{ a: 1 } }\n/** Of it. */\n' })
+    const { stdout } = run('--figures', 'packages/core')
+    expect(stdout).toContain('packages/core/src/s.ts:1 literal spread')
+    expect(stdout).toContain('packages/core/src/s.ts:2 floating beginning')
+    expect(run('--figures', 'packages/none').stderr).toContain('packages/none is no package')
+  })
+})
+
+function check(only: 'reach' | 'shape' = 'reach') {
+  const { status, stdout } = run('--only', only)
   return { status, lines: stdout.split('\n').filter(line => line !== '') }
+}
+
+function run(...args: string[]) {
+  return spawnSync(process.execPath, [script, '--root', root, ...args], { encoding: 'utf8' })
 }
