@@ -1,19 +1,19 @@
 import { CodedError } from '@chirality/core'
 
-/** What a fleet call can fail with. */
+/** Codes of the errors of fleet calls. */
 export type FleetErrorCode =
   /** This machine is in no fleet, or its files are damaged. */
   | 'fleet-not-set-up'
   | 'fleet-exists'
   | 'fleet-no-broker'
   | 'fleet-refused'
-  /** The machine that has the session does not answer. Nothing was done. */
+  /** The machine that has the session cannot be reached. Nothing was done. */
   | 'machine-away'
-  /** The machine took the call, perhaps, and did not answer. It is not repeated. */
+  /** The machine did not answer and may have done the call. The call is not repeated. */
   | 'machine-silent'
-  /** A session was not moved, and the machine that had it still has it. The message says why. */
+  /** A session was not moved and is still where it was. The message says why. */
   | 'move-failed'
-  /** A piece of work is another machine's, or over. */
+  /** The piece of work belongs to another machine, or is over. */
   | 'work-stale'
   | 'work-failed'
 

@@ -1,14 +1,14 @@
 export interface FleetMemberOptions {
   /** The user's data folder. */
   home: string
-  /** Has to be the broker that this machine joined. */
+  /** Must be the broker that this machine joined. */
   url?: string
   labels?: readonly string[]
-  /** How many turns may run at once. */
+  /** Number of turns that may run at once. */
   slots?: number
-  /** Hubs get no copies of this machine's sessions, whatever its settings say. */
+  /** Sends no copies of this machine's sessions to hubs, whatever its settings say. */
   noCopies?: boolean
   onFault?: (error: unknown) => void
-  /** For people: what happens. */
+  /** Receives texts for the user about the fleet's state. */
   onNews?: (text: string) => void
 }

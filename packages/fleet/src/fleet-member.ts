@@ -44,16 +44,16 @@ import { summedSpending } from './spent-list.ts'
 import { parseSubject, type Role } from './subjects.ts'
 import { AwayTurns } from './work/away-turns.ts'
 
-/** This machine in its fleet. The broker may be away at any time: agents, logs and the own dashboard go on. */
+/** This machine in its fleet. The broker may be away at any time: agents, logs and the local dashboard keep working. */
 export class FleetMember {
   readonly machine: string
-  /** Turns of this machine's sessions that others make. */
+  /** Turns of this machine's sessions that other machines run. */
   readonly turns: AwayTurns
   readonly #member: Member
   readonly #options: FleetMemberOptions
   readonly #lock: ProjectLock
   readonly #broker: RunningBroker | undefined
-  /** Whether machines are invited and revoked here. */
+  /** True if machines are invited and revoked here. */
   readonly #letsIn: boolean
   readonly #machines: Machines
   readonly #remote: RemoteSessions
@@ -108,7 +108,7 @@ export class FleetMember {
     })
   }
 
-  /** Reads what `fleet init` or `fleet join` wrote, and starts the broker if it is this machine's. */
+  /** Reads what `fleet init` or `fleet join` wrote, and starts the broker if it belongs to this machine. */
   static async open(options: FleetMemberOptions): Promise<FleetMember> {
     const { home, url } = options
     const member = await currentMember(home)
@@ -132,7 +132,7 @@ export class FleetMember {
     return this.#link?.connected ?? false
   }
 
-  /** Does not wait for the broker. */
+  /** Connects in the background: the server starts although the broker is away. */
   start(local: LocalMachine): void {
     this.#local = local
     this.#cleanups.push(
@@ -141,7 +141,7 @@ export class FleetMember {
       () => this.#spending.close(),
     )
     this.#said(local)
-    // Also without a broker: what was known counts.
+    // Runs without a broker too, because spending known from before still counts.
     this.#readProjects(local).catch(this.#options.onFault)
     this.#running = this.#run(local)
   }
@@ -164,7 +164,7 @@ export class FleetMember {
     }
   }
 
-  /** A code with which one machine can join. Only where the broker is. */
+  /** Makes a code with which one machine can join. Works only where the broker is. */
   readonly invite = (role: Role) => invite(this.#options.home, role)
 
   async revoke(machine: string): Promise<void> {
@@ -172,7 +172,10 @@ export class FleetMember {
     await this.#readKeys()
   }
 
-  /** A machine that does not come back: its sessions, their logs and copies go from the brokers and from all hubs. */
+  /**
+   * Forgets a machine that does not come back: its sessions, their logs and copies are removed from the brokers and all
+   * hubs.
+   */
   async forget(machine: string): Promise<Forgotten> {
     await this.#readKeys()
     const { hasKey } = requireGone(this.machines(), machine, this.#letsIn)
@@ -180,7 +183,7 @@ export class FleetMember {
     return { machine, sessions: await this.#carrier.forget(machine) }
   }
 
-  /** Where a new session would run, and why each machine fits or does not. */
+  /** Chooses the machine for a new session, and says for each machine why it fits or not. */
   readonly choose = (work: Parameters<typeof choose>[0]) =>
     choose(work, this.#machines.forWork(this.machines(), this.#local && busyIn(this.#local.host)))
 
@@ -191,13 +194,13 @@ export class FleetMember {
     return this.made(machine, made)
   }
 
-  /** A session that another machine says it made for this hub: it is known here at once. */
+  /** Records a session that another machine made for this hub, so that it is listed at once. */
   async made(machine: string, session: unknown): Promise<StoredSession> {
     if (this.#remote.made(machine, session, await this.#has(idIn(session)))) return session as StoredSession
     throw fleetError('machine-silent', `The machine ${machine} answered nonsense. Look there.`)
   }
 
-  /** What other machines spent on a project, by the name that its budget has on every machine. Also before `start`. */
+  /** Spending of other machines on a project, by the project's common name. Available before `start`. */
   spentElsewhere(key: string): SpentElsewhere[] {
     return this.#spending.elsewhere(key)
   }
@@ -217,17 +220,17 @@ export class FleetMember {
     return this.#remote.onChange(listener)
   }
 
-  /** The mirrored log of a session of another machine. Close it. */
+  /** Opens the mirrored log of a session of another machine. The caller closes it. */
   async log(sessionId: string): Promise<SessionLog> {
     return this.#mirror.log(this.#remote.require(sessionId).machine, sessionId)
   }
 
-  /** The folder that has the mirrored logs of a machine, for readers of files. */
+  /** The folder with the mirrored logs of a machine, for readers of files. */
   mirrorRoot(machine: string): string {
     return this.#mirror.root(machine)
   }
 
-  /** Calls another machine, once. */
+  /** Calls another machine once, without a retry. */
   call(machine: string, call: RemoteCall): Promise<unknown> {
     return callMachine(this.#link, machine, call)
   }
@@ -241,12 +244,12 @@ export class FleetMember {
 
   readonly keep = (sessionId: string): Promise<Kept> => this.#carrier.keep(sessionId)
 
-  /** Ships what is left if the broker is there. What it does not get now is shipped at the next start. */
+  /** Ships the rest of the logs if the broker is there; the remainder is shipped after the next start. */
   async close(): Promise<void> {
     const { signal } = this.#stop
     if (signal.aborted) return
     this.#stop.abort()
-    // What waits for an answer of a broker that is away would wait for long.
+    // Requests to a broker that is away would wait for their timeout.
     if (!this.connected) await this.#link?.close()
     await this.#running.catch(error => this.#options.onFault?.(error))
     await Promise.race([this.#lastWords().catch(() => {}), sleep(LAST_WORDS_MS, undefined, { ref: false })])
@@ -312,7 +315,7 @@ export class FleetMember {
         if (performance.now() - beatAt >= BEAT_MS) {
           beatAt = performance.now()
           await this.#readProjects(local)
-          // `chirality fleet` changes it, too.
+          // `chirality fleet` changes the keys too.
           await this.#readKeys()
           await this.#carrier.check(local)
           await this.#own.beat(link, local, this.#said(local))
@@ -328,18 +331,18 @@ export class FleetMember {
       if (link.fault !== undefined) this.#streams?.repair()
       this.#machines.stored(link, this.#options.onNews)
       this.#machines.refused(link.refusal, this.#options.onNews)
-      // Also while nothing can be published: that is when machines are away.
+      // Runs while nothing can be published too: that is when machines are away.
       this.#noticeStates()
       await sleep(TELL_MS, undefined, { signal }).catch(() => {})
     }
   }
 
-  /** What only hubs do: they keep the streams, read them, and let machines join. */
+  /** Starts the duties of a hub: it keeps the streams, reads them, and lets machines join. */
   async #lead(link: Link): Promise<void> {
     const { home, onFault, onNews } = this.#options
     const say = (name: string, key: string) => onNews?.(`The machine ${name} joined. Its key is ${key}.`)
     const joined = (...who: [string, string]) => void this.#readKeys().then(() => say(...who), onFault)
-    // Nothing has to be stored for that.
+    // Letting machines in works without stored streams.
     if (this.#letsIn) this.#cleanups.push(letIn(home, link, joined))
     const heard = new HeardStates({
       ...{ own: this.machine, machines: this.#machines, remote: this.#remote, mirror: this.#mirror },
@@ -365,7 +368,7 @@ export class FleetMember {
     return (await this.#local?.host.store.get(session).catch(() => undefined)) !== undefined
   }
 
-  /** What this machine says of itself. It is listed with it also where nobody hears it. */
+  /** The beat of this machine. Recorded locally too: a worker never hears its own beat. */
   #said(local: LocalMachine): Beat {
     const { labels, slots } = this.#options
     const own = { agents: this.#agents, repositories: this.#repositories, spent: this.#spent }
@@ -383,12 +386,12 @@ export class FleetMember {
     if (this.#letsIn) this.#keys = (await readBroker(this.#options.home))?.machines
   }
 
-  /** Also those that were closed, and of earlier runs: what the brokers lost is shipped again. */
+  /** Includes closed projects and those of earlier runs: what the brokers lost is shipped again. */
   #allRoots({ host }: LocalMachine): string[] {
     return [...new Set([...host.projects(), ...this.#own.roots()])]
   }
 
-  /** Those who watch sessions of a machine hear that it is away, or back. */
+  /** Tells listeners of a machine's sessions when the machine goes away or returns. */
   #noticeStates(): void {
     const changed = this.#machines.changed()
     for (const { machine, session } of changed.size === 0 ? [] : this.#remote.list())

@@ -3,11 +3,14 @@ import type { Machine } from './machines.ts'
 
 export interface Forgotten {
   machine: string
-  /** How many of its sessions were known to this hub. */
+  /** Number of its sessions that this hub knew. */
   sessions: number
 }
 
-/** The machine, if it may be forgotten: one that can still tell of its sessions would be known again at once. */
+/**
+ * Finds the machine and checks that it may be forgotten: a machine that can still report its sessions would reappear at
+ * once.
+ */
 export function requireGone(machines: readonly Machine[], name: string, letsIn: boolean): Machine {
   if (!letsIn) throw refused('Machines are forgotten on the hub that made the fleet: ask there.')
   const found = machines.find(({ machine }) => machine === name)

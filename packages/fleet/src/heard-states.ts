@@ -9,18 +9,18 @@ import type { FleetSpending } from './spending.ts'
 import { parseSubject } from './subjects.ts'
 
 export interface HeardStatesOptions {
-  /** This machine. */
+  /** Name of this machine. */
   own: string
   machines: Machines
   remote: RemoteSessions
   mirror: Mirror
   carrier: Carrier
   spending: FleetSpending
-  /** Whether this machine has the session. */
+  /** True if this machine has the session. */
   has: (sessionId: string) => Promise<boolean>
 }
 
-/** What a hub hears of the other machines: that they are there, and how their sessions stand. */
+/** Takes in what a hub hears of other machines: their beats and the states of their sessions. */
 export class HeardStates {
   readonly #options: HeardStatesOptions
 
@@ -43,11 +43,11 @@ export class HeardStates {
   ): Promise<void> {
     const { own, remote, mirror, carrier, has } = this.#options
     const isEnd = said === ''
-    // A copied project has the ids of its sessions: this machine's own are answered here.
+    // A copied project has the ids of its sessions; this machine answers for its own.
     const isOurs = machine === own || (await has(session))
-    // The end of a session elsewhere is told also of one that came here.
+    // The end of a session is taken even if the session is here now, because it may have come from there.
     if (!isOurs || isEnd) remote.take(machine, session, said, seq)
-    // A broker that is away now tells it again when this hub starts the next time.
+    // If the broker is away now, it delivers this state again after the next start.
     if (isEnd) void carrier.ended(machine, session).catch(() => {})
     else if (said !== MISSING) mirror.returned(machine, session)
   }
@@ -55,10 +55,10 @@ export class HeardStates {
   #beat(link: Link, machine: string, { body, seq, isLive }: StoredMessage & { isLive: boolean }): void {
     const { own, machines, mirror, spending } = this.#options
     const beat = machines.heard(machine, body, isLive, seq)
-    // Its own is told to the others, too.
+    // The own beat counts too: a hub passes its spending on to the others.
     if (beat !== undefined) spending.heard(machine, beat.spent, isLive ? new Date() : null)
     if (machine === own) return
-    // A beat that was stored earlier says nothing of now.
+    // A stored beat says nothing about the present, so the machine is asked.
     const isHere = isLive ? Promise.resolve(true) : pingMachine(link, machine)
     void isHere.then(
       answers => {

@@ -6,17 +6,17 @@ import { SavedText } from './engine/saved-text.ts'
 
 export interface HubStreamsOptions {
   link: Link
-  /** How far this hub has read is kept in it. */
+  /** File with the stream position that this hub has read up to. */
   cursorFile: string
-  /** Bytes of logs. */
+  /** Handles bytes of logs. */
   onEvents: Handler
-  /** What is known to be on this hub's disk, of what was read. */
+  /** The part of the read position whose bytes are safely on this hub's disk. */
   safeCursor: (cursor: number) => number
   onState: Handler
   onFault: ((error: unknown) => void) | undefined
 }
 
-/** What only hubs do with the streams: they make them, also anew when the brokers lost their disks, and read them. */
+/** Keeps and reads the streams on a hub. Makes them anew when the brokers lost their disks. */
 export class HubStreams {
   readonly #options: HubStreamsOptions
   readonly #events: Follower
@@ -34,7 +34,7 @@ export class HubStreams {
     this.#saving = setInterval(() => void this.#save(), SAVE_MS)
   }
 
-  /** If nothing can be stored now, the streams are made as soon as it can. Undefined if it was aborted. */
+  /** Makes the streams, or leaves that to `repair` while nothing can be stored. Undefined if it was aborted. */
   static async open(options: HubStreamsOptions, signal: AbortSignal): Promise<HubStreams | undefined> {
     while (!signal.aborted) {
       try {
@@ -49,7 +49,7 @@ export class HubStreams {
     return undefined
   }
 
-  /** Makes the streams anew if nothing can be stored. Does not wait for it. */
+  /** Makes the streams anew if nothing can be stored. Runs in the background. */
   repair(): void {
     const { link } = this.#options
     if (link.fault === undefined || performance.now() < this.#nextRepair) return

@@ -1,6 +1,6 @@
 /**
- * Does the work for each item, so many at once. After a failure no further one is begun; what runs is waited for, then the
- * first failure is thrown.
+ * Runs `work` for each item, `size` at a time. After a failure it starts no further item, waits for the running ones,
+ * then throws the first failure.
  */
 export async function inWindow<T>(
   items: Iterable<T>,

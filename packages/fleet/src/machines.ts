@@ -12,7 +12,7 @@ import type { RemoteCall } from './rpc/calls.ts'
 import { MAX_PROJECTS, spentList } from './spent-list.ts'
 import { isMachineName } from './subjects.ts'
 
-/** What a machine says of itself with each beat. */
+/** The beat with which a machine describes itself. */
 const beat = z.object({
   role: z.enum(['worker', 'hub']),
   version: z.string().max(100),
@@ -26,61 +26,63 @@ const beat = z.object({
       name: z.string().max(200),
       installed: z.boolean(),
       loggedIn: z.boolean(),
-      // What a program prints for `--version` can be of any length.
+      // The output of a program's `--version` can be of any length.
       version: z.string().max(100).nullable().catch(null),
     }),
     100,
   ),
   projects: z.array(z.string().max(4096)).max(MAX_PROJECTS),
-  /** Whether it sends copies of its sessions to the hubs. */
+  /** True if the machine sends copies of its sessions to the hubs. */
   copies: z.boolean().default(true),
-  /** Its projects again, each with the name that it has on every machine: its git remote, else the folder's name. */
+  /** Its projects with their common name: the git remote, else the name of the folder. */
   repositories: lenientList(
     z.object({ root: z.string().max(4096), key: z.string().max(1000) }),
     MAX_PROJECTS,
   ).default([]),
-  /** What it spent on each project. */
+  /** Spending of the machine on each project. */
   spent: spentList.default([]),
 })
 
 export type Beat = z.infer<typeof beat>
 
-/** What a machine brings into the fleet. */
+/** The parts of a server that a machine brings into the fleet. */
 export interface LocalMachine {
   host: SessionHost
   version: string
   agents: () => Promise<Beat['agents']>
   repositories: () => Promise<Beat['repositories']>
-  /** What was spent on each project of this machine, open or not, also nothing. */
+  /** Spending on each project of this machine, open or not, including those without any. */
   spent: () => Promise<Beat['spent']>
   /** Answers a call of a hub as this machine's own server would. */
   answer: (call: RemoteCall) => Promise<unknown>
   onRemoved: (listener: (sessionId: string) => void) => () => void
-  /** Whether its user deleted the session and can restore it still. */
+  /** True if the user deleted the session and can still restore it. */
   isDiscarded: (sessionId: string) => boolean
-  /** What a loop or schedule that has the session at work tells of it itself: hubs send no messages of that. */
+  /** Messages about the session that a loop or schedule of this machine sends itself; hubs send none of those. */
   toldByWork: (sessionId: string) => RemoteSession['work']
-  /** A session went to another machine: the pages of this one hear it. */
+  /** Called when a session went to another machine, so that pages of this one learn it. */
   left: (sessionId: string) => void
 }
 
 export interface Machine extends Omit<Beat, 'spent'> {
   machine: string
   state: MachineState
-  /** Whether it is the machine that answers. */
+  /** True for the machine that answers. */
   isThis: boolean
-  /** Since it was last heard. Null: not since this machine listens. */
+  /** Seconds since the last beat. Null if none came since this machine listens. */
   heardSecondsAgo: number | null
-  /** False: its rights were taken away. Null: only the machine with the broker knows. */
+  /** False after its rights were revoked. Null: only the machine with the broker knows. */
   hasKey: boolean | null
-  /** The fingerprint of its key, which `fleet join` printed there. Null: it has none, or only the broker's machine knows. */
+  /**
+   * Fingerprint of its key, which `fleet join` printed there. Null if it has none, or only the broker's machine knows.
+   */
   key: string | null
 }
 
-/** Who has a key for the broker of this machine. */
+/** The machines that have a key for the broker of this machine. */
 export type Keys = readonly { machine: string; role: Beat['role']; key: string }[]
 
-/** What this machine says of itself. */
+/** Builds the beat of this machine. */
 export function beatOf(
   { host, version }: Pick<LocalMachine, 'host' | 'version'>,
   {
@@ -104,7 +106,7 @@ export function beatOf(
   }
 }
 
-/** How many turns run. */
+/** Number of turns that run. */
 export function busyIn(host: SessionHost): number {
   return host.statuses().filter(({ phase }) => phase !== 'idle').length
 }
@@ -112,18 +114,18 @@ export function busyIn(host: SessionHost): number {
 interface Known {
   beat: Beat
   heardAt: number | undefined
-  /** The message of the beat. */
+  /** Stream position of the beat. */
   seq?: number
 }
 
-/** The machines of a fleet, as one of them sees them. */
+/** The machines of a fleet as one of them sees them. */
 export class Machines {
   readonly #known = new Map<string, Known>()
   readonly #own: string
   readonly #states = new Map<string, MachineState>()
   readonly #placed = new PlacedSessions()
   #connectedSince: number | undefined
-  /** Why nothing is stored. */
+  /** Why nothing can be stored. */
   #fault: string | undefined
   #problem: string | undefined
 
@@ -131,7 +133,7 @@ export class Machines {
     this.#own = own
   }
 
-  /** The agents of this machine. None if they could not be asked, or if it was stopped meanwhile. */
+  /** Asks for the agents of this machine. Empty if that failed, or if the server was stopped meanwhile. */
   static async agentsOf(
     { agents }: Pick<LocalMachine, 'agents'>,
     onFault: ((error: unknown) => void) | undefined,
@@ -145,7 +147,7 @@ export class Machines {
     }
   }
 
-  /** `isLive` is false for a beat that was stored before this machine listened: it may be old. */
+  /** Takes in a beat. `isLive` is false for one that was stored before this machine listened: it may be old. */
   heard(machine: string, body: Uint8Array, isLive: boolean, seq = 0): Beat | undefined {
     const parsed = parseBeat(body)
     if (parsed === undefined || !isMachineName(machine)) return undefined
@@ -155,25 +157,28 @@ export class Machines {
     return parsed
   }
 
-  /** It does not come back. One whose beat came after the message joined again. */
+  /** Forgets a machine, unless its beat came after message `upTo`: then it joined again. */
   forget(machine: string, upTo: number): void {
     if ((this.#known.get(machine)?.seq ?? 0) > upTo) return
     this.#known.delete(machine)
     this.#states.delete(machine)
   }
 
-  /** What the own machine says of itself: a worker does not hear it. */
+  /** Records the beat of this machine, which a worker never hears. */
   said(own: Beat): Beat {
     this.#known.set(this.#own, { beat: own, heardAt: this.#known.get(this.#own)?.heardAt })
     return own
   }
 
-  /** A session was made there for this hub. Its next beat may not count it yet: the turn begins later. */
+  /** Counts a session that was just placed there. The next beat may not include it, because its turn starts later. */
   placed(machine: string): void {
     this.#placed.add(machine, this.#known.get(machine)?.beat.busy ?? 0)
   }
 
-  /** The machines as new work sees them: each with what was placed there since its beats. `busy`: turns here, now. */
+  /**
+   * The machines with the load that new work has to expect: each with the sessions placed there since its last beats.
+   * `busy` is the current number of turns here.
+   */
   forWork(machines: readonly Machine[], busy = 0): Machine[] {
     return machines.map(one => {
       const said = one.isThis ? Math.max(one.busy, busy) : one.busy
@@ -181,7 +186,7 @@ export class Machines {
     })
   }
 
-  /** It answered a question. */
+  /** Called when the machine answered a request. */
   answered(machine: string): void {
     const known = this.#known.get(machine)
     if (known !== undefined) known.heardAt = performance.now()
@@ -191,7 +196,10 @@ export class Machines {
     this.#connectedSince = isConnected ? performance.now() : undefined
   }
 
-  /** While nothing is stored no beat is heard: that says nothing of the others. It is said once. */
+  /**
+   * Follows the fault of the link. While nothing is stored no beat arrives, which says nothing about the others.
+   * Reports each change once.
+   */
   stored(
     { connected, fault }: Pick<Link, 'connected' | 'fault'>,
     say: (text: string) => void = () => {},
@@ -208,7 +216,7 @@ export class Machines {
     )
   }
 
-  /** Why this machine is not connected, if that is known. It is said once. */
+  /** Records why this machine is not connected, if known. Reports each reason once. */
   refused(problem: string | undefined, say: (text: string) => void = () => {}): void {
     if (problem !== undefined && problem !== this.#problem) say(`${problem} It is tried again.`)
     this.#problem = problem
@@ -218,7 +226,7 @@ export class Machines {
     return this.#problem ?? null
   }
 
-  /** The machines that came or went since this was asked last. */
+  /** Machines whose state changed since the last call. */
   changed(): Set<string> {
     const changed = new Set<string>()
     for (const { machine, state } of this.list()) {
@@ -228,7 +236,7 @@ export class Machines {
     return changed
   }
 
-  /** As `list` tells it, without a list. */
+  /** The state of one machine, equal to that in `list`, without building the list. */
   state(machine: string): MachineState {
     const { heardAt } = this.#known.get(machine) ?? {}
     return this.#stateOf(machine, heardAt, performance.now())
@@ -238,7 +246,10 @@ export class Machines {
     return machine === this.#own ? 'here' : stateOf({ heardAt, connectedSince: this.#connectedSince, now })
   }
 
-  /** Also those that have a key and were never heard, and those that only their sessions are known of. */
+  /**
+   * Lists all known machines, including those that have a key and were never heard, and those known only by their
+   * sessions.
+   */
   list({ keys, named = [] }: { keys?: Keys; named?: Iterable<string> } = {}): Machine[] {
     const now = performance.now()
     const keyOf = new Map(keys?.map(({ machine, key }) => [machine, key]))

@@ -8,19 +8,19 @@ import type { Beat, LocalMachine } from './machines.ts'
 import { MISSING } from './remote-sessions.ts'
 import { subjects } from './subjects.ts'
 
-/** Tells the hubs of this machine's sessions: all once, then those that changed. */
+/** Reports this machine's sessions to the hubs: all of them once, then each that changed. */
 export class OwnSessions {
   readonly #machine: string
   readonly #dirty = new Set<string>()
-  /** Whose status the hubs have: when this machine stops, they hear that none of them runs. */
+  /** Sessions whose status the hubs have. When this machine stops, they learn that none of them runs. */
   readonly #told: ToldSessions
-  /** Those that were deleted or moved away, until the hubs know it. */
+  /** Sessions that were deleted or moved away, until the hubs know it. */
   readonly #removed: ToldSessions
   /** The open projects whose sessions were marked. */
   #marked: string[] = []
-  /** The projects whose sessions were told since this machine joined, also those that were closed since. */
+  /** Projects whose sessions were reported since this machine joined, including closed ones. */
   readonly #roots: ToldSessions
-  /** The message of the last beat. Only this machine writes that subject. */
+  /** Stream position of the last beat. Only this machine writes that subject. */
   #beatSeq: number | undefined
 
   constructor(machine: string, folder: string) {
@@ -30,7 +30,7 @@ export class OwnSessions {
     this.#roots = new ToldSessions(join(folder, 'projects.json'))
   }
 
-  /** The folders of all projects that this machine told of. */
+  /** Folders of all projects that this machine reported. */
   roots(): string[] {
     return this.#roots.list()
   }
@@ -39,9 +39,9 @@ export class OwnSessions {
     this.#dirty.add(sessionId)
   }
 
-  /** It was deleted, or moved away: if it is not here, that is why. */
+  /** Notes that a session was deleted or moved away, which explains its absence. */
   markRemoved(sessionId: string): void {
-    // It is known in this run also if the disk is full.
+    // Known in this run even if the disk is full.
     void this.#removed.add(sessionId).catch(() => {})
     this.mark(sessionId)
   }
@@ -51,8 +51,8 @@ export class OwnSessions {
   }
 
   /**
-   * Also those that a killed server told of, and those of projects that this one has not opened: the brokers may have lost
-   * their disks meanwhile, and hubs that join now would not know of them.
+   * Marks all sessions, including those that a killed server reported and those of projects that are not open now: the
+   * brokers may have lost their disks, and hubs that join later would not learn of them.
    */
   async markAll(local: LocalMachine): Promise<void> {
     this.markTold()
@@ -62,8 +62,9 @@ export class OwnSessions {
   }
 
   /**
-   * Says that this machine is there. If the beat before is not in the stream any more, the brokers lost their disks and
-   * all that was told with them: hubs that join from then on would not know of sessions that rest, so all are told again.
+   * Publishes the beat of this machine. If the previous beat is missing in the stream, the brokers lost their disks and
+   * everything reported with them, so all sessions are reported again; hubs that join later would not learn of idle
+   * ones.
    */
   async beat(link: Link, local: LocalMachine, said: Beat): Promise<void> {
     const subject = subjects.presence(this.#machine)
@@ -74,7 +75,7 @@ export class OwnSessions {
       this.#beatSeq = told.seq
       return
     }
-    // Also after a beat whose answer was lost: telling all again does no harm.
+    // Also taken after a beat whose answer was lost: reporting everything again does no harm.
     this.#beatSeq = undefined
     this.#marked = []
     await this.markAll(local)
@@ -82,7 +83,7 @@ export class OwnSessions {
     if (again.kind === 'stored') this.#beatSeq = again.seq
   }
 
-  /** The sessions of projects that were opened since this was called last. */
+  /** Marks the sessions of projects that were opened since the last call. */
   async markOpened(local: LocalMachine): Promise<void> {
     const marked: string[] = []
     for (const root of local.host.projects())
@@ -90,12 +91,12 @@ export class OwnSessions {
     this.#marked = marked
   }
 
-  /** False for a project that cannot be read now: it is read the next time. */
+  /** False for a project that cannot be read now; it is tried again. */
   async #markIn({ host }: LocalMachine, root: string): Promise<boolean> {
     const listed = await host.store.list(root).catch(() => undefined)
     if (listed === undefined) return false
     for (const { id } of listed) this.mark(id)
-    // It is known in this run also if the disk is full.
+    // Known in this run even if the disk is full.
     void this.#roots.add(root).catch(() => {})
     return true
   }
@@ -110,9 +111,9 @@ export class OwnSessions {
       const session = await host.store.get(sessionId)
       const discarded = isDiscarded(sessionId)
       const status = host.openSession(sessionId)?.status ?? null
-      // Before it is said: a server that is killed in between has nothing to take back.
+      // Noted first: a server that is killed in between would otherwise leave a running status that nobody withdraws.
       if (status !== null) await this.#told.add(sessionId)
-      // One that nobody removed is in a project whose disk is away: its copies are needed still.
+      // A session that nobody removed is in a project whose disk is away, so its copies are still needed.
       const absent = this.#removed.has(sessionId) ? '' : MISSING
       const said = discarded
         ? { session, status: null, discarded }
@@ -120,7 +121,8 @@ export class OwnSessions {
       const body = session === undefined ? absent : JSON.stringify(said)
       await link.publish(subjects.session(this.#machine, sessionId), Buffer.from(body))
       if (status === null) await this.#told.delete(sessionId)
-      // It may have been removed while this was said. A discarded one is deleted by the next server if this one is killed.
+      // Kept if the session was removed during the report, or is only discarded: the next server deletes a discarded
+      // one if this one is killed.
       if (body !== MISSING && !discarded && !this.#dirty.has(sessionId)) await this.#removed.delete(sessionId)
     } catch (error) {
       this.mark(sessionId)
@@ -129,12 +131,12 @@ export class OwnSessions {
   }
 }
 
-/** Sessions at once: with each other's answers awaited, the beats of a machine with many sessions came late. */
+/** Number of sessions reported at once. One at a time delayed the beats of a machine with many sessions. */
 const WINDOW = 32
 
 /**
- * Sessions of which the hubs know something, or do not know it yet, or projects. It is in a file, so that a server that was killed is
- * taken at its word only until the next one starts, whichever projects that one opens.
+ * A persisted set of ids or project folders. After a kill, the next server knows what the hubs believe, whichever
+ * projects it opens.
  */
 export class ToldSessions {
   readonly #ids: Set<string>
@@ -153,7 +155,7 @@ export class ToldSessions {
     return [...this.#ids]
   }
 
-  /** Resolves when it is on the disk. */
+  /** Resolves when the set is on the disk. */
   async add(sessionId: string): Promise<void> {
     if (this.#ids.has(sessionId)) return
     this.#ids.add(sessionId)
@@ -165,7 +167,7 @@ export class ToldSessions {
   }
 }
 
-/** A damaged file is as none: the sessions of open projects are told of in any case. */
+/** A damaged file counts as empty: the sessions of open projects are reported in any case. */
 function readIds(file: string): string[] {
   try {
     return z.array(z.string()).parse(JSON.parse(readFileSync(file, 'utf8')))

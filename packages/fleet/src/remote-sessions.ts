@@ -7,43 +7,43 @@ import { fleetFolder } from './engine/fleet-files.ts'
 import { fleetError } from './fleet-error.ts'
 import { isSession } from './mirror/mirror.ts'
 
-/** A session of another machine, as that machine last told it. */
+/** A session of another machine, as that machine last reported it. */
 export interface RemoteSession {
   machine: string
   session: StoredSession
-  /** Null if it is not open there. */
+  /** Null if the session is not open there. */
   status: SessionStatus | null
-  /** What a loop or schedule of that machine tells of it itself: its ends, or also its requests. */
+  /** Messages that a loop or schedule of that machine sends itself: about ends, or also about requests. */
   work?: 'ends' | 'all' | undefined
 }
 
 const told = z.object({
   session: z.looseObject({
     ...{ id: z.string(), projectRoot: z.string() },
-    // Lists are sorted by it.
+    // Lists are sorted by this time.
     updatedAt: z.string().refine(time => Number.isFinite(Date.parse(time))),
   }),
   status: z.looseObject({ sessionId: z.string(), projectRoot: z.string(), phase: z.string() }).nullable(),
-  /** Its user deleted it and can restore it for a minute. */
+  /** The user deleted the session and can restore it for a minute. */
   discarded: z.literal(true).optional(),
-  // One that is not understood is as none: the session itself counts.
+  // An unknown value is dropped: the session itself counts.
   work: z.enum(['ends', 'all']).optional().catch(undefined),
 })
 
-/** What other machines said of their sessions. It is in files, too, so that a hub knows it while the broker is away. */
+/** Reported sessions of other machines. Stored in files too, so that a hub knows them while the broker is away. */
 export class RemoteSessions {
   readonly #folder: string
   readonly #sessions = new Map<string, RemoteSession>()
-  /** How many sessions each machine has: which machines there are is asked often, and sessions are many. */
+  /** Number of sessions per machine. Machines are listed often, and counting sessions each time would be slow. */
   readonly #counts = new Map<string, number>()
-  /** Those of them that were deleted and can be restored still: no list has them. */
+  /** Sessions that were deleted and can still be restored. No list shows them. */
   readonly #discarded = new Set<string>()
   readonly #listeners = new Set<(sessionId: string) => void>()
-  /** Of sessions that were moved or taken over: the only machine whose word counts. */
+  /** Owners of moved sessions: the only machines whose reports count. */
   readonly #owners = new Map<string, string>()
-  /** The message that each was told with last. None: by an earlier process. */
+  /** Stream position of the last report of each session. Missing if an earlier process took it. */
   readonly #toldAt = new Map<string, number>()
-  /** What a machine said of a session that another one had. */
+  /** Reports from machines that are not the known owner of the session. */
   readonly #doubted = new Map<string, { machine: string; text: string }>()
 
   readonly #onFault: (error: unknown) => void
@@ -64,19 +64,19 @@ export class RemoteSessions {
     return this.#discarded.has(sessionId) ? undefined : this.#sessions.get(sessionId)
   }
 
-  /** One that no machine has is an error. */
+  /** Throws if no machine has the session. */
   require(sessionId: string): RemoteSession {
     const found = this.get(sessionId)
     if (found !== undefined) return found
     throw fleetError('machine-away', `No machine of the fleet has the session ${sessionId}.`)
   }
 
-  /** The machine that has a session, also one that can only be restored. */
+  /** The machine that has a session, including one that can only be restored. */
   machineOf(sessionId: string): string | undefined {
     return this.#sessions.get(sessionId)?.machine
   }
 
-  /** The machines that have a session, each once. */
+  /** Machines that have sessions, each once. */
   machines(): string[] {
     return [...this.#counts.keys()]
   }
@@ -86,7 +86,9 @@ export class RemoteSessions {
     return () => this.#listeners.delete(listener)
   }
 
-  /** An empty text is the end of a session. Of one that its machine does not find, what it said before counts. */
+  /**
+   * Takes in a report. An empty text ends the session. If its machine cannot find it, the earlier report stays valid.
+   */
   take(machine: string, sessionId: string, said: string, seq = 0): void {
     if (!isSession(sessionId)) return
     const known = this.#sessions.get(sessionId)
@@ -116,7 +118,10 @@ export class RemoteSessions {
     this.tell(sessionId)
   }
 
-  /** The machine does not come back. What it told after the message is of one that joined again, and stays. */
+  /**
+   * Forgets the sessions of a machine that does not come back. Reports after message `upTo` come from a machine that
+   * joined again, and stay.
+   */
   forget(machine: string, upTo: number): string[] {
     const told = [...this.#sessions].filter(([id, one]) => {
       return one.machine === machine && (this.#toldAt.get(id) ?? 0) <= upTo
@@ -125,17 +130,20 @@ export class RemoteSessions {
     return told.map(([id]) => id)
   }
 
-  /** What a machine says it made for this hub just now. False if that is nonsense: it answers for its own sessions only. */
+  /**
+   * Records a session that a machine claims to have made for this hub. False if the claim is invalid: a machine answers
+   * for its own sessions only.
+   */
   made(machine: string, session: unknown, isOwn: boolean): boolean {
     const id = idIn(session)
-    // Its state may come before its answer.
+    // The state may arrive before the answer.
     if (this.#sessions.get(id)?.machine === machine) return true
     if (isOwn || !isSession(id)) return false
     this.take(machine, id, JSON.stringify({ session, status: null }))
     return this.#sessions.get(id)?.machine === machine
   }
 
-  /** The session was given to a machine. What that one said of it counts from now on. */
+  /** Sets the owner of a session. Its withheld report counts from now on. */
   own(sessionId: string, machine: string): void {
     this.#owners.set(sessionId, machine)
     const doubted = this.#doubted.get(sessionId)
@@ -144,8 +152,8 @@ export class RemoteSessions {
   }
 
   /**
-   * Something about a session changed that is not in it, such as whether its machine is there. A listener that fails
-   * stops neither the others nor the reading of what machines say.
+   * Calls the listeners of a session after a change outside the report, such as its machine's state. A listener that
+   * fails stops neither the others nor the reading of reports.
    */
   tell(sessionId: string): void {
     for (const listener of [...this.#listeners]) {
@@ -157,7 +165,7 @@ export class RemoteSessions {
     }
   }
 
-  /** False if it is malformed, or another machine has a session of this id: the first one keeps it. */
+  /** Stores a report. False if it is malformed, or another machine has a session of this id, which then keeps it. */
   #add(machine: string, sessionId: string, text: string): boolean {
     const parsed = parse(text)
     if (parsed === undefined || parsed.session.id !== sessionId) return false
@@ -167,7 +175,7 @@ export class RemoteSessions {
       if (this.#doubted.size < MAX_DOUBTED) this.#doubted.set(sessionId, { machine, text })
       return false
     }
-    // The machine that had it is back, and does not know yet that it was given to another.
+    // The old machine is back and does not know yet that the session was given away.
     if (owner !== undefined && owner !== machine && known === undefined) return false
     const { session, status, work, discarded } = parsed
     if (known !== undefined) this.#count(known.machine, -1)
@@ -186,7 +194,7 @@ export class RemoteSessions {
   }
 }
 
-/** What a hub last heard of the sessions of other machines, from its files. Whether one of them has moved since is not known. */
+/** The last reported sessions of other machines, from this hub's files. They may have been moved since. */
 export function storedRemoteSessions(home: string): RemoteSession[] {
   return new RemoteSessions(mirrorsFolder(home)).list()
 }
@@ -200,7 +208,7 @@ export function idIn(session: unknown): string {
   return typeof id === 'string' ? id : ''
 }
 
-/** What a machine says of a session that it does not find and that nobody removed: it does not run. */
+/** Report of a machine about a session that it cannot find and that nobody removed: it does not run. */
 export const MISSING = '{"missing":true}'
 
 const STATES = 'states'
@@ -223,7 +231,7 @@ function parse(text: string): Told | undefined {
   }
 }
 
-/** The clock of its machine may be ahead: it would be the newest of every list until that time. */
+/** Limits a report's time to now. A clock that is ahead would keep the session on top of every list until then. */
 function notAhead(told: Record<string, unknown> | null): void {
   const now = new Date()
   if (told !== null && Date.parse(String(told.updatedAt)) > now.getTime()) told.updatedAt = now.toISOString()

@@ -13,30 +13,35 @@ import { parseSubject, subjects } from './subjects.ts'
 
 export interface RemovalsOptions {
   own: string
-  /** Of the fleet, in the user's data folder. */
+  /** Folder of the fleet in the user's data folder. */
   folder: string
   link: () => Link | undefined
   remote: RemoteSessions
   logs: Pick<Mirror, 'delete' | 'drop' | 'sessions'>
   copies: Pick<Copies, 'forget'>
-  /** Whether a machine has the session, this one or another. */
+  /** True if any machine has the session. */
   isElsewhere: (sessionId: string) => Promise<boolean>
-  /** Its beats up to this message count no more. */
+  /** Beats of the machine up to this message no longer count. */
   onForgotten: (machine: string, state: number) => void
   onFault?: ((error: unknown) => void) | undefined
 }
 
-/** That a machine was forgotten, and the last messages at that time: what came later is of one that joined again. */
+/**
+ * Record of a forgotten machine with the stream positions at that time: later messages come from a machine that joined
+ * again.
+ */
 const record = z.object({ state: z.number().int().min(0), events: z.number().int().min(0) })
 type Last = z.infer<typeof record>
 const doneFile = z.record(z.string(), z.number())
 
-/** What a hub removes for good: the logs of deleted sessions at the brokers, and all that is known of a machine that is gone. */
+/**
+ * Permanent removals on a hub: logs of deleted sessions at the brokers, and everything known of a machine that is gone.
+ */
 export class Removals {
   readonly #options: RemovalsOptions
-  /** Subjects of logs whose sessions ended. Also those of earlier days: every start of a hub hears of them again. */
+  /** Log subjects of ended sessions, including old ones: every start of a hub hears of them again. */
   readonly #ended = new Map<string, string>()
-  /** For each machine the record of which nothing is left to do here. */
+  /** Per machine, the last record that was fully processed here. */
   readonly #done: Map<string, number>
   readonly #saved: SavedText
   #running: Promise<void> | undefined
@@ -50,18 +55,18 @@ export class Removals {
     this.#saved = new SavedText(file, () => JSON.stringify(Object.fromEntries(this.#done)))
   }
 
-  /** A machine has a session no more. If no other has it, its log goes from the brokers, too. */
+  /** Notes that a machine no longer has a session. If no other has it, its log is purged from the brokers. */
   ended(machine: string, session: string): void {
     this.#ended.set(subjects.events(machine, session), session)
   }
 
-  /** Again and again. Does not wait for it. */
+  /** Runs due removals in the background. Called repeatedly. */
   finishSoon(): void {
     if (this.#ended.size === 0 || this.#running !== undefined || performance.now() < this.#nextTry) return
     void this.finish().catch((error: unknown) => {
       this.#nextTry = performance.now() + AGAIN_MS
       const problem = error instanceof Error ? error.message : String(error)
-      // That no broker answers is said elsewhere.
+      // A missing broker is reported elsewhere.
       if (this.#options.link()?.fault === undefined && problem !== this.#problem)
         this.#options.onFault?.(error)
       this.#problem = problem
@@ -87,7 +92,7 @@ export class Removals {
     }
   }
 
-  /** One that was moved or taken over is somewhere else, also if that machine has not told of it yet. */
+  /** False for a session that was moved or taken over, even if its new machine has not reported it yet. */
   async #isGone(
     link: Link,
     { subject, session, ended }: { subject: string; session: string; ended: ReadonlyMap<string, string> },
@@ -95,11 +100,14 @@ export class Removals {
     if (await this.#options.isElsewhere(session)) return false
     const owner = await ownersOf(link).read(session)
     if (owner === undefined || owner.machine === parseSubject(subject)?.machine) return true
-    // It was deleted there.
+    // The new owner deleted the session.
     return ended.has(subjects.events(owner.machine, session))
   }
 
-  /** Of a machine that has no key any more: all that the brokers and the hubs have of it goes. Resolves with its sessions. */
+  /**
+   * Removes all that brokers and hubs have of a machine whose key was revoked. Resolves with the number of its
+   * sessions.
+   */
   async forget(machine: string): Promise<number> {
     const link = this.#options.link()
     if (link === undefined) throw fleetError('machine-away', 'This machine is not connected to its fleet.')
@@ -107,7 +115,7 @@ export class Removals {
     const { seq: after = 0 } = (await link.last('owners', subject)) ?? {}
     const last: Last = { state: await link.lastSeq('state'), events: await link.lastSeq('events') }
     const sessions = this.#options.remote.list().filter(one => one.machine === machine).length
-    // First: a hub that is away now hears of it whatever happens to this one.
+    // Recorded first: a hub that is away now learns of it even if this one is killed.
     const told = await link.publish(subject, Buffer.from(JSON.stringify(last)), { after })
     await link.purge('events', subjects.events(machine, '*'), last.events)
     await link.purge('state', subjects.all(machine), last.state)
@@ -115,7 +123,7 @@ export class Removals {
     return sessions
   }
 
-  /** A hub forgot a machine, now or while this one was away. Once for each record. */
+  /** Processes a record of a forgotten machine, once, even if it was written while this hub was away. */
   async heard(machine: string, seq: number, body: Uint8Array): Promise<void> {
     const said = record.safeParse(parsed(body))
     if (said.success && this.#done.get(machine) !== seq) await this.#remove(machine, seq, said.data)
@@ -148,7 +156,7 @@ function parsed(body: Uint8Array): unknown {
   }
 }
 
-/** A damaged file is as none: what machines told since stays in any case. */
+/** A damaged file counts as empty: later reports of machines stay in any case. */
 function readDone(file: string): Record<string, number> {
   try {
     return doneFile.parse(JSON.parse(readFileSync(file, 'utf8')))

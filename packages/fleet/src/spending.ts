@@ -24,12 +24,13 @@ type Known = z.infer<typeof known>
 const stored = z.record(z.string(), lenientList(known, MAX_PROJECTS))
 
 /**
- * What the other machines spent on projects, for the budgets of this one. Hubs hear it with the beats; a worker reads
- * nothing of another machine, so hubs tell it. It is in a file: a machine whose broker is away counts what it knew.
+ * Spending of other machines on projects, for the budgets of this one. Hubs get it with the beats; a worker cannot read
+ * another machine's data, so hubs send it. Stored in a file: a machine whose broker is away counts the last known
+ * amounts.
  */
 export class FleetSpending {
   readonly #own: string
-  /** By machine, then by project: a machine that does not name a project any more has spent what it had. */
+  /** By machine, then by project. A project stays after its machine no longer names it, because the money was spent. */
   readonly #known: Map<string, Map<string, Known>>
   readonly #saved: SavedText
   readonly #telling = new Set<string>()
@@ -49,7 +50,7 @@ export class FleetSpending {
     this.#saved = new SavedText(file, text)
   }
 
-  /** `at` is null for what was stored before this machine listened: it keeps its time if it is known already. */
+  /** Takes in amounts. `at` is null if they were stored before this machine listened; a known time is kept then. */
   heard(machine: string, spent: readonly ProjectSpent[], at: Date | null): void {
     const of = this.#known.get(machine) ?? new Map<string, Known>()
     let isDue = performance.now() - this.#savedAt >= SAVE_MS
@@ -66,19 +67,19 @@ export class FleetSpending {
     void this.#saved.save().catch(() => {})
   }
 
-  /** Resolves when what is known is on the disk. */
+  /** Resolves when the amounts are on the disk. */
   async close(): Promise<void> {
     if (this.#known.size > 0) await this.#saved.save().catch(() => {})
   }
 
-  /** What a hub says, which may be any machine with its key. */
+  /** Takes in amounts from a hub, which may be any machine with its key. */
   take(said: unknown): void {
     for (const { machine, ageMs, ...spent } of toldSpending.parse(said))
       if (machine !== this.#own)
         this.heard(machine, [spent], ageMs === null ? null : new Date(Math.max(0, Date.now() - ageMs)))
   }
 
-  /** Without those of this machine. */
+  /** Amounts of all machines but this one. */
   elsewhere(key: string): SpentElsewhere[] {
     return [...this.#known].flatMap(([machine, of]) =>
       machine === this.#own ? [] : elsewhereOf(machine, of.get(key)),
@@ -86,8 +87,8 @@ export class FleetSpending {
   }
 
   /**
-   * Of a hub: tells every worker that is there what the others spent on its projects. Other hubs hear it themselves. One
-   * that is slow holds up nobody.
+   * Sends each reachable worker what the others spent on its projects; other hubs hear it themselves. A slow worker
+   * delays no other.
    */
   tell(machines: readonly ToldMachine[], send: (machine: string, told: ToldSpending) => Promise<void>): void {
     for (const { machine, role, state, isThis } of machines) {
@@ -115,18 +116,18 @@ export class FleetSpending {
   }
 }
 
-/** The time is that of the number: an older, lower one changes neither. */
+/** Merges amounts. The time belongs to the amount: an older, lower one changes neither. */
 function merged(before: Known | undefined, said: ProjectSpent, at: string | null): Known {
   if (before === undefined) return { ...said, at }
   const largest = largestSpending(before, said)
   if (!isSameSpending(largest, said)) return { ...largest, at: before.at }
   if (at === null) return { ...largest, at: isSameSpending(before, said) ? before.at : null }
-  // A time in the future is of a clock that was set back since.
+  // A time in the future comes from a clock that was set back since.
   const isNewer = before.at !== null && before.at > at && before.at <= new Date().toISOString()
   return { ...largest, at: isNewer ? before.at : at }
 }
 
-/** In order: a broker takes no message of many megabytes. */
+/** Sends in parts and in order: a broker accepts no message of many megabytes. */
 async function sendParts(said: ToldSpending, send: (part: ToldSpending) => Promise<void>): Promise<void> {
   for (let from = 0; from < said.length; from += PART) await send(said.slice(from, from + PART))
 }
@@ -138,7 +139,7 @@ interface ToldMachine {
   isThis: boolean
 }
 
-/** What is known of a project, from the file. */
+/** Known spending on a project, from the file. */
 export function storedSpending(home: string, key: string, own: string): SpentElsewhere[] {
   return Object.entries(readStored(fileIn(home))).flatMap(([machine, list]) =>
     machine === own
@@ -160,7 +161,7 @@ function fileIn(home: string): string {
   return join(fleetFolder(home), 'spent.json')
 }
 
-/** A damaged file is as none: the machines tell it again. */
+/** A damaged file counts as empty: the machines report it again. */
 function readStored(file: string): z.infer<typeof stored> {
   try {
     return stored.parse(JSON.parse(readFileSync(file, 'utf8')))
@@ -169,7 +170,7 @@ function readStored(file: string): z.infer<typeof stored> {
   }
 }
 
-/** How old the times in the file may be. */
+/** Maximum age of the times in the file. */
 const SAVE_MS = 60_000
-/** Entries of one message. A name of a project has at most 1,000 characters. */
+/** Entries per message. The name of a project has at most 1,000 characters. */
 const PART = 1000

@@ -4,30 +4,30 @@ import { isMachineName } from './subjects.ts'
 
 const amount = z.number().min(0).transform(bounded)
 
-/** What a machine spent on a project, by the name that the project has on every machine. */
+/** Spending of a machine on a project, by the project's common name. */
 export const projectSpent = z.object({
   key: z.string().max(1000),
   ...{ usd: amount.nullable(), tokens: amount, unpricedTokens: amount, ms: amount, turns: amount },
 })
 export type ProjectSpent = z.infer<typeof projectSpent>
 
-/** Of one machine. */
+/** Limit of projects per machine. */
 export const MAX_PROJECTS = 10_000
 
 export const spentList = lenientList(projectSpent, MAX_PROJECTS)
 
-/** What a hub tells a machine of the others, one project of one machine each. */
+/** Spending of other machines that a hub sends, one entry per project and machine. */
 export const toldSpending = lenientList(
   projectSpent.extend({
     machine: z.string().refine(isMachineName),
-    /** Since the hub heard it. Null: before it listened. */
+    /** Age of the amount at the hub. Null if it was stored before the hub listened. */
     ageMs: amount.nullable(),
   }),
   MAX_PROJECTS,
 )
 export type ToldSpending = z.infer<typeof toldSpending>
 
-/** One entry for each project, also with several clones of it, and with amounts that every machine takes. */
+/** Sums the amounts of several clones into one entry per project, bounded to values that every machine accepts. */
 export function summedSpending(spent: readonly ProjectSpent[]): ProjectSpent[] {
   const sums = new Map<string, ProjectSpent>()
   for (const one of spent) {
@@ -37,7 +37,7 @@ export function summedSpending(spent: readonly ProjectSpent[]): ProjectSpent[] {
   return [...sums.values()]
 }
 
-/** Sums never fall: of two, the lower one is older. */
+/** Amounts never fall, so the lower of two is the older one. */
 export function largestSpending(a: ProjectSpent, b: ProjectSpent): ProjectSpent {
   return { key: b.key, ...combined(a, b, Math.max) }
 }
@@ -61,7 +61,10 @@ function combined(a: Amounts, b: Amounts, combine: (a: number, b: number) => num
   }
 }
 
-/** A budget file can hold any number; a larger one would be refused by the others, or be written as null. */
+/**
+ * Bounds an amount: a budget file can hold any number, and a larger one would be refused by other machines or written
+ * as null.
+ */
 function bounded(value: number): number {
   return Math.min(value, Number.MAX_SAFE_INTEGER)
 }

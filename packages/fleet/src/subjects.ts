@@ -1,4 +1,4 @@
-/** The streams of a fleet and the subjects in them. Each begins with the kind; the machine that may write it is next. */
+/** The streams of a fleet and their subjects: `chi`, the kind, then the machine that may write it. */
 export const STREAMS = {
   events: { name: 'CHI_EV', subjects: ['chi.ev.*.*'] },
   state: { name: 'CHI_STATE', subjects: ['chi.state.*.>'] },
@@ -9,25 +9,25 @@ export const STREAMS = {
 export type StreamKind = keyof typeof STREAMS
 
 export const subjects = {
-  /** The bytes of a session's log. */
+  /** Bytes of a session's log. */
   events: (machine: string, session: string) => `chi.ev.${machine}.${session}`,
   presence: (machine: string) => `chi.state.${machine}.presence`,
   session: (machine: string, session: string) => `chi.state.${machine}.session.${session}`,
-  /** Who does a piece of work. Only hubs write it; the machine that is to do it reads it. */
+  /** The claim of a piece of work. Only hubs write it; the machine that does the work reads it. */
   claim: (id: string) => `chi.claim.${id}`,
-  /** The groups of work of a hub that are open. No work has capitals in its name. */
+  /** The open groups of work of a hub. The capitals keep it apart from names of work, which have none. */
   openGroups: (hub: string) => `chi.claim.OPEN_${hub}`,
-  /** The machine that a session was moved to or taken over by. Only hubs write it. */
+  /** The owner of a session that was moved or taken over. Only hubs write it. */
   owner: (session: string) => `chi.owner.${session}`,
-  /** That a machine was forgotten. It is among the owners, which every hub reads and only hubs write. */
+  /** Record of a forgotten machine. It is stored among the owners, which every hub reads and only hubs write. */
   forgotten: (machine: string) => `chi.owner.${FORGOTTEN}${machine}`,
-  /** All states that a machine told. */
+  /** All states of a machine. */
   all: (machine: string) => `chi.state.${machine}.>`,
   calls: (machine: string) => `chi.rpc.${machine}`,
   join: 'chi.join',
 } as const
 
-/** The machine and the session of `chi.ev.<machine>.<session>` or `chi.state.<machine>.session.<session>`. */
+/** Parses machine and session from `chi.ev.<machine>.<session>` or `chi.state.<machine>.session.<session>`. */
 export function parseSubject(subject: string): { machine: string; session: string | undefined } | undefined {
   const [prefix, kind, machine, ...rest] = subject.split('.')
   if (prefix !== 'chi' || machine === undefined || !isMachineName(machine)) return undefined
@@ -36,7 +36,7 @@ export function parseSubject(subject: string): { machine: string; session: strin
   return { machine, session: rest[0] === 'session' ? rest[1] : undefined }
 }
 
-/** The machine of a record that it was forgotten. No session has a name like that. */
+/** The machine of a record about a forgotten one. No session has a name of this form. */
 export function forgottenIn(subject: string): string | undefined {
   const [, , name = ''] = subject.split('.')
   const machine = name.startsWith(FORGOTTEN) ? name.slice(FORGOTTEN.length) : ''
@@ -45,12 +45,12 @@ export function forgottenIn(subject: string): string | undefined {
 
 const FORGOTTEN = 'FORGOTTEN_'
 
-/** A name is a part of subjects and of paths. */
+/** Checks a machine name, which becomes part of subjects and paths. */
 export function isMachineName(name: string): boolean {
   return /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/.test(name)
 }
 
-/** A machine name that is made of the host's name. */
+/** Derives a machine name from a host name. */
 export function machineNameOf(host: string): string {
   const name = host
     .toLowerCase()
@@ -70,7 +70,7 @@ export interface Rights {
   subscribe: string[]
 }
 
-/** What the broker lets a machine do. A machine writes only what is its own, and reads nothing of another. */
+/** The rights that the broker gives a machine: it writes only its own subjects and reads nothing of another machine. */
 export function rightsOf(machine: string, role: Role): Rights {
   const { events, state, claims, owners } = STREAMS
   const publish = [
@@ -89,14 +89,14 @@ export function rightsOf(machine: string, role: Role): Rights {
       ...publish,
       ...['chi.rpc.*', 'chi.claim.*', 'chi.owner.*'],
       ...[...api, ...more].map(name => `$JS.API.${name}`),
-      // What is over, deleted or forgotten.
+      // Purging of ended, deleted or forgotten entries.
       ...[claims, events, state].map(({ name }) => `$JS.API.STREAM.PURGE.${name}`),
     ],
     subscribe,
   }
 }
 
-/** Answers to a machine go where no other machine listens. */
+/** Prefix for answers to a machine, which no other machine may listen to. */
 export function inboxOf(machine: string): string {
   return `_INBOX_${machine}`
 }

@@ -3,15 +3,15 @@ import { isMachineName, subjects } from '../subjects.ts'
 import { type ClaimReader, type GroupRef, groupRef, isGroupOver } from './open-groups.ts'
 
 /**
- * Who has a piece of work, as it is stored. A claim is never taken back, only followed by one with the next epoch, and
+ * The stored owner of a piece of work. A claim is never withdrawn: the next owner writes one with the next epoch. It is
  * purged when its group is over.
  */
 export interface Claim {
   machine: string
   epoch: number
-  /** The result is stored. Nobody begins it again. */
+  /** The result is stored, so nobody starts this work again. */
   done: boolean
-  /** Claims of an earlier version have none, and are not purged. */
+  /** Missing in claims written by an earlier version; those are never purged. */
   of?: GroupRef | undefined
 }
 
@@ -24,17 +24,20 @@ const claim = z.object({
 
 export type ClaimStep =
   | { kind: 'take'; of?: GroupRef }
-  /** A machine that is gone is followed. `epoch` is the one that the caller saw. */
+  /** Replaces the claim of a machine that is gone. `epoch` is the one that the caller saw. */
   | { kind: 'take-over'; epoch: number }
   | { kind: 'finish'; epoch: number }
 
 export type Judged =
   | { kind: 'write'; claim: Claim }
-  /** It is so already: an answer was lost. */
+  /** The claim is stored already: the answer to an earlier attempt was lost. */
   | { kind: 'held'; claim: Claim }
   | { kind: 'refused'; why: 'done' | 'other' | 'stale'; claim: Claim | undefined }
 
-/** What a machine may write after what is stored. Pure: the broker takes it only if nothing came in between. */
+/**
+ * Decides which claim a machine may write, given the stored one. Pure: the broker accepts the claim only if nothing was
+ * stored in between.
+ */
 export function judgeClaim(machine: string, step: ClaimStep, stored: Claim | undefined): Judged {
   if (stored === undefined) {
     if (step.kind === 'take') return { kind: 'write', claim: { machine, epoch: 1, done: false, of: step.of } }
@@ -55,9 +58,9 @@ export function judgeClaim(machine: string, step: ClaimStep, stored: Claim | und
   return isOurs ? { kind: 'held', claim: stored } : { kind: 'refused', why: 'stale', claim: stored }
 }
 
-/** Where claims are kept: `Link` is one. */
+/** Storage of claims, implemented by `Link`. */
 export interface ClaimStore extends ClaimReader {
-  /** Stored only if the last message of the subject has the number `after`. */
+  /** Stores the message only if the last message of the subject has the number `after`. */
   publish(
     subject: string,
     body: Uint8Array,
@@ -66,8 +69,8 @@ export interface ClaimStore extends ClaimReader {
 }
 
 /**
- * Claims by compare-and-set, never by the lease of a queue. What is stored is read from the leader before it is judged,
- * and again after a conflict or a lost acknowledgement: a refusal is believed only after such a read.
+ * Claims work by compare-and-set, never by the lease of a queue. The stored claim is read from the leader before it is
+ * judged, and again after a conflict or a lost acknowledgement, so a refusal always rests on a fresh read.
  */
 export class Claims {
   readonly #store: ClaimStore
@@ -82,12 +85,12 @@ export class Claims {
     return parseClaim((await this.#store.last('claims', subjects.claim(id)))?.body)
   }
 
-  /** Whether a claim that is not there was purged. */
+  /** True if the group of a missing claim is over, so the claim was purged. */
   isOver(of: GroupRef): Promise<boolean> {
     return isGroupOver(this.#store, of)
   }
 
-  /** Rejects if the broker cannot be asked: then nothing may be begun. */
+  /** Rejects if the broker cannot be asked: without its answer no work may start. */
   async step(id: string, step: ClaimStep): Promise<Exclude<Judged, { kind: 'write' }>> {
     for (;;) {
       const last = await this.#store.last('claims', subjects.claim(id))
@@ -100,7 +103,7 @@ export class Claims {
   }
 }
 
-/** A claim that cannot be read is nobody's to take: it counts as done by an unknown machine. */
+/** An unreadable claim counts as done by an unknown machine, so nobody takes it. */
 export function parseClaim(body: Uint8Array | undefined): Claim | undefined {
   if (body === undefined) return undefined
   try {

@@ -10,7 +10,7 @@ import { subjects } from '../subjects.ts'
 import { type ClaimStore, parseClaim } from './claims.ts'
 import { type GroupRef, isOver, type OpenGroups, readOpenGroups } from './open-groups.ts'
 
-/** Where claims are kept and removed: `Link` is one. Only hubs may list and purge. */
+/** Storage that can also list and purge claims, implemented by `Link`. Only hubs have the rights. */
 export interface GroupStore extends ClaimStore {
   /** The subjects of a stream that have a message. */
   subjectsOf(kind: 'claims'): Promise<string[]>
@@ -20,7 +20,7 @@ export interface GroupStore extends ClaimStore {
 
 export interface WorkGroupsOptions {
   own: string
-  /** What this hub knows of the groups that it opened. */
+  /** The groups that this hub opened. */
   file: string
   /** Undefined while there is no connection. */
   store: () => GroupStore | undefined
@@ -29,33 +29,31 @@ export interface WorkGroupsOptions {
 
 const entry = z.object({
   ...{ group: z.string(), list: z.string(), number: z.number().int() },
-  /** Null if the broker has it open and this hub's file was lost: claims do not name the project. */
+  /** Null if only the broker has the group as open, because this hub lost its file: claims do not name the project. */
   project: z.string().nullable(),
-  /** Nothing of it is away. It was written before the broker heard of it. */
+  /** No task of the group is at another machine any more. Stored here before the broker hears of it. */
   isEnded: z.boolean(),
 })
 type Entry = z.infer<typeof entry>
 
 /**
- * The groups of work that this hub gives to machines: a loop is one. The broker has one record for each hub, with the
- * groups that are open and a number that grows. A group that is not in it, and whose number is not above, is over: so
- * nothing has to be kept of a group that is over, and yet no claim of it counts again.
- *
- * The end of a group: this hub notes it, takes the group out of the record, forgets it, and purges its claims. A hub that is
- * killed in between finds the note, or claims of no open group, when it runs again.
- *
- * A hub whose file was lost takes every open group with a claim from the record, ended or not: a machine may be at work for
- * it. Whoever knows what the group was ends it.
+ * The groups of work that this hub gives to machines; a loop is one group. The broker keeps one record per hub: the
+ * open groups and a counter. A group is over if its number is at most the counter and it is not in the record, so
+ * nothing has to be kept of groups that are over, and none of their claims counts again. A group ends in four steps:
+ * this hub notes the end, takes the group out of the record, forgets it, and purges its claims. A hub that is killed in
+ * between finds the note, or claims of a closed group, at its next start. A hub that lost its file restores every group
+ * with claims from the record, ended or not, because a machine may be at work for it; the loop that owns the group ends
+ * it.
  */
 export class WorkGroups {
   readonly #options: WorkGroupsOptions
   #entries: ReadonlyMap<string, Entry> | undefined
-  /** Changes of the file, one after the other. */
+  /** Writes of the file, one at a time. */
   readonly #saving = new OneAfterTheOther()
-  /** Changes of the broker's record, one after the other. */
+  /** Changes of the broker's record, one at a time. */
   readonly #turn = new OneAfterTheOther()
   #finishing: Promise<void> | undefined
-  /** Groups that were taken out of the record and may have claims. Undefined: any may, since this process has just begun. */
+  /** Groups that left the record and may still have claims. Undefined after a start: any group may. */
   #unswept: Set<string> | undefined
   #nextTry = 0
   #problem = ''
@@ -64,14 +62,14 @@ export class WorkGroups {
     this.#options = options
   }
 
-  /** Those that this hub opened and did not end. Throws if its file cannot be read. */
+  /** Open groups of this hub. Throws if its file cannot be read. */
   list(): { group: string; project: string | null }[] {
     return [...this.#known.values()].filter(({ isEnded }) => !isEnded)
   }
 
   /**
-   * The group, which is opened unless it is. Rejects with `work-stale` if the broker says that it is over and this hub does
-   * not know why: then its files are those of an earlier day, and what they have as open was done.
+   * Opens the group unless it is open. Rejects with `work-stale` if the broker says that it is over and this hub never
+   * ended it: then the hub's files are from an earlier day, and its open work was done since.
    */
   open(group: string, project: string): Promise<GroupRef> {
     return this.#turn.run(async () => {
@@ -83,7 +81,7 @@ export class WorkGroups {
           if (stored.open.get(group) !== known.number) throw stale(group)
           return known.project === null ? this.#note({ ...known, project }) : this.#ref(known)
         }
-        // A process that was killed had opened it, and had not noted that.
+        // A killed process opened the group at the broker and did not note it here.
         const number = stored?.open.get(group)
         if (stored !== undefined && number !== undefined && known === undefined)
           return this.#note({ group, project, list: stored.id, number, isEnded: false })
@@ -95,7 +93,7 @@ export class WorkGroups {
     })
   }
 
-  /** Nothing of it is away any more. Resolves when that is noted, without the broker, which is told soon. */
+  /** Notes that no task of the group is away any more. Resolves without the broker, which is told soon after. */
   async end(group: string): Promise<void> {
     if (!this.#known.has(group)) return
     await this.#change(entries => {
@@ -105,10 +103,10 @@ export class WorkGroups {
     this.#nextTry = 0
   }
 
-  /** Now and then: what has ended is purged, and once after a start what a killed process left. */
+  /** Called regularly. Purges the groups that ended, and once after each start the leftovers of a killed process. */
   finishSoon(): void {
     if (performance.now() < this.#nextTry || this.#options.store() === undefined) return
-    // The file was read before anything was swept.
+    // Nothing to sweep: the file was read and no group ended since.
     if (this.#unswept?.size === 0 && this.#ended().length === 0) return
     this.#nextTry = performance.now() + AGAIN_MS
     void this.finish().then(
@@ -146,7 +144,7 @@ export class WorkGroups {
     return [...this.#known.values()].flatMap(({ group, isEnded }) => (isEnded ? [group] : []))
   }
 
-  /** From then on no claim of it counts. */
+  /** Takes the group out of the broker's record. From then on none of its claims counts. */
   async #takeOut(group: string): Promise<void> {
     const known = this.#known.get(group)
     await this.#remove(group, ({ id, open }) => id === known?.list && open.get(group) === known.number)
@@ -155,8 +153,9 @@ export class WorkGroups {
   }
 
   /**
-   * Opened by a process that was killed before it had noted it, so there is no claim, or this hub's file was lost. A claim
-   * that is done counts, too: its result may not be in the files of the loop yet.
+   * Settles groups that are in the broker's record and not in the file: either a killed process opened one without
+   * noting it, and it has no claims, or this hub lost its file. Claims that are done count too, because their results
+   * may not be in the files of the loop yet.
    */
   async #settleUnknown(): Promise<void> {
     const { stored } = await this.#read()
@@ -169,7 +168,7 @@ export class WorkGroups {
       else await this.#remove(group, ({ open }) => open.get(group) === number)
   }
 
-  /** The numbers of those groups of this hub that have a claim. */
+  /** The numbers of the given groups that have claims of this hub. */
   async #claimed({ id }: OpenGroups, groups: ReadonlySet<string>): Promise<Set<number>> {
     const claimed = new Set<number>()
     await this.#eachClaim(groups, ({ of }) => {
@@ -198,7 +197,7 @@ export class WorkGroups {
     })
   }
 
-  /** The last claims of this hub, of the groups or of all. */
+  /** Calls `work` with the last claim of each subject of this hub, limited to the given groups if any. */
   async #eachClaim(
     groups: ReadonlySet<string> | undefined,
     work: (claim: { of: GroupRef; subject: string; seq: number }) => void | Promise<void>,
@@ -241,7 +240,10 @@ export class WorkGroups {
     return this.#ref(noted)
   }
 
-  /** On the disk first: with a full disk, what the broker is told would be what the next process does not know. */
+  /**
+   * Writes the disk first: with a full disk, the broker would otherwise hold groups that the next process does not
+   * know.
+   */
   #change(change: (entries: Map<string, Entry>) => void): Promise<void> {
     return this.#saving.run(async () => {
       const entries = new Map(this.#known)
@@ -261,7 +263,7 @@ export class WorkGroups {
     return this.#entries
   }
 
-  /** Once for each reason. That no broker answers is said elsewhere. */
+  /** Reports each reason once. A missing broker is reported elsewhere. */
   #say(error: unknown): void {
     if (!isCodedError(error) || error.code === 'machine-away' || error.message === this.#problem) return
     this.#problem = error.message
@@ -269,7 +271,7 @@ export class WorkGroups {
   }
 }
 
-/** A damaged file is as none: the groups that have claims are taken from the broker, and the others opened anew. */
+/** A damaged file counts as empty: groups with claims are restored from the broker, the others are opened anew. */
 function readEntries(file: string): Entry[] {
   let text: string
   try {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isMachineName, subjects } from '../subjects.ts'
 
-/** Reads from the leader: `Link` does. */
+/** Reads from the leader of the brokers, implemented by `Link`. */
 export interface ClaimReader {
   last(kind: 'claims', subject: string): Promise<{ seq: number; body: Uint8Array } | undefined>
 }
@@ -9,18 +9,18 @@ export interface ClaimReader {
 /** The group that a claim belongs to. */
 export const groupRef = z.object({
   hub: z.string().refine(isMachineName),
-  /** The hub's list, which gets another id when the brokers lost the one before. */
+  /** Id of the hub's list. The brokers assign another one after they lost theirs. */
   list: z.string().min(1).max(100),
   group: z.string().min(1).max(200),
-  /** Given once: a group that is opened again has another. */
+  /** Assigned once: a group that is opened again gets another number. */
   number: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER),
 })
 export type GroupRef = z.infer<typeof groupRef>
 
-/** The groups of one hub that are open, as the broker has them. */
+/** The open groups of one hub, as the broker has them. */
 export interface OpenGroups {
   id: string
-  /** The highest number that was given. */
+  /** The highest number assigned so far. */
   last: number
   open: ReadonlyMap<string, number>
 }
@@ -30,7 +30,7 @@ const stored = z.object({
   open: z.array(z.tuple([groupRef.shape.group, groupRef.shape.number])),
 })
 
-/** A list that cannot be read is as none, but for its number, so that it can be replaced. */
+/** An unreadable list counts as missing, but keeps its sequence number so that it can be replaced. */
 export async function readOpenGroups(
   store: ClaimReader,
   hub: string,
@@ -46,14 +46,14 @@ export async function readOpenGroups(
   }
 }
 
-/** A group of another list is not known: the brokers lost their disks since. */
+/** False for a group of another list: the brokers lost their disks since and know nothing of it. */
 export function isOver({ id, last, open }: OpenGroups, { list, group, number }: GroupRef): boolean {
   return id === list && last >= number && open.get(group) !== number
 }
 
 /**
- * Whether a group is over: work of it that a machine still has is given up. Brokers that lost their disks know nothing of
- * it, and that ends nothing.
+ * True if the group is over; a machine that still works for it gives up. False after the brokers lost their disks,
+ * because they know nothing then.
  */
 export async function isGroupOver(store: ClaimReader, of: GroupRef): Promise<boolean> {
   const { list } = await readOpenGroups(store, of.hub)

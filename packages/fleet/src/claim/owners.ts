@@ -4,7 +4,7 @@ import type { Link } from '../engine/link.ts'
 import { fleetError } from '../fleet-error.ts'
 import { isMachineName, subjects } from '../subjects.ts'
 
-/** The machine that a session was moved to or taken over by. A session without one is where it was made. */
+/** The machine that a session was moved to or taken over by. A session without an owner is where it was made. */
 const owner = z.object({
   ...{ machine: z.string().refine(isMachineName), epoch: z.number().int().min(1) },
   /** The move or takeover that wrote it. */
@@ -14,7 +14,7 @@ export type Owner = z.infer<typeof owner>
 
 type OwnerLink = Pick<Link, 'last' | 'publish'>
 
-/** Which machine has a session, by compare-and-set on the leader. Each change has the next epoch. */
+/** Stores the owner of each session by compare-and-set on the leader. Each change has the next epoch. */
 export class Owners {
   readonly #link: OwnerLink
 
@@ -28,9 +28,9 @@ export class Owners {
   }
 
   /**
-   * Gives it to a machine if its owner is still the one that the caller saw: of two hubs that give it away at once one is
-   * refused. Rejects also if the broker cannot be asked: then nothing was given. `move` names who gives it, so that a lost
-   * answer is found again.
+   * Gives the session to a machine if the stored owner is still the one that the caller saw: when two hubs give it away
+   * at once, one is refused. Also rejects if the broker cannot be asked; nothing was given then. `move` names the
+   * operation, so that a retry after a lost answer finds its own entry.
    */
   async give(
     session: string,
@@ -73,13 +73,13 @@ export function parseOwner(body: Uint8Array): Owner | undefined {
 type RefusingHost = Pick<SessionHost, 'moves' | 'projects' | 'store'>
 
 /**
- * A machine that was away looks which of its sessions another one took over meanwhile: their agents end, and no turn of
- * them begins here. A hub then asks for what is left of them. Called after this machine answers calls: who takes a session
- * over writes first and calls then, so that one of the two notices the other.
+ * Finds the sessions of this machine that another one took over while it was disconnected: their agents end, and no
+ * turn of them starts here. A hub then asks for what is left of them. Runs after this machine answers calls: a takeover
+ * writes the owner first and calls afterwards, so one of the two always notices the other.
  */
 export class Refusals {
   readonly #machine: string
-  /** The projects whose sessions were looked at since this machine is connected. */
+  /** Projects whose sessions were checked since this machine connected. */
   readonly #looked = new Set<string>()
   readonly #refused = new Set<string>()
 
@@ -87,17 +87,17 @@ export class Refusals {
     this.#machine = machine
   }
 
-  /** The connection was lost or made. */
+  /** Called when the connection is lost or made. */
   forget(): void {
     this.#looked.clear()
   }
 
-  /** Looks at what is new, and whether refused sessions were given back. Resolves with those that it refused. */
+  /** Checks new projects, and whether refused sessions were given back. Resolves with the sessions it refused. */
   async look(host: RefusingHost, owners: () => Owners): Promise<string[]> {
     const refused: string[] = []
     for (const id of [...this.#refused]) {
       const leaving = host.moves.leaving(id)
-      // It was given up since.
+      // The takeover was given up since.
       if (leaving === undefined || !isRefusal(leaving)) this.#refused.delete(id)
       else await this.#look(host, owners(), id)
     }
@@ -115,7 +115,7 @@ export class Refusals {
     return refused
   }
 
-  /** True if it was refused just now. */
+  /** True if this call refused the session. */
   async #look({ moves }: RefusingHost, owners: Owners, id: string): Promise<boolean> {
     const leaving = moves.leaving(id)
     const isRefused = leaving !== undefined && isRefusal(leaving)
@@ -127,7 +127,7 @@ export class Refusals {
       return false
     }
     if (this.#refused.has(id) || (leaving !== undefined && !isRefused)) return false
-    // Also one that was refused by a server that was killed before it had ended the agent.
+    // Includes a session that was refused before, by a server that was killed before it ended the agent.
     await moves.refuse(id, { id: `${REFUSAL}${has.epoch}`, from: this.#machine, to: has.machine })
     this.#refused.add(id)
     return true

@@ -1,15 +1,15 @@
-/** `unknown` is not `away`: an observer that was cut off itself knows nothing of the others. */
+/** `unknown` is not `away`: an observer that was disconnected knows nothing of the others. */
 export type MachineState = 'here' | 'away' | 'unknown'
 
 export interface Observation {
-  /** When the machine was last heard, by the observer's own clock. Undefined: never. */
+  /** Time of the last beat by the observer's own clock. Undefined if there was none. */
   heardAt: number | undefined
-  /** Since when the observer is connected without a break. Undefined: it is not. */
+  /** Start of the current connection of the observer. Undefined while it is disconnected. */
   connectedSince: number | undefined
   now: number
 }
 
-/** A machine sends a beat every 5 s. No clock of another machine is looked at. */
+/** Derives the state from beats, which a machine sends every 5 s. Clocks of other machines are never used. */
 export function stateOf({ heardAt, connectedSince, now }: Observation): MachineState {
   if (connectedSince === undefined) return 'unknown'
   if (heardAt !== undefined && now - heardAt <= AWAY_MS) return 'here'

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { fleetError } from '../fleet-error.ts'
 
-/** A name or an IP address, without a port and without brackets. Throws what is wrong with it. */
+/** Parses a host name or an IP address, without port or brackets. Throws an error that names the fault. */
 export function parseHost(text: string): string {
   const host = text.trim().replace(/^\[(.*)\]$/, '$1')
   const isName = host.length <= MAX_HOST && NAME.test(host) && !/^[\d.]+$/.test(host)
@@ -12,12 +12,12 @@ export function parseHost(text: string): string {
   )
 }
 
-/** As in an address: `192.0.2.10:4222`, `[2001:db8::1]:4222`. */
+/** Formats host and port for an address: `192.0.2.10:4222`, `[2001:db8::1]:4222`. */
 export function hostPort({ host, port }: { host: string; port: number }): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** What a user gave, for a message: it may be anything, and as long as a file. */
+/** Quotes user input for a message, cut to a length that a message can hold: the input may be a whole file. */
 export function shortened(text: string): string {
   return JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text)
 }

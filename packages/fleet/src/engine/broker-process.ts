@@ -12,8 +12,9 @@ export interface RunningBroker {
 }
 
 /**
- * Starts the broker of this machine, and again whenever it ends. Resolves when it takes connections. One that a killed
- * server left is used as it is, watched like the others, and ended with this server. `onNews`: for people, when it ends.
+ * Starts the broker of this machine, and restarts it whenever it ends. Resolves when it accepts connections. A broker
+ * left by a killed server is adopted as it is, watched like the others, and ended with this server. `onNews` receives a
+ * text for the user when the broker ends.
  */
 export async function startBroker(
   home: string,
@@ -24,7 +25,8 @@ export async function startBroker(
   const left = await brokerPid(home)
   if (left === undefined && (await isListening(broker)))
     throw fleetError('fleet-no-broker', takenText(broker))
-  // One that begins now reads this file itself: a signal while it begins refuses machines for a moment.
+  // A new broker reads the configuration itself: a reload signal during its start would make it refuse machines for a
+  // moment.
   const readAt = left === undefined ? await configTime(home) : undefined
   let running = left === undefined ? await spawnBroker(home, binary) : adoptBroker(left)
   const stopping = new AbortController()
@@ -43,14 +45,14 @@ export async function startBroker(
       const why = await running.ended
       if (stopping.signal.aborted) return
       const text = explainEnd(why, broker, folder)
-      // One that cannot start is tried again for ever, and its reason is said once.
+      // A broker that cannot start is retried for ever, and its reason is reported once.
       pause = performance.now() - begunAt > STEADY_MS ? RESTART_MS : Math.min(pause * 2, MAX_RESTART_MS)
       if (text !== told || pause === RESTART_MS) onNews(`${text} It is started again.`)
       told = text
       await sleep(pause, undefined, { ref: false, signal: stopping.signal }).catch(() => {})
       if (stopping.signal.aborted) return
       running = await spawnBroker(home, binary)
-      // Its end is waited for below: one that began while this was stopped would run for ever.
+      // The broker started while `stop` ran. Without waiting for its end here it would run for ever.
       if (stopping.signal.aborted) return stop(running)
     }
   }
@@ -66,8 +68,9 @@ export async function startBroker(
 }
 
 /**
- * Whoever changed the keys may have been killed before it told the broker, or the broker was just starting: a key that was
- * revoked would be let in. The broker is told whenever its configuration is another file than the one it `readAt`.
+ * Reloads the broker whenever its configuration file is not the one of `readAt`. Without this a revoked key stays
+ * accepted if the process that changed the keys was killed before it signalled the broker, or signalled it during its
+ * start.
  */
 async function rereadConfig(home: string, readAt: number | undefined, signal: AbortSignal): Promise<void> {
   for (let known = readAt; !signal.aborted; ) {
@@ -87,7 +90,7 @@ async function configTime(home: string): Promise<number | undefined> {
 
 interface BrokerProcess {
   signal: (name: 'SIGTERM' | 'SIGKILL') => void
-  /** Why it ended. */
+  /** Resolves with the reason for the end. */
   ended: Promise<string>
 }
 
@@ -100,7 +103,7 @@ async function spawnBroker(home: string, binary: string): Promise<BrokerProcess>
   const started = await startProgram(binary, ['-c', join(brokerFolder(home), 'nats.conf')], {
     env: { ...buildChildEnv({ source: processEnv() }).env },
     stdio: ['ignore', 'ignore', 'pipe'],
-    // Ctrl-C reaches the server only: it ends the broker after its last words.
+    // Keeps Ctrl-C away from the broker: the server ends it after the last events are shipped.
     detached: true,
   }).catch((error: Error) => error)
   if (started instanceof Error) return { signal: () => {}, ended: Promise.resolve(started.message) }
@@ -121,13 +124,13 @@ async function spawnBroker(home: string, binary: string): Promise<BrokerProcess>
   return { signal: name => void child.kill(name), ended }
 }
 
-/** What a broker wrote last about a fault, since its log had a size. It says nothing of it on stderr. */
+/** The last fatal line that the broker wrote to its log after offset `since`. Nothing of it appears on stderr. */
 async function lastFault(log: string, since: number): Promise<string | undefined> {
   const file = await open(log).catch(() => undefined)
   if (file === undefined) return undefined
   try {
     const { size } = await file.stat()
-    // A log that is shorter now began anew.
+    // A shorter log was started anew, so it is read from its beginning.
     const from = Math.max(since <= size ? since : 0, size - LOG_TAIL)
     const { buffer, bytesRead } = await file.read(Buffer.alloc(LOG_TAIL), 0, LOG_TAIL, from)
     const faults = buffer.toString('utf8', 0, bytesRead).match(/(?<=\[FTL\] ).*/g)
@@ -139,7 +142,7 @@ async function lastFault(log: string, since: number): Promise<string | undefined
 
 type Listens = Pick<BrokerFile, 'host' | 'port'>
 
-/** What is wrong, and what to do. */
+/** Explains why the broker ended, and how to mend it. */
 export function explainEnd(why: string, broker: Listens, folder: string): string {
   if (/address already in use/.test(why)) return takenText(broker)
   if (/cannot assign requested address|no such host/.test(why))
@@ -155,50 +158,50 @@ function takenText(broker: Listens): string {
   return `Another program listens on ${hostPort(broker)}. Stop it; the broker of this fleet has to be there.`
 }
 
-/** A process that is not our child: nobody tells us when it ends. */
+/** Watches a broker that is not a child of this process, by polling: its exit event never reaches us. */
 function adoptBroker(pid: number): BrokerProcess {
   let isOver = false
   const ended = (async () => {
-    // One that nobody waited for is alive still, with an empty command.
+    // A zombie counts as alive and has an empty command line.
     while (isAlive(pid) && (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '?')) !== '')
       await sleep(ADOPTED_LOOK_MS, undefined, { ref: false })
     isOver = true
     return 'it ended'
   })()
-  // Its number may be another program's by now.
+  // Once the process is over, its pid may belong to another program.
   return { ended, signal: name => !isOver && isAlive(pid) && process.kill(pid, name) }
 }
 
-/** Ends the broker that a killed server left, if there is one. */
+/** Ends a broker that a killed server left. */
 export async function endBroker(home: string): Promise<void> {
   const left = await brokerPid(home)
   if (left !== undefined) await stop(adoptBroker(left))
 }
 
 /**
- * Makes the running broker read its configuration again. False if none runs. Told once of each configuration, by whoever
- * is first: while it reads, it drops the answers of machines that were asked something.
+ * Makes the running broker read its configuration again. False if none runs. Signals once per configuration, whichever
+ * caller is first: while the broker reads it, answers between machines are dropped.
  */
 export async function reloadBroker(home: string): Promise<boolean> {
   const pid = await brokerPid(home)
   if (pid === undefined) return false
   const config = await stat(join(brokerFolder(home), 'nats.conf'))
-  // Two that are written within one tick of the disk's clock are two files.
+  // Two configurations written within one tick of the file system's clock differ in their inode.
   const told = `${pid} ${config.ino} ${config.mtimeMs}`
   const file = join(brokerFolder(home), TOLD)
   if ((await readFile(file, 'utf8').catch(() => '')) === told) return true
   process.kill(pid, 'SIGHUP')
-  // After the signal: whoever is killed in between has it told again.
+  // Written after the signal: if the process is killed in between, the signal is sent again.
   await writeFile(file, told, { mode: 0o600 }).catch(() => {})
   return true
 }
 
-/** Names the process of the broker that was told last, and the file of the configuration. */
+/** File that names the process and the configuration file of the last reload. */
 const TOLD = 'nats.told'
 
 /**
- * The process of our configuration: a number in a file may have become another program. Where the command of a process
- * cannot be read, it is not ours.
+ * Pid of the broker that runs our configuration. The pid file alone is not enough, because the number may belong to
+ * another program by now. A process whose command line cannot be read is not ours.
  */
 export async function brokerPid(home: string, proc = '/proc'): Promise<number | undefined> {
   const folder = brokerFolder(home)
@@ -207,7 +210,7 @@ export async function brokerPid(home: string, proc = '/proc'): Promise<number | 
   const config = join(folder, 'nats.conf')
   const command = await readFile(`${proc}/${pid}/cmdline`, 'utf8').catch(() => undefined)
   if (command !== undefined) return command.split('\0').includes(config) ? pid : undefined
-  // Without /proc, as on macOS. The words are joined by spaces there, and ours is the last.
+  // Systems without /proc, such as macOS: `ps` joins the arguments by spaces, and the configuration is the last one.
   const { env } = buildChildEnv({ source: processEnv() })
   const { stdout } = await runHelper('ps', ['-ww', '-o', 'args=', '-p', String(pid)], { env })
   return stdout.trimEnd().endsWith(` ${config}`) ? pid : undefined
@@ -226,7 +229,7 @@ async function whenListening(broker: Listens, signal: AbortSignal): Promise<void
   while (!signal.aborted && !(await isListening(broker))) await sleep(20)
 }
 
-/** A broker greets whoever connects. */
+/** True if a broker answers: it sends a greeting to every connection. */
 function isListening({ host, port }: Listens): Promise<boolean> {
   return new Promise(resolve => {
     const socket = connect(port, host === '0.0.0.0' ? '127.0.0.1' : host)
@@ -249,7 +252,7 @@ async function stop({ signal, ended }: BrokerProcess): Promise<void> {
 const STOP_MS = 10_000
 const RESTART_MS = 1_000
 const MAX_RESTART_MS = 30_000
-/** One that ran this long did not fail at its start. */
+/** A broker that ran this long did not fail at its start. */
 const STEADY_MS = 60_000
 const LOG_TAIL = 16_384
 const ADOPTED_LOOK_MS = 200

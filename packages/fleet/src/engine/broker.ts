@@ -36,16 +36,16 @@ import { isRefusedKey } from './refusal.ts'
 
 export interface InitOptions {
   home: string
-  /** Default: made of the host's name. */
+  /** Default: derived from the host name. */
   machine?: string
-  /** The address that the broker listens on, and that other machines dial. Default 127.0.0.1. */
+  /** Address that the broker listens on and other machines dial. Default 127.0.0.1. */
   host?: string
   port?: number
-  /** Further names of this machine, for the certificate. */
+  /** Further names of this machine for the certificate. */
   names?: readonly string[]
 }
 
-/** Makes this machine the first hub of a new fleet, with the broker. Starts nothing. */
+/** Makes this machine the first hub of a new fleet and writes the broker's files. Starts nothing. */
 export async function initFleet(options: InitOptions): Promise<Member> {
   const { home, machine = machineNameOf(hostname()), port = 4222, names = [] } = options
   const host = parseHost(options.host ?? '127.0.0.1')
@@ -71,7 +71,7 @@ export async function initFleet(options: InitOptions): Promise<Member> {
   return member
 }
 
-/** A code with which one machine can join, once, within a day. */
+/** Makes a code with which one machine can join once, within a day. */
 export async function invite(home: string, role: Role): Promise<{ code: string; fingerprint: string }> {
   await requireBroker(home)
   const member = await readMember(home)
@@ -89,7 +89,7 @@ export async function invite(home: string, role: Role): Promise<{ code: string; 
   return { code: formatJoinCode({ url, cert, seed, ...jwt }), fingerprint: certificateFingerprint(cert) }
 }
 
-/** Takes the rights of a machine away. Its connection is cut at once. */
+/** Revokes the key of a machine. Its connection is cut at once. */
 export async function revoke(home: string, machine: string): Promise<void> {
   const broker = await requireBroker(home)
   const found = broker.machines.find(one => one.machine === machine)
@@ -104,7 +104,7 @@ export async function revoke(home: string, machine: string): Promise<void> {
     const revoked = { ...cluster.revoked, [key]: REVOKED_UNTIL }
     await writeBroker(home, { ...stored, cluster: { ...cluster, revoked } })
   })
-  // The brokers of a cluster first: a machine that is still let in is shown as one that has a key.
+  // Tells the brokers of a cluster first: while one of them still accepts the machine, the list must show its key.
   await tellRevoked(home, member)
   await withBroker(home, async ({ machines, ...stored }) =>
     writeBroker(home, { ...stored, machines: machines.filter(one => one.key !== key) }),
@@ -112,7 +112,7 @@ export async function revoke(home: string, machine: string): Promise<void> {
   await reloadBroker(home)
 }
 
-/** Tells the brokers of a cluster all that are revoked, also those that were meanwhile. */
+/** Sends all revoked keys to the brokers of a cluster, including those revoked meanwhile. */
 async function tellRevoked(home: string, member: Member): Promise<void> {
   const revoked = async () => {
     const { cluster } = await requireBroker(home)
@@ -124,7 +124,9 @@ async function tellRevoked(home: string, member: Member): Promise<void> {
   }
 }
 
-/** Makes this machine's own key, and gives the public half to the fleet. Asked again with the same code, it goes on. */
+/**
+ * Makes this machine's own key and gives its public half to the fleet. After an interruption, the same code resumes.
+ */
 export async function joinFleet(options: {
   home: string
   code: string
@@ -173,8 +175,8 @@ export async function joinFleet(options: {
 }
 
 /**
- * Asks again while no answer comes: a broker that reads its keys cuts connections, and an answer can be lost with one. The
- * same key and code are let in once.
+ * Asks again while no answer comes: a broker that reads its keys cuts connections, and an answer can get lost. The same
+ * key and code are accepted once.
  */
 async function askToJoin(link: Link, request: Uint8Array): Promise<Answer> {
   for (let left = JOIN_ASKS; ; left -= 1) {
@@ -185,8 +187,8 @@ async function askToJoin(link: Link, request: Uint8Array): Promise<Answer> {
 }
 
 /**
- * Answers machines that want to join, for as long as the link is open. Whenever it is made the brokers of a cluster hear
- * who is revoked: those that lost their disks would let them in again.
+ * Answers machines that want to join while the link is open. After each connect the brokers of a cluster also receive
+ * the revoked keys: a broker that lost its disk would accept them again.
  */
 export function letIn(home: string, link: Link, onJoin: (machine: string, key: string) => void): () => void {
   let isOpen = true
@@ -210,7 +212,7 @@ export function letIn(home: string, link: Link, onJoin: (machine: string, key: s
   }
 }
 
-/** Answers machines that want to join, for as long as the link is open. */
+/** Answers machines that want to join while the link is open. */
 export function answerJoins(
   home: string,
   link: Link,
@@ -242,14 +244,14 @@ async function admit(
       const invited = current(broker).find(one => one.key === invitation)
       const isAgain = invited?.usedBy === key
       const known = isAgain ? broker.machines.find(one => one.key === key) : undefined
-      // Without its machine it was revoked.
+      // A used code whose machine is missing belongs to a revoked machine.
       if (invited === undefined || (invited.usedBy !== undefined && known === undefined))
         return { refused: `${SPENT} Make another with \`chirality fleet invite\` there.` }
       if (known !== undefined && known.machine !== machine)
         return {
           refused: `This code let this machine in as ${known.machine}. Join with --name ${known.machine}.`,
         }
-      // Its answer was lost.
+      // The answer of the first attempt was lost.
       if (known !== undefined) return { role: known.role, keys, isNew: false }
       if (broker.machines.some(one => one.machine === machine))
         return {
@@ -269,7 +271,8 @@ async function admit(
     const { role, keys, isNew } = answer
     if (isNew) onJoin(machine, keyFingerprint(key))
     if (keys !== undefined) return { role, jwt: machineCredential(keys, key, machine, role) }
-    // The answer first: a reload can cut connections. Also of one that asks again: the first reload may have failed.
+    // The answer goes out before the reload, which can cut connections. A repeated request reloads too: the first
+    // reload may have failed.
     setTimeout(() => void reloadBroker(home).catch(() => {}), ANSWER_MS)
     return { role }
   } catch {
@@ -277,7 +280,7 @@ async function admit(
   }
 }
 
-/** Forgets invitations that are too old, and writes the configuration of the broker anew. */
+/** Drops expired invitations and writes the broker's configuration anew. */
 export async function refreshBroker(home: string): Promise<BrokerFile> {
   return withBroker(home, async stored => {
     await writeBroker(home, { ...stored, invitations: current(stored) })
@@ -296,11 +299,11 @@ function current(broker: BrokerFile): BrokerFile['invitations'] {
 
 const SPENT = 'This code was used, or is older than a day.'
 const INVITATION_MS = 86_400_000
-/** How long a code that was used answers its own machine again. */
+/** How long a used code still answers its own machine. */
 const AGAIN_MS = 3_600_000
 const JOIN_MS = 5_000
 const JOIN_ASKS = 4
-/** A hub whose connection was cut is back by then. */
+/** A hub whose connection was cut is connected again after this time. */
 const ABSENT_MS = 700
 const ANSWER_MS = 200
 const TELL_AGAIN_MS = 1_000

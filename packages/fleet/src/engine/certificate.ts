@@ -16,8 +16,8 @@ export interface Certificate {
 }
 
 /**
- * A certificate for a broker that its machines know by exactly this certificate, or by the one that issued it. Written
- * here, because Node makes none and `openssl` is not on every machine.
+ * Makes a certificate for a broker. Machines accept exactly this certificate, or the one that issued it. Written here
+ * because Node makes none and `openssl` is not on every machine.
  */
 export function makeCertificate(
   hosts: readonly string[],
@@ -57,12 +57,12 @@ export function makeCertificate(
 const DAY_MS = 86_400_000
 const YEARS = 10
 
-/** What a person compares on two machines. */
+/** Fingerprint that a person compares on two machines. */
 export function certificateFingerprint(cert: string): string {
   return new X509Certificate(cert).fingerprint256
 }
 
-/** Of a machine's public key: short enough to compare by eye. */
+/** Fingerprint of a machine's public key, short enough to compare by eye. */
 export function keyFingerprint(publicKey: string): string {
   const digest = createHash('sha256').update(publicKey).digest('hex').slice(0, 20)
   return digest.replace(/(....)(?=.)/g, '$1-')
@@ -114,7 +114,7 @@ function octets(content: Buffer): Buffer {
   return der(0x04, content)
 }
 
-/** UTCTime until 2049, GeneralizedTime after it, as X.509 asks for. */
+/** UTCTime until 2049 and GeneralizedTime after it, as X.509 demands. */
 function time(date: Date): Buffer {
   const digits = `${date.toISOString().replace(/[-:T]|\.\d+/g, '')}`
   return date.getUTCFullYear() < 2050

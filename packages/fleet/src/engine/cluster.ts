@@ -27,14 +27,14 @@ import {
 } from './fleet-files.ts'
 import { refusalOf } from './refusal.ts'
 
-/** A broker of a cluster: where machines dial it, and where the other brokers do. */
+/** A broker of a cluster: the address for machines, and the port for the other brokers. */
 export interface ClusterNode {
   host: string
   port: number
   clusterPort: number
 }
 
-/** `a.example,b.example:4300,192.0.2.3`: three of them, so that two are there when one is not. */
+/** Parses `a.example,b.example:4300,192.0.2.3`. There are three brokers so that two remain when one fails. */
 export function parseNodes(text: string): ClusterNode[] {
   const nodes = text.split(',').map(part => {
     const { host, port } =
@@ -54,8 +54,8 @@ export function parseNodes(text: string): ClusterNode[] {
 }
 
 /**
- * Makes this machine the first hub of a fleet with three brokers, and writes a folder for each of them: configuration,
- * TLS, a systemd unit and a compose file. They run wherever their addresses are; this machine starts none of them.
+ * Makes this machine the first hub of a fleet with three brokers, and writes one folder per broker: configuration, TLS,
+ * a systemd unit and a compose file. The brokers run at their addresses; this machine starts none of them.
  */
 export async function initCluster(options: {
   home: string
@@ -96,7 +96,7 @@ export async function initCluster(options: {
   return { member, folders }
 }
 
-/** Tells the brokers who has no rights any more. They pass it on to each other, and cut the connections. */
+/** Sends the revoked keys to the brokers, which pass them on to each other and cut the connections. */
 export async function tellBrokers(
   { cluster }: Pick<BrokerFile, 'cluster'>,
   { url, cert }: Pick<Member, 'url' | 'cert'>,
@@ -126,7 +126,7 @@ export async function tellBrokers(
   }
 }
 
-/** Paths are relative to the folder, which is copied to the machine of the broker. */
+/** Configuration of one broker. Its paths are relative to the folder, which is copied to the broker's machine. */
 function nodeConfig(
   name: string,
   node: ClusterNode,
@@ -136,7 +136,7 @@ function nodeConfig(
   const routes = nodes
     .filter(other => other !== node)
     .map(({ host, clusterPort }) => `"nats-route://${hostPort({ host, port: clusterPort })}"`)
-  // A name may be one that only the others know.
+  // Listens on all addresses for a name, because it may resolve only on other machines.
   const listen = (port: number) =>
     JSON.stringify(hostPort({ host: isIP(node.host) === 0 ? '0.0.0.0' : node.host, port }))
   return `# Written by \`chirality fleet init --nodes\`.
@@ -171,8 +171,9 @@ const CLUSTER_PORTS = 2000
 const TELL_MS = 10_000
 
 /**
- * For the user's systemd. A broker whose address is not there yet at boot is started again for ever: by default systemd
- * gives up after five tries. Programs of a distribution may be in `sbin`, which is not on every user's PATH.
+ * Unit for the user's systemd. It restarts for ever, because systemd gives up after five tries by default and a
+ * broker's address may come up late at boot. PATH includes `sbin`, which holds programs of the distribution and is
+ * missing from some users' PATH.
  */
 const UNIT = `[Unit]
 Description=Broker of a Chirality fleet
@@ -194,7 +195,7 @@ NoNewPrivileges=true
 WantedBy=default.target
 `
 
-/** The files are those of the user who copied them, so root in the container needs the right to write to them. */
+/** The files belong to the user who copied them, so root in the container needs DAC_OVERRIDE to write to them. */
 const COMPOSE = `services:
   broker:
     image: nats:2.10-alpine

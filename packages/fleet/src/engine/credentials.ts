@@ -3,8 +3,8 @@ import { nkeys } from '@nats-io/transport-node'
 import { inboxOf, type Role, rightsOf, subjects } from '../subjects.ts'
 
 /**
- * The private keys of a cluster: whoever has them decides who is in the fleet. A broker of a cluster knows the public
- * halves only, so no broker has to be told of a machine that joins.
+ * The private keys of a cluster; their holder decides which machines are in the fleet. A broker of a cluster has the
+ * public halves only, so it need not be told of machines that join.
  */
 export interface ClusterKeys {
   operator: string
@@ -28,9 +28,9 @@ export interface ClusterAccounts {
 }
 
 /**
- * What a broker has to know. `revoked`: the public keys of machines. What was signed for them up to the time beside each
- * does not count, and a clock may have been ahead when it was signed: the time is the end of all times. No key comes back,
- * because a machine that joins again makes another.
+ * The accounts that a broker has to know. `revoked` maps public keys of machines to the time up to which their
+ * credentials are void. That time is the end of all times, because a clock may have been ahead when one was signed. A
+ * machine that joins again makes another key, so no key has to come back.
  */
 export function clusterAccounts(
   keys: ClusterKeys,
@@ -64,7 +64,7 @@ export function clusterAccounts(
   }
 }
 
-/** The right of a machine to connect, for its own public key. */
+/** Credential with which a machine may connect, bound to its public key. */
 export function machineCredential(keys: ClusterKeys, key: string, machine: string, role: Role): string {
   const { publish, subscribe } = rightsOf(machine, role)
   const joins = role === 'hub' ? [subjects.join] : []
@@ -74,13 +74,13 @@ export function machineCredential(keys: ClusterKeys, key: string, machine: strin
   })
 }
 
-/** The right to ask to join, until a time. */
+/** Credential with which a machine may ask to join, until a time. */
 export function invitationCredential(keys: ClusterKeys, key: string, name: string, until: Date): string {
   const rights = { pub: { allow: [subjects.join] }, sub: { allow: [`${inboxOf(name)}.>`] } }
   return userOf(keys.account, key, name, rights, until)
 }
 
-/** The right to tell the brokers of a change, for a key that is used once. */
+/** Credential with which a change may be sent to the brokers, for a key that is used once. */
 export function systemCredential(keys: ClusterKeys, key: string): string {
   return userOf(keys.system, key, 'system', {}, new Date(Date.now() + SYSTEM_MS))
 }
@@ -89,7 +89,7 @@ function userOf(seed: string, key: string, name: string, rights: object, until?:
   return sign(seed, key, name, { type: 'user', subs: -1, data: -1, payload: -1, ...rights }, until)
 }
 
-/** The form of nats-server's tokens: a JWT with Ed25519, and a hash of itself as its id. */
+/** Signs a token in the form of nats-server: a JWT with Ed25519 whose id is a hash of itself. */
 function sign(seed: string, subject: string, name: string, nats: object, until?: Date): string {
   const pair = nkeys.fromSeed(new TextEncoder().encode(seed))
   const claims = {
@@ -110,5 +110,5 @@ function publicOf(seed: string): string {
 }
 
 const RESPONSE_NS = 120_000_000_000
-/** The key is thrown away at once. Clocks of the hub and of the brokers may differ by hours. */
+/** The key is thrown away at once. A day, because clocks of the hub and of the brokers may differ by hours. */
 const SYSTEM_MS = 86_400_000

@@ -6,9 +6,9 @@ import { writeFileAtomic } from '@chirality/disk'
 import { buildChildEnv, processEnv, runHelper } from '@chirality/runner'
 
 /**
- * A program of the distribution's own package of the same name, without root: `apt-get download` checks it by the signed
- * metadata, `dpkg-deb` takes the program out. A version that does not suit is looked for in the suite after it, too, with
- * Debian's own key.
+ * Fetches a program from the distribution's package of the same name, without root: `apt-get download` verifies it by
+ * the signed metadata, `dpkg-deb` unpacks it. If the version does not suit, the next suite is tried, also with Debian's
+ * own key.
  */
 export async function fetchProgram(
   { name, target }: { name: string; target: string },
@@ -28,7 +28,7 @@ export async function fetchProgram(
         )
       const deb = isThere ? (await readdir(folder)).find(file => file.endsWith('.deb')) : undefined
       if (deb === undefined) continue
-      // Another suite may have it at another place.
+      // Another suite may have the program at another place.
       await rm(join(folder, 'out'), { recursive: true, force: true })
       await run('/usr/bin/dpkg-deb', ['-x', join(folder, deb), join(folder, 'out')])
       await rm(join(folder, deb))
@@ -52,7 +52,7 @@ interface PackageSource {
   keyring: string
 }
 
-/** The machine's own suite first. The address is the one that the machine is set up with. */
+/** Package sources to try, the machine's own suite first, at the address that the machine is set up with. */
 async function packageSources(): Promise<PackageSource[]> {
   const format = '$(REPO_URI)|$(RELEASE)|$(ORIGIN)'
   const listed = await run('/usr/bin/apt-get', ['indextargets', '--format', format, 'Identifier: Packages'])
@@ -87,7 +87,7 @@ async function aptOptions(folder: string, source: PackageSource): Promise<string
   ].flatMap(option => ['-o', option])
 }
 
-/** Resolves with all that it printed. */
+/** Runs a program and resolves with all that it printed. */
 export async function run(program: string, args: string[], cwd?: string): Promise<string> {
   const env = { ...buildChildEnv({ source: processEnv() }).env }
   const end = await runHelper(program, args, {
@@ -113,7 +113,7 @@ export function isProgram(path: string): boolean {
   }
 }
 
-/** Whole or not at all, for its owner only. */
+/** Stores the program atomically, readable and executable for its owner only. */
 export async function keepProgram(bytes: Uint8Array, target: string): Promise<void> {
   await mkdir(join(target, '..'), { recursive: true, mode: 0o700 })
   await writeFileAtomic(target, bytes, { mode: 0o700 })

@@ -2,7 +2,10 @@ import { isCodedError } from '@chirality/core'
 import { JetStreamApiError, JetStreamError } from '@nats-io/jetstream'
 import { NoRespondersError, TimeoutError } from '@nats-io/transport-node'
 
-/** For people: what a broker says is a word or two, such as "timeout", and names neither who said it nor what follows. */
+/**
+ * Turns an error of the broker into a text for the user: the original is a word or two, such as "timeout", and names
+ * neither its source nor the consequence.
+ */
 export function inWords(error: unknown): unknown {
   if (!(error instanceof Error) || isCodedError(error)) return error
   const why = reasonOf(error)
@@ -20,5 +23,5 @@ function reasonOf(error: Error): string | undefined {
   return undefined
 }
 
-/** Its class is not exported. */
+/** The class of this error is not exported. */
 const NOT_ENABLED = 'JetStreamNotEnabled'

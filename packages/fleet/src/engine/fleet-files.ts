@@ -13,31 +13,34 @@ import { hostPort, shortened } from './address.ts'
 const machineName = z.string().refine(isMachineName)
 const role = z.enum(['worker', 'hub'])
 
-/** What a machine needs to be one of the fleet: `fleet/member.json` in the user's data folder, for its owner only. */
+/** Identity of this machine in its fleet: `fleet/member.json` in the user's data folder, for its owner only. */
 const memberFile = z.object({
   machine: machineName,
   role,
   url: z.string(),
-  /** The private key of this machine. It never leaves it. */
+  /** The private key of this machine, which never leaves it. */
   seed: z.string(),
-  /** The certificate of the broker, or the one that issued those of a cluster. No other is accepted. */
+  /** Certificate of the broker, or the issuer of a cluster's certificates. No other is accepted. */
   cert: z.string(),
-  /** What a cluster lets it in with, for its key. */
+  /** Credential for a cluster, bound to the key. */
   jwt: z.string().optional(),
 })
 
 export type Member = z.infer<typeof memberFile>
 
-/** Who may connect to the broker of this machine: `fleet/broker/broker.json`. */
+/** The machines that may connect to the broker of this machine: `fleet/broker/broker.json`. */
 const brokerFile = z.object({
   host: z.string(),
   port: z.number().int(),
   machines: z.array(z.object({ machine: machineName, role, key: z.string(), addedAt: z.string() })),
-  /** Keys that each let one machine join, once. `usedBy`: its key. The answer may be lost, so it may ask again. */
+  /**
+   * Keys that each let one machine join, once. `usedBy` is that machine's key: its answer may get lost, and then it
+   * asks again.
+   */
   invitations: z.array(
     z.object({ key: z.string(), role, expiresAt: z.string(), usedBy: z.string().optional() }),
   ),
-  /** Three brokers that run by themselves: what lets machines in is signed here, and no configuration is written. */
+  /** Three brokers that run by themselves: credentials are signed here, and no configuration is written. */
   cluster: z
     .object({
       keys: z.object({ operator: z.string(), account: z.string(), system: z.string() }),
@@ -53,10 +56,10 @@ const joinCode = z.object({
 })
 export type JoinCode = z.infer<typeof joinCode>
 
-/** The private key with which a machine asks to join: after a lost answer it asks with the same one again. */
+/** The private key with which a machine asks to join. After a lost answer it asks again with the same key. */
 const joiningFile = z.object({ invitation: z.string(), seed: z.string() })
 
-/** The key for an invitation. It is stored before the fleet hears of it. */
+/** The key for an invitation, stored before the fleet hears of it. */
 export async function joiningKey(home: string, invitation: string): Promise<{ seed: string; key: string }> {
   const file = joiningPath(home)
   const known = await read(file, joiningFile).catch(() => undefined)
@@ -94,14 +97,17 @@ export async function readBroker(home: string): Promise<BrokerFile | undefined> 
   return read(join(brokerFolder(home), 'broker.json'), brokerFile)
 }
 
-/** Also writes the configuration of a single broker, which follows from it. */
+/** Also writes the configuration of a single broker, which is derived from it. */
 export async function writeBroker(home: string, broker: BrokerFile): Promise<void> {
   const folder = brokerFolder(home)
   await write(join(folder, 'broker.json'), JSON.stringify(broker, null, 2))
   if (broker.cluster === undefined) await write(join(folder, 'nats.conf'), brokerConfig(broker, folder))
 }
 
-/** For changes of it, one at a time, also of other processes: the server lets machines in while another revokes one. */
+/**
+ * Changes the broker file under a lock that holds across processes: the server lets machines in while a command revokes
+ * one.
+ */
 export async function withBroker<T>(home: string, change: (broker: BrokerFile) => Promise<T>): Promise<T> {
   await requireBroker(home)
   const lock = await lockBroker(home)
@@ -117,7 +123,7 @@ async function lockBroker(home: string): Promise<ProjectLock> {
     try {
       return await lockProject(brokerFolder(home), { address: 'the machines of the fleet' })
     } catch (error) {
-      // It is held for as long as a file is written.
+      // The lock is held only while a file is written.
       if (!(error instanceof ProjectLockedError) || tries === MAX_LOCK_TRIES) throw error
       await sleep(LOCK_MS)
     }
@@ -174,7 +180,7 @@ export function parseJoinCode(text: string): JoinCode {
   }
 }
 
-/** The configuration of `nats-server`. Every message is on the disk before it is acknowledged. */
+/** The configuration of `nats-server`. Every message is synced to the disk before it is acknowledged. */
 export function brokerConfig(broker: BrokerFile, folder: string): string {
   const users = [
     ...broker.machines.map(({ machine, role, key }) => user(key, { machine, role })),
@@ -210,7 +216,7 @@ function user(key: string, machine?: { machine: string; role: Role }): string {
   return `    { nkey: ${JSON.stringify(key)}, permissions: { publish: ${list(rights.publish)}, subscribe: ${list([...rights.subscribe, ...joins])}${answers} } }`
 }
 
-/** The brokers of an address, which has one of them or all of a cluster. */
+/** Splits an address into its brokers: one, or all of a cluster. */
 export function serversOf(url: string): string[] {
   return url.split(',').map(one => one.trim().replace(/^(tls|nats):\/\//, ''))
 }
@@ -228,7 +234,7 @@ export async function requireNoMember(home: string): Promise<void> {
     throw fleetError('fleet-exists', 'This machine is in a fleet already: `chirality fleet status` shows it.')
 }
 
-/** No machine can have this name. */
+/** User name for joining. No machine can have it. */
 export const JOINING = 'join-'
 
 async function read<T>(file: string, schema: z.ZodType<T>): Promise<T | undefined> {
@@ -241,13 +247,16 @@ async function read<T>(file: string, schema: z.ZodType<T>): Promise<T | undefine
   }
 }
 
-/** A machine that loses its power has the old text or the new one, not an empty file. */
+/** Writes atomically: after a power loss the file has the old text or the new one, never an empty one. */
 export async function write(file: string, text: string): Promise<void> {
   await mkdir(join(file, '..'), { recursive: true, mode: 0o700 })
   await writeFileAtomic(file, text)
 }
 
-/** Two servers of one user would answer for the same machine, and the second would end the broker of the first. */
+/**
+ * Locks the membership: two servers of one user would answer for the same machine, and the second would end the broker
+ * of the first.
+ */
 export async function lockMember(home: string, machine: string): Promise<ProjectLock> {
   try {
     return await lockProject(fleetFolder(home), { address: `the fleet, as ${machine}` })
@@ -258,7 +267,7 @@ export async function lockMember(home: string, machine: string): Promise<Project
   }
 }
 
-/** How far a hub has read. */
+/** Reads the stream position that a hub reached. */
 export function readCursor(file: string): number {
   try {
     const cursor = Number(readFileSync(file, 'utf8'))

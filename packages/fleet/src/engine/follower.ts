@@ -9,23 +9,23 @@ export interface StoredMessage {
 }
 
 /**
- * Messages come one after the other; the next one waits. One that throws is tried again. `isLive` is false for a message
- * that may have been in the stream before this reader listened, or while it was cut off.
+ * Handles messages one at a time; a message whose handler throws is delivered again. `isLive` is false for a message
+ * that may have been stored before this reader listened or while it was disconnected.
  */
 export type Handler = (message: StoredMessage, isLive: boolean) => Promise<void>
 
 interface FollowerSource {
   isConnected: () => boolean
   onConnected: (listener: (connected: boolean) => void) => () => void
-  /** The number of its last message, and when the stream was made. */
+  /** Number of the last message, and the time at which the stream was made. */
   end: () => Promise<{ seq: number; created: string }>
-  /** Reads what comes after a number. */
+  /** Reads the messages after a number. */
   consumer: (after: number) => Promise<Consumer>
 }
 
 /**
- * Reads a stream for as long as it is wanted. Readers of brokers have fallen silent without a word, so its cursor is
- * compared with the end of the stream, and a reader that hears nothing is made anew.
+ * Reads a stream until it is closed. Consumers of brokers have fallen silent without an error, so the cursor is
+ * compared with the end of the stream, and a silent consumer is replaced.
  */
 export class Follower {
   readonly #source: FollowerSource
@@ -34,13 +34,13 @@ export class Follower {
   readonly #unsubscribe: () => void
   #cursor: number
   #created: string | undefined
-  /** The last message that this reader cannot have heard as it was sent. */
+  /** The last message that was stored before this reader listened. */
   #storedTo = Number.POSITIVE_INFINITY
   #heardAtLastLook = -1
   #messages: ConsumerMessages | undefined
   #closed = false
   readonly #ended: Promise<void>
-  /** How often a silent reader was replaced. */
+  /** How often a silent consumer was replaced. */
   restarts = 0
 
   constructor(from: number | 'last-of-each', handler: Handler, source: FollowerSource) {
@@ -56,7 +56,7 @@ export class Follower {
     this.#ended = this.#run()
   }
 
-  /** The last message that was handled. */
+  /** Number of the last message that was handled. */
   get cursor(): number {
     return this.#cursor
   }
@@ -90,7 +90,7 @@ export class Follower {
           this.#cursor = message.seq
         }
       } catch {
-        // The broker is away, or the handler could not keep it: read again from the cursor.
+        // The broker is away, or the handler failed: read again from the cursor.
       }
       this.#messages?.stop()
       if (!this.#closed) await sleep(AGAIN_MS)
@@ -101,7 +101,10 @@ export class Follower {
     this.#storedTo = await this.#end()
   }
 
-  /** A stream that was made anew counts from 1: its brokers lost their disks. */
+  /**
+   * Number of the last message. A stream that was made anew, after its brokers lost their disks, counts from 1 again,
+   * so the cursor is reset.
+   */
   async #end(): Promise<number> {
     const { seq, created } = await this.#source.end()
     if (this.#created !== undefined && created !== this.#created) this.#cursor = 0
@@ -118,7 +121,7 @@ export class Follower {
     if (!isSilent) return
     const last = await this.#end()
     if (last === this.#cursor || (this.#cursor !== before && this.#cursor !== 0)) return
-    // This reader came back to a new stream.
+    // The stream is another one than before this reader reconnected.
     if (last < this.#cursor) this.#cursor = 0
     this.restarts += 1
     this.#messages?.stop()

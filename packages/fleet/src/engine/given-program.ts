@@ -7,15 +7,15 @@ import { gunzip } from 'node:zlib'
 import { fleetError } from '../fleet-error.ts'
 import { shortened } from './address.ts'
 
-/** A program that the user answers for: a file or an https address, and the SHA-256 sum that it has to have. */
+/** A program that the user vouches for: a file or an https address, and the SHA-256 sum that it must have. */
 export interface GivenProgram {
   from: string
   sha256: string
 }
 
 /**
- * The bytes of a program, or of the program of this name in a `.tar.gz`. Nothing of them is used before the sum was
- * checked, and the sum is that of exactly the bytes that are returned or unpacked.
+ * The bytes of a program, or of the program of this name in a `.tar.gz`. Nothing is used before the sum is checked, and
+ * the sum covers exactly the bytes that are returned or unpacked.
  */
 export async function readGiven({ from, sha256 }: GivenProgram, name: string): Promise<Uint8Array> {
   const wanted = sha256.trim().toLowerCase()
@@ -83,7 +83,7 @@ async function collect(source: AsyncIterable<Uint8Array>, from: string): Promise
   return Buffer.concat(chunks)
 }
 
-/** Only the one file is looked for, and its name in the archive is used for nothing else. */
+/** Finds one file in the archive. Its name in the archive is compared and used for nothing else. */
 async function unpack(archive: Uint8Array, name: string): Promise<Uint8Array> {
   const tar = await promisify(gunzip)(archive, { maxOutputLength: MAX_BYTES }).catch((error: Error) => {
     throw refused(`The archive cannot be unpacked: ${error.message}.`)

@@ -5,16 +5,16 @@ import { endBroker } from './broker-process.ts'
 import { fleetFolder, lockMember, type Member, notSetUp, readBroker, readMember } from './fleet-files.ts'
 
 /**
- * Takes this machine out of its fleet, so that it can join another. Nothing is removed: keys, mirrored logs and copies are
- * put aside. The hub still lets its key in until it is revoked there. `freed`: sessions that were moved or taken over, and
- * go on here.
+ * Takes this machine out of its fleet, so that it can join another. Nothing is removed: keys, mirrored logs and copies
+ * are put aside. The hub accepts its key until it is revoked there. `freed` lists the sessions that were moved or taken
+ * over and can be used here again.
  */
 export async function leaveFleet({
   home,
   force = false,
 }: {
   home: string
-  /** Also the machine that lets the others in: nobody can join or be revoked without it. */
+  /** Allows it for the hub that made the fleet, too: without it nobody can join or be revoked. */
   force?: boolean
 }): Promise<{ member: Member; folder: string; madeFleet: boolean; freed: string[] }> {
   const member = await readMember(home)
@@ -31,7 +31,7 @@ export async function leaveFleet({
     const from = fleetFolder(home)
     const folder = join(from, LEFT, new Date().toISOString().replace(/[:.]/g, '-'))
     await mkdir(folder, { recursive: true, mode: 0o700 })
-    // The membership last: what is interrupted can be done again.
+    // The membership moves last, so that an interrupted run can be repeated.
     const names = (await readdir(from)).filter(name => !STAYS.includes(name) && name !== MEMBER)
     for (const name of names) await rename(join(from, name), join(folder, name))
     const freed = await freeSessions(home, folder)
@@ -42,7 +42,7 @@ export async function leaveFleet({
   }
 }
 
-/** Without the fleet nobody ends their moves: they can be used here again. */
+/** Frees sessions that are being moved: without the fleet nothing ends their moves. */
 async function freeSessions(home: string, folder: string): Promise<string[]> {
   const leaving = join(home, LEAVING)
   const names = await readdir(leaving).catch(() => undefined)
@@ -53,7 +53,7 @@ async function freeSessions(home: string, folder: string): Promise<string[]> {
 
 const LEFT = 'left'
 const MEMBER = 'member.json'
-/** The lock that is held, a fetched nats-server, and whether this machine sends copies: a choice of its user. */
+/** The lock that is held, a fetched nats-server, and the user's choice about copies. */
 const STAYS = [LEFT, 'bin', '.chirality', 'copies.json']
-/** Of the sessions that no turn may begin of here, in the user's data folder: see `LeavingSessions`. */
+/** Folder of the sessions that may start no turn here, in the user's data folder: see `LeavingSessions`. */
 const LEAVING = 'leaving'

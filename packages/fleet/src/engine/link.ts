@@ -28,37 +28,37 @@ import { Follower, type Handler, type StoredMessage } from './follower.ts'
 import { isRefusedKey, refusalOf } from './refusal.ts'
 
 export interface LinkOptions {
-  /** Of the broker, or of those of a cluster with commas between. */
+  /** Address of the broker, or comma-separated addresses of a cluster. */
   url: string
   seed: string
-  /** The certificate of the broker, or the one that issued those of a cluster, PEM. */
+  /** Certificate of the broker, or the issuer of a cluster's certificates, PEM. */
   cert: string
-  /** What a cluster lets it in with. */
+  /** Credential for a cluster. */
   jwt?: string | undefined
   machine: string
 }
 
 export type Published =
   | { kind: 'stored'; seq: number }
-  /** Another message came before: nothing was written. */
+  /** Another message was stored before: nothing was written. */
   | { kind: 'conflict' }
 
 export type Answer =
   | { kind: 'answer'; body: Uint8Array }
-  /** Nobody listens: nothing was done. */
+  /** No machine listens: nothing was done. */
   | { kind: 'absent' }
-  /** It may have been done. */
+  /** No answer came: it may have been done. */
   | { kind: 'silent' }
 
 export interface PublishOptions {
   headers?: Record<string, string>
-  /** The last message of the subject must have this number; 0 for none. */
+  /** Number that the last message of the subject must have; 0 for none. */
   after?: number
-  /** The broker takes a message with the same id once. */
+  /** The broker stores a message with the same id once. */
   id?: string
 }
 
-/** The connection of one machine to its fleet. The only class that knows NATS, with `Follower`. */
+/** The connection of one machine to its fleet. Only this class and `Follower` know NATS. */
 export class Link {
   readonly #connection: NatsConnection
   readonly #stream: JetStreamClient
@@ -87,7 +87,7 @@ export class Link {
     void this.#watch()
   }
 
-  /** One attempt. Once it is open, it is kept: after a loss it is tried for ever. */
+  /** Connects with one attempt. An open connection is restored for ever after a loss. */
   static async open({ url, seed, cert, jwt, machine }: LinkOptions): Promise<Link> {
     const servers = serversOf(url)
     const key = new TextEncoder().encode(seed)
@@ -105,7 +105,7 @@ export class Link {
         maxReconnectAttempts: -1,
         timeout: 10_000,
         ignoreAuthErrorAbort: true,
-        // A broker knows itself by addresses that its certificate may not have.
+        // A broker advertises addresses that its certificate may not have.
         ignoreClusterUpdates: true,
       })
     } catch (error) {
@@ -125,13 +125,13 @@ export class Link {
 
   /**
    * Why nothing can be stored although this machine is connected: two of three brokers are gone, a disk is full, or the
-   * streams are lost. What machines say to each other still arrives.
+   * streams are lost. Messages between machines still arrive.
    */
   get fault(): string | undefined {
     return this.#connected ? this.#fault : undefined
   }
 
-  /** Why the broker does not let this machine in again. */
+  /** Why the broker refuses to let this machine in again. */
   get refusal(): string | undefined {
     return this.#connected ? undefined : this.#refusal
   }
@@ -141,7 +141,7 @@ export class Link {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Makes the streams that are missing, and tries out what the fleet relies on. */
+  /** Makes missing streams, and tests the guarantees that the fleet relies on. */
   prepare(): Promise<void> {
     this.#preparing ??= this.#noting(this.#prepare()).finally(() => {
       this.#preparing = undefined
@@ -175,12 +175,15 @@ export class Link {
     await this.#probe()
   }
 
-  /** An old broker ignores an expectation without a word, and two machines would each think that they have the work. */
+  /**
+   * Tests compare-and-set: an old broker ignores the expectation without an error, and two machines would each believe
+   * that they have the work.
+   */
   async #probe(): Promise<void> {
-    // One subject for each machine: nothing removes it.
+    // One subject per machine, because nothing removes it.
     const subject = subjects.claim(`probe-${this.#machine}`)
     const after = (await this.last('claims', subject))?.seq ?? 0
-    // Another connection of this machine may try it out at the same time: a conflict shows that it holds.
+    // Another connection of this machine may probe at the same time: a conflict proves the guarantee as well.
     const first = await this.publish(subject, EMPTY, { after })
     const second = await this.publish(subject, EMPTY, { after })
     if (first.kind === 'conflict' || second.kind === 'conflict') return
@@ -190,13 +193,13 @@ export class Link {
     )
   }
 
-  /** How many brokers have all of what is shipped. Only hubs may ask. */
+  /** Number of brokers that have all shipped messages. Only hubs may ask. */
   async currentReplicas(): Promise<number> {
     const { cluster } = await this.#manager.streams.info(STREAMS.events.name)
     return 1 + (cluster?.replicas ?? []).filter(({ current, offline }) => current && !offline).length
   }
 
-  /** Resolves when the broker has it on its disk. Rejects if that is not known. */
+  /** Resolves when the broker has the message on its disk. Rejects if that is not known. */
   async publish(subject: string, body: Uint8Array, options: PublishOptions = {}): Promise<Published> {
     const { after, id, headers: named = {} } = options
     const own = headers()
@@ -217,22 +220,25 @@ export class Link {
     }
   }
 
-  /** What cannot be read is not stored either: a hub may start when two of three brokers are gone. */
+  /**
+   * Records a failed read as a fault too: with two of three brokers gone, reads fail before anything is written, for
+   * example at the start of a hub.
+   */
   async #noting<T>(asked: Promise<T>): Promise<T> {
     try {
       return await asked
     } catch (error) {
-      // A broker that is too old stores.
+      // A broker that is too old can store all the same.
       if (!isCodedError(error)) this.#fault = faultOf(error)
       throw error
     }
   }
 
-  /** The last message of a subject of this machine. */
+  /** The last message of a subject. */
   async last(kind: StreamKind, subject: string): Promise<StoredMessage | undefined> {
     const { name } = STREAMS[kind]
     const query = { last_by_subj: subject }
-    // Claims are read from the leader: a follower may not have heard of the last one.
+    // Claims are read from the leader: a follower may not have the last one.
     const message = await this.#noting(
       kind === 'claims' || kind === 'owners'
         ? this.#manager.streams.getMessage(name, query).catch(noMessage)
@@ -251,7 +257,7 @@ export class Link {
     return Object.keys(state.subjects ?? {})
   }
 
-  /** The number of the last message of a stream. Only hubs may ask. */
+  /** Number of the last message of a stream. Only hubs may ask. */
   async lastSeq(kind: StreamKind): Promise<number> {
     return (await this.#manager.streams.info(STREAMS[kind].name)).state.last_seq
   }
@@ -268,7 +274,7 @@ export class Link {
     }
   }
 
-  /** Every message of a stream from a number on, or the last one of each subject, in order. */
+  /** Delivers every message of a stream from a number on, or the last one of each subject, in order. */
   follow(kind: StreamKind, from: number | 'last-of-each', handler: Handler): Follower {
     const { name } = STREAMS[kind]
     const manager = this.#manager
@@ -288,7 +294,7 @@ export class Link {
     })
   }
 
-  /** Asked once. Whoever hears `silent` looks before asking again. */
+  /** Sends a request once. After `silent` the caller has to look before it asks again. */
   async request(subject: string, body: Uint8Array, timeout: number): Promise<Answer> {
     try {
       return { kind: 'answer', body: (await this.#connection.request(subject, body, { timeout })).data }
@@ -300,12 +306,12 @@ export class Link {
     }
   }
 
-  /** Answers requests until it is called again. */
+  /** Answers requests until the returned function is called. */
   serve(subject: string, handler: (body: Uint8Array) => Promise<Uint8Array>): () => void {
     const subscription = this.#connection.subscribe(subject, {
       callback: (error, message) => {
         if (error !== null) return
-        // A request that is damaged, or whose answer is too large, gets none: who asked does not wait for ever.
+        // A request that is damaged, or whose answer is too large, gets no answer; the caller's timeout ends its wait.
         handler(message.data)
           .then(answer => message.respond(answer))
           .catch(() => {})
@@ -337,12 +343,12 @@ export class Link {
   }
 }
 
-/** One attempt, for whoever wants to know whether it works. Throws what is wrong. */
+/** Tests a connection with one attempt. Throws an error that names the fault. */
 export async function tryConnection(options: LinkOptions): Promise<void> {
   await (await Link.open(options)).close()
 }
 
-/** Tries until it is let in, or is aborted. */
+/** Connects, retrying until it succeeds or is aborted. */
 export async function openLink(
   options: LinkOptions,
   signal: AbortSignal,

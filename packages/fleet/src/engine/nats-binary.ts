@@ -7,9 +7,9 @@ import { fetchProgram, isProgram, keepProgram, run } from './distribution.ts'
 import { type GivenProgram, readGiven } from './given-program.ts'
 
 export interface FindNatsOptions {
-  /** The user's data folder: a fetched program is kept in `fleet/bin`. */
+  /** The user's data folder. A fetched program is kept in `fleet/bin`. */
   home: string
-  /** Whether to fetch the distribution's package if there is no suitable program. */
+  /** Fetches the distribution's package if no suitable program is installed. */
   fetch?: boolean
   env?: Record<string, string>
   onProgress?: (text: string) => void
@@ -20,7 +20,7 @@ export interface NatsBinary {
   version: string
 }
 
-/** A `nats-server` that can do what a fleet needs. Throws `fleet-no-broker` with each reason and the way out. */
+/** Finds a `nats-server` that can do what a fleet needs. Throws `fleet-no-broker` with each reason and the way out. */
 export async function findNatsServer(options: FindNatsOptions): Promise<NatsBinary> {
   const { home, fetch = false, env = processEnv(), onProgress = () => {} } = options
   const named = env[BIN_VARIABLE]
@@ -53,7 +53,10 @@ export async function findNatsServer(options: FindNatsOptions): Promise<NatsBina
   )
 }
 
-/** The sums of official releases are not known here, so none is fetched without the user's word. */
+/**
+ * Instructions for an official release. The program is not downloaded by itself, because the sums of releases are not
+ * known here.
+ */
 function wayOut(): string {
   const system = `${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`
   const page = `https://github.com/nats-io/nats-server/releases/tag/v${TESTED}`
@@ -61,8 +64,8 @@ function wayOut(): string {
 }
 
 /**
- * Keeps the program that the user gave, after its sum was checked. It counts before those on PATH. Throws if it does not
- * suit, and leaves the one before.
+ * Installs the program that the user gave, after its sum was checked. It has precedence over those on PATH. Throws if
+ * it does not suit, and keeps the one before.
  */
 export async function installNatsServer(home: string, given: GivenProgram): Promise<NatsBinary> {
   const bytes = await readGiven(given, 'nats-server')
@@ -85,7 +88,7 @@ function givenPath(home: string): string {
 }
 
 export const BIN_VARIABLE = 'CHIRALITY_NATS_BIN'
-/** Before it, a crash of the process could lose whole streams. */
+/** In older releases a crash of the process could lose whole streams. */
 const MINIMUM = [2, 10, 23] as const
 /** The release that the tests run. */
 const TESTED = '2.10.27'
@@ -96,7 +99,7 @@ function onPath(path = ''): string[] {
   )
 }
 
-/** By its version, and by what it accepts: the configuration of a fleet is tested with it. */
+/** Judges a program by its version and by whether it accepts the configuration of a fleet. */
 async function judge(path: string): Promise<{ version: string } | { reason: string }> {
   const said = await run(path, ['--version']).catch((error: Error) => error)
   if (said instanceof Error) return { reason: `it cannot be run (${said.message.split('\n')[0]}).` }

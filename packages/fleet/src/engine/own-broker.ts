@@ -4,7 +4,7 @@ import { machineCredential } from './credentials.ts'
 import { type Member, publicKeyOf, readBroker, readMember } from './fleet-files.ts'
 import { findNatsServer } from './nats-binary.ts'
 
-/** Starts the broker of this machine if it has one. `letsIn`: whether machines are invited and revoked here. */
+/** Starts the broker of this machine if it has one. `letsIn` is true if machines are invited and revoked here. */
 export async function startOwnBroker(
   home: string,
   onNews?: (text: string) => void,
@@ -19,8 +19,8 @@ export async function startOwnBroker(
 }
 
 /**
- * This machine as it joined. The hub that made a cluster signs its own rights anew: those of an older version may lack
- * what this one does.
+ * This machine's membership. The hub that made a cluster signs its own credential anew, because one of an older version
+ * may lack rights that this version needs.
  */
 export async function currentMember(home: string): Promise<Member | undefined> {
   const member = await readMember(home)

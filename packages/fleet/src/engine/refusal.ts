@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { errors } from '@nats-io/transport-node'
 import { type FleetErrorCode, fleetError } from '../fleet-error.ts'
 
-/** Why a machine has no connection, as an error whose message says what to do. */
+/** Explains why a machine has no connection, with a way out. */
 export function refusalOf(error: unknown, { url, cert }: { url: string; cert: string }, now = new Date()) {
   const { code, text } = explain(error, { url, cert }, now)
   return fleetError(code, text, error)
@@ -30,7 +30,7 @@ function explain(
       code: 'fleet-refused',
       text: `${broker} does not have the certificate of this fleet (${why}): another program answers there, or the fleet was made anew. Compare the fingerprints of \`chirality fleet status\` here and on the hub.`,
     }
-  // Those of a cluster run by themselves.
+  // The brokers of a cluster are started by the user, a single one by its server.
   const text = url.includes(',')
     ? `None of the brokers at ${url} can be reached: ${why}. Start them (\`systemctl --user start chirality-broker\`, or \`docker compose up -d\` in their folder), and look whether a firewall is between.`
     : `${broker} cannot be reached: ${why}. Start \`chirality serve --fleet\` on the machine that has it, and look whether a firewall is between.`
@@ -41,7 +41,7 @@ export function isRefusedKey(error: unknown): boolean {
   return error instanceof errors.AuthorizationError || error instanceof errors.UserAuthenticationExpiredError
 }
 
-/** A certificate holds for ten years: usually one of the clocks is wrong. */
+/** Explains an expired certificate. It holds for ten years, so usually one of the clocks is wrong. */
 function clock(cert: string, now: Date): string {
   const { validFrom, validTo } = new X509Certificate(cert)
   const day = (text: string | Date) => new Date(text).toISOString().slice(0, 10)

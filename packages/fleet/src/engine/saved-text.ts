@@ -1,7 +1,9 @@
 import { OneAfterTheOther } from '@chirality/disk'
 import { write } from './fleet-files.ts'
 
-/** A file that is written again and again, one time after the other: two at once would take each other's new file away. */
+/**
+ * A file that is saved repeatedly, one write at a time: two writes at once would remove each other's temporary file.
+ */
 export class SavedText {
   readonly #file: string
   readonly #text: () => string
@@ -13,7 +15,7 @@ export class SavedText {
     this.#text = text
   }
 
-  /** Resolves when what is so now is on the disk. Who comes while it is written shares the next time. */
+  /** Resolves when the current text is on the disk. Callers that come during a write share the next one. */
   save(): Promise<void> {
     this.#next ??= this.#writes.run(() => {
       this.#next = undefined

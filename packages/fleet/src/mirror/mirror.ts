@@ -19,29 +19,32 @@ import { logPath } from '../ship/shipper.ts'
 import { parseSubject } from '../subjects.ts'
 
 export interface MirrorOptions {
-  /** The folder of the mirrored logs, with one folder for each machine. */
+  /** Folder of the mirrored logs, with one folder per machine. */
   folder: string
-  /** Asks the machine itself for bytes that the stream does not have. Undefined if it cannot be reached. */
+  /** Fetches bytes that the stream does not have from the machine itself. Undefined if it cannot be reached. */
   fetch: (machine: string, session: string, from: number) => Promise<Buffer | undefined>
 }
 
-/** What arrived of a line that is not whole yet. It stays in the stream until it is. */
+/** The part of an incomplete line that has arrived. Its messages stay in the stream until the line is complete. */
 interface OpenLine {
   parts: Buffer[]
   length: number
-  /** The first message of it. */
+  /** Its first message. */
   seq: number
 }
 
-/** A log that lacks something before a part that came: its machine is asked for it. Another part makes another one. */
+/**
+ * A log that lacks bytes before a part that arrived, so its machine is asked for them. A further part replaces the
+ * entry by a new one.
+ */
 interface Hole {
   machine: string
   session: string
 }
 
 /**
- * The logs of other machines, byte for byte, as files that all readers of logs can read. Every part says where it
- * belongs, so one that comes twice changes nothing.
+ * Mirrors the logs of other machines byte for byte into files that all log readers can use. Every part carries its
+ * offset, so a repeated part changes nothing.
  */
 export class Mirror {
   readonly #options: MirrorOptions
@@ -49,11 +52,13 @@ export class Mirror {
   readonly #lines = new Map<string, OpenLine>()
   readonly #holes = new Map<string, Hole>()
   readonly #filling = new Map<string, Promise<void>>()
-  /** The parts of one log are added one after the other, whoever brings them. */
+  /** Appends to one log one at a time, whether the part came from the stream or was fetched. */
   readonly #turns = new KeyedQueue()
-  /** The last message that each log had a part of, since this hub runs. */
+  /** The last message with a part of each log since this hub runs. */
   readonly #takenAt = new Map<string, number>()
-  /** Logs of sessions that were deleted: what is on its way of them is not kept. The newest, up to a number. */
+  /**
+   * Logs of deleted sessions: parts that are still on their way are dropped. Keeps the newest entries up to a limit.
+   */
   readonly #deleted = new Set<string>()
   #closed = false
 
@@ -64,7 +69,7 @@ export class Mirror {
         if (isSession(session)) this.#holes.set(keyOf(machine, session), { machine, session })
   }
 
-  /** A project folder for readers of logs. */
+  /** Folder of a machine's mirrored logs, for readers of logs. */
   root(machine: string): string {
     const root = join(this.#options.folder, machine)
     mkdirSync(root, { recursive: true, mode: 0o700 })
@@ -75,14 +80,14 @@ export class Mirror {
     return existsSync(logPath(join(this.#options.folder, machine), session))
   }
 
-  /** The log, to read and to wait for. Close it. */
+  /** Opens the log for reading and waiting. The caller closes it. */
   log(machine: string, session: string): Promise<SessionLog> {
     const root = this.root(machine)
     if (!this.#logs.has(keyOf(machine, session))) cutToLines(logPath(root, session))
     return openSessionLog(root, session)
   }
 
-  /** From where the stream has to be read again after a restart. */
+  /** Position from which the stream has to be read again after a restart. */
   safeCursor(cursor: number): number {
     return Math.min(cursor, ...[...this.#lines.values()].map(({ seq }) => seq - 1))
   }
@@ -90,7 +95,7 @@ export class Mirror {
   async take(message: StoredMessage): Promise<void> {
     const { machine, session } = parseSubject(message.subject) ?? {}
     const from = Number(message.headers['Chi-From'])
-    // Whatever a machine sends under its own name stays in its own folder; what is malformed is no log.
+    // The machine's name fixes its folder, whatever it sends; malformed parts are no log.
     if (machine === undefined || session === undefined || !isSession(session)) return
     if (!Number.isSafeInteger(from) || from < 0 || from > MAX_LOG_BYTES) return
     const key = keyOf(machine, session)
@@ -105,13 +110,13 @@ export class Mirror {
     void this.#fill(machine, session)
   }
 
-  /** Asks a machine, which is there again, for what it has before the parts that came. */
+  /** Asks a machine that returned for the bytes missing before the parts that arrived. */
   async fillHoles(machine: string): Promise<void> {
     const holes = [...this.#holes.values()].filter(hole => hole.machine === machine)
     await Promise.all(holes.map(({ session }) => this.#fill(machine, session)))
   }
 
-  /** Its machine deleted the session. Readers of the log end. */
+  /** Removes the log of a session that its machine deleted. Open readers of it end. */
   async delete(machine: string, session: string): Promise<void> {
     if (!isSession(session)) return
     const key = keyOf(machine, session)
@@ -138,24 +143,24 @@ export class Mirror {
     }
   }
 
-  /** The sessions of a machine whose logs are here, without those of which a part came after a message. */
+  /** Sessions of a machine whose logs are here, without those that got a part after message `upTo`. */
   sessions(machine: string, upTo: number): string[] {
     const names = namesIn(dirname(logPath(join(this.#options.folder, machine), '')))
     const logs = names.flatMap(name => /^(.+)\.ndjson$/.exec(name)?.[1] ?? [])
     return logs.filter(session => (this.#takenAt.get(keyOf(machine, session)) ?? 0) <= upTo)
   }
 
-  /** The folder of a machine that was forgotten, and whose logs were deleted. */
+  /** Removes the folder of a machine that was forgotten, after its logs were deleted. */
   drop(machine: string): void {
     rmSync(join(this.#options.folder, machine), { recursive: true, force: true })
   }
 
-  /** The machines whose log of a session is here. */
+  /** Machines whose log of a session is here. */
   machinesWith(session: string): string[] {
     return namesIn(this.#options.folder).filter(machine => this.has(machine, session))
   }
 
-  /** A machine says again that it has a session that was deleted there: its log is fetched. */
+  /** Fetches the log of a session that its machine reports again after deleting it. */
   returned(machine: string, session: string): void {
     if (!this.#deleted.delete(keyOf(machine, session))) return
     this.#remember({ machine, session })
@@ -176,7 +181,7 @@ export class Mirror {
     const isKnown = this.#holes.has(key)
     this.#holes.set(key, hole)
     if (isKnown) return
-    // After a restart the stream is read behind the hole, and nothing else would say that there is one.
+    // Written to the disk, because after a restart the stream is read from behind the hole and nothing else records it.
     mkdirSync(join(this.root(machine), HOLES), { recursive: true, mode: 0o700 })
     writeFileSync(join(this.root(machine), HOLES, session), '', { mode: 0o600 })
   }
@@ -186,19 +191,19 @@ export class Mirror {
     const running = this.#filling.get(key)
     if (running !== undefined) return running
     const filling = this.#ask(machine, session)
-      // What could not be written stays a hole, and is tried with the next part or when the machine is heard.
+      // Bytes that could not be written stay a hole, and are tried again with the next part or beat.
       .catch(() => {})
       .finally(() => this.#filling.delete(key))
     this.#filling.set(key, filling)
     return filling
   }
 
-  /** One piece after the other, and no more in one go than a machine can have by mistake. */
+  /** Fetches piece by piece, limited in number so that a faulty machine cannot send without end. */
   async #ask(machine: string, session: string): Promise<void> {
     const key = keyOf(machine, session)
     for (let asked = 0; asked < MAX_PIECES && !this.#closed; asked += 1) {
       const have = await this.#turns.run(key, async () => {
-        // Opening it would make it anew.
+        // Opening the log would make it anew.
         if (this.#deleted.has(key)) return 0
         const log = await this.#open(machine, session)
         return statSync(log.path).size + (this.#lines.get(key)?.length ?? 0)
@@ -206,14 +211,14 @@ export class Mirror {
       const hole = this.#holes.get(key)
       if (hole === undefined) return
       const bytes = await this.#options.fetch(machine, session, have)
-      // It is away.
+      // The machine is away.
       if (bytes === undefined || this.#closed) return
       if (bytes.length > 0 && have < MAX_LOG_BYTES)
-        // Not in the stream, so the cursor does not depend on it.
+        // These bytes are not in the stream, so the cursor does not depend on them.
         await this.#turns.run(key, () =>
           this.#add({ machine, session, from: have, bytes, seq: Number.POSITIVE_INFINITY }),
         )
-      // An empty answer: it has no more than that, whatever its messages said.
+      // An empty answer: the machine has no more bytes, whatever its messages said.
       else if (this.#holes.get(key) === hole) {
         this.#holes.delete(key)
         rmSync(join(this.root(machine), HOLES, session), { force: true })
@@ -221,7 +226,7 @@ export class Mirror {
     }
   }
 
-  /** False if something is missing before it. */
+  /** Appends a part. False if bytes before it are missing. */
   async #add(part: {
     machine: string
     session: string
@@ -249,7 +254,7 @@ export class Mirror {
         const bytes = part.bytes.subarray(known.length)
         return bytes.length === 0 || this.#add({ ...part, from: have, bytes })
       }
-      // Its machine wrote the log anew, or what came of the line was of another one.
+      // The machine wrote its log anew, or the open line belonged to another version of it.
       this.#lines.delete(key)
       if (!isSameFile) await this.#replace(machine, session)
       return this.#add(part)
@@ -299,7 +304,7 @@ export class Mirror {
     await log?.then(open => open.close()).catch(() => {})
   }
 
-  /** The log of the machine is another one now. What was mirrored stays beside it. */
+  /** Starts the mirror anew because the machine's log is another file now. The old mirror is kept beside it. */
   async #replace(machine: string, session: string): Promise<void> {
     await this.#forget(keyOf(machine, session))
     const root = this.root(machine)
@@ -308,7 +313,7 @@ export class Mirror {
     let number = 1
     while (existsSync(join(aside, `${session}-${number}.ndjson`))) number += 1
     copyFileSync(logPath(root, session), join(aside, `${session}-${number}.ndjson`))
-    // Its readers end, and begin again with the new one.
+    // Readers of the old log end and open the new one.
     await removeSessionLog(root, session)
   }
 }
@@ -318,11 +323,11 @@ const MAX_OPEN = 256
 const MAX_DELETED = 20_000
 const HOLES = 'holes'
 const REPLACED = 'replaced'
-/** No log is as large: a place behind it is none. */
+/** Upper bound of a log; an offset beyond it is invalid. */
 const MAX_LOG_BYTES = 4 * 1024 ** 3
-/** Of 256 KB each. */
+/** Limit of pieces per pass, 256 KB each. */
 const MAX_PIECES = 4_096
-/** No event is as large: a longer line is no log. */
+/** Upper bound of an event; a longer line is no log. */
 const MAX_LINE_BYTES = 256 * 1024 * 1024
 
 function keyOf(machine: string, session: string): string {
@@ -341,7 +346,7 @@ export function isSession(id: string): boolean {
   return /^[A-Za-z0-9_-]{1,64}$/.test(id)
 }
 
-/** A process that was killed can leave half a line. It comes again. */
+/** Cuts off half a line that a killed process left. The stream delivers it again. */
 function cutToLines(path: string): void {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
   if (size === 0) return

@@ -23,26 +23,26 @@ export interface CarrierOptions {
   link: () => Link | undefined
   machines: () => Machine[]
   remote: RemoteSessions
-  /** This run sends no copies, whatever the machine's settings say. */
+  /** Sends no copies in this run, whatever the machine's settings say. */
   noCopies?: boolean | undefined
   logs: Pick<Mirror, 'delete' | 'machinesWith' | 'drop' | 'sessions'>
   /** The mirrored log of a session of another machine. */
   log: (sessionId: string) => Promise<SessionLog>
   /** A session of this machine. */
   own: (sessionId: string) => Promise<StoredSession | undefined>
-  /** A machine was forgotten: its beats up to this message count no more. */
+  /** Called when a machine was forgotten: its beats up to this message no longer count. */
   onForgotten?: ((machine: string, state: number) => void) | undefined
   onFault?: ((error: unknown) => void) | undefined
   onNews?: ((text: string) => void) | undefined
 }
 
-/** All that carries sessions between machines, on one of them: only a hub begins something, every machine answers. */
+/** Moves, takeovers, copies and removals of sessions on one machine. Only a hub starts one; every machine answers. */
 export class Carrier {
   readonly #options: CarrierOptions
   readonly #moves: Moves
   readonly #copies: Copies
   readonly #takeovers: Takeovers
-  /** Whether the hubs get copies of this machine's sessions. */
+  /** The user's choice whether hubs get copies of this machine's sessions. */
   readonly copyChoice: CopyChoice
   readonly #refusals: Refusals
   readonly #removals: Removals
@@ -69,12 +69,12 @@ export class Carrier {
     })
   }
 
-  /** Moves a session, of this machine or another, to a machine that has a clone of its repository. */
+  /** Moves a session of any machine to one that has a clone of its repository. */
   async move(sessionId: string, to: string): Promise<Moved> {
     return this.#moves.move(sessionId, await this.#owner(sessionId), to)
   }
 
-  /** Lets another machine go on with a session whose machine is gone. */
+  /** Lets another machine continue a session whose machine is gone. */
   async takeover(sessionId: string, to: string, options: { goOn?: boolean | undefined }): Promise<TakenOver> {
     this.#requireHub()
     const taken = await this.#takeovers.takeover(sessionId, to, options)
@@ -89,14 +89,14 @@ export class Carrier {
       await this.#owner(sessionId),
       async ({ machine: to, gaveUp: from }) => {
         const session = (await this.#options.own(sessionId)) ?? this.#options.remote.get(sessionId)?.session
-        // What its target did with it is counted from the beginning of the move.
+        // The target's own events and costs are counted from the start of the move.
         const { lastSeq: seq = 0, costUsd, tokens = 0 } = session ?? {}
         await this.#takeovers.expect(sessionId, { from, to, taken: { seq, usd: costUsd ?? 0, tokens } })
       },
     )
   }
 
-  /** Answers the steps of hubs. */
+  /** Answers the steps of moves that hubs ask for. */
   desk(local: LocalMachine, tell: (sessionId: string) => Promise<void>): MoveDesk {
     const { home, machine, remote, own } = this.#options
     return new MoveDesk({
@@ -106,14 +106,14 @@ export class Carrier {
       owner: session => ownersOf(this.#options.link()).read(session),
       tell: async session => {
         const before = remote.get(session)
-        // Whatever the machine says that had it, it is here now.
+        // The session is here now, whatever the machine that had it says.
         if (before && (await own(session)) !== undefined) remote.take(before.machine, session, '')
         await tell(session)
       },
     })
   }
 
-  /** Of a hub: which machines sessions were given to. */
+  /** Follows the owners of sessions, on a hub. */
   follow(link: Link): Follower {
     return link.follow('owners', 'last-of-each', async ({ subject, seq, body }) => {
       const forgotten = forgottenIn(subject)
@@ -125,46 +125,46 @@ export class Carrier {
   }
 
   /**
-   * Of a hub: a machine has a session no more. If it was given to no other machine it was deleted: its copies and its
-   * mirrored log go.
+   * Handles the end of a session at a machine, on a hub. If no other machine was given it, it was deleted: its copies
+   * and its mirrored log are removed.
    */
   async ended(machine: string, session: string): Promise<void> {
     const { link, logs } = this.#options
     if (await this.#isElsewhere(session)) return
     this.#removals.ended(machine, session)
     const mirrored = logs.machinesWith(session)
-    // Every start of this hub tells it again: the broker is asked only if there is something to delete.
+    // Every start of this hub delivers this again, so the broker is asked only if there is something to delete.
     if (mirrored.length === 0 && !(await this.#copies.has(machine, session)))
       return logs.delete(machine, session)
     const owner = await ownersOf(link()).read(session)
     if ((owner !== undefined && owner.machine !== machine) || (await this.#isElsewhere(session))) return
     await this.#copies.forget(session)
-    // Of a session that was given to this machine also the logs of those that had it before.
+    // A session that was given away also has logs of its earlier machines.
     for (const one of owner === undefined ? [machine] : [machine, ...mirrored])
       await logs.delete(one, session)
   }
 
-  /** Whether a machine has it, this one or another, also one that is discarded there: it can be restored. */
+  /** True if any machine has the session, or can restore it. */
   async #isElsewhere(session: string): Promise<boolean> {
     const { remote, own } = this.#options
     return remote.machineOf(session) !== undefined || (await own(session)) !== undefined
   }
 
-  /** A machine that has no key any more does not come back: all that the fleet has of it goes. */
+  /** Removes all that the fleet has of a machine whose key was revoked, since it does not come back. */
   readonly forget = (machine: string): Promise<number> => this.#removals.forget(machine)
 
-  /** The connection was lost or made: another machine may have taken sessions over meanwhile. */
+  /** Called when the connection is lost or made: other machines may have taken sessions over meanwhile. */
   connected(): void {
     this.#refusals.forget()
   }
 
-  /** With each beat, once this machine answers calls: the sessions that another one took over are refused. */
+  /** Refuses sessions that another machine took over. Called with each beat, once this machine answers calls. */
   async check({ host }: LocalMachine): Promise<void> {
     for (const id of await this.#refusals.look(host, () => ownersOf(this.#options.link())))
       this.#options.onNews?.(`Another machine took the session ${id} over. Its agent here was stopped.`)
   }
 
-  /** Of a hub, again and again: what is begun is finished, and copies are fetched. */
+  /** Finishes started operations and fetches copies. Called repeatedly on a hub. */
   goOn(): void {
     this.#moves.finishSoon()
     this.#takeovers.finishSoon()

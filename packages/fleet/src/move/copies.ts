@@ -13,7 +13,7 @@ import type { AboutSession } from './move-desk.ts'
 import { hashOf, writeAt } from './parcel-file.ts'
 
 export interface CopiesOptions {
-  /** One folder for each machine. */
+  /** Has one folder per machine. */
   folder: string
   link: () => Link | undefined
   machines: () => Machine[]
@@ -23,18 +23,18 @@ export interface CopiesOptions {
 }
 
 interface CopyLimits {
-  /** Of one machine. */
+  /** Limits per machine. */
   copies: number
   bytes: number
-  /** Of one session. */
+  /** Limit per session. */
   copyBytes: number
-  /** How long one that is larger is left alone. */
+  /** How long a session whose copy is too large is left alone. */
   tooLargeMs: number
 }
 
-/** What a hub knows of a copy, beside the parcel itself. */
+/** Facts about a copy, stored beside its parcel. */
 const copyFile = z.object({
-  /** The event of the log up to which it has everything. */
+  /** The last event of the log that the copy includes. */
   seq: z.number(),
   roots: z.array(z.string()),
   prefix: z.string(),
@@ -43,7 +43,7 @@ const copyFile = z.object({
 
 export type Copy = z.infer<typeof copyFile> & { parcel: string }
 
-/** A machine may say anything: what is nonsense counts as no clone. */
+/** Clones that another machine reports; an invalid answer counts as none. */
 const clonesThere = z
   .array(z.object({ commits: z.array(z.string().regex(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/)).max(500) }))
   .max(100)
@@ -54,31 +54,31 @@ interface Tried {
   seq: number
   at: number
   failed: boolean
-  /** Only when somebody removes or ignores large files, or commits come to other clones, it has another size. */
+  /** Its size changes only when large files are removed or ignored, or commits reach other clones. */
   isTooLarge?: boolean
-  /** Why it failed. */
+  /** Why the copy failed. */
   problem?: string
 }
 
 /**
- * Copies of the sessions of other machines, but for their logs, which are mirrored: with them another machine goes on
- * when one is gone. A hub fetches one after each turn, and during a long turn every minute.
+ * Copies of the sessions of other machines, without their logs, which are mirrored. They let another machine continue
+ * when one is gone. A hub fetches a copy after each turn, and every minute during a long one.
  */
 export class Copies {
   readonly #options: CopiesOptions
   readonly #tried = new Map<string, Tried>()
   readonly #known = new Map<string, number>()
   readonly #clones = new Map<string, { at: number; commits: string[][] }>()
-  /** Those that were deleted while they may have been fetched. */
+  /** Sessions that were deleted while a copy of them was being fetched. */
   readonly #forgotten = new Set<string>()
   readonly #fetching = new Set<string>()
-  /** The machines that send none, and of which none is kept. */
+  /** Machines that send no copies and whose stored copies were removed. */
   readonly #dropped = new Set<string>()
-  /** Sessions of machines that send none: no copy of them is kept, of no machine. */
+  /** Sessions of machines that send no copies: copies made while another machine had them are removed too. */
   readonly #freed = new Map<string, string>()
-  /** The machines that one is fetched from, or whose copies are removed. */
+  /** Machines whose copies are being fetched or removed. */
   readonly #running = new Set<string>()
-  /** Machines that did not answer or whose copies could not be removed, and until when they are left alone. */
+  /** Machines to leave alone until the given time, because they did not answer or their copies could not be removed. */
   readonly #paused = new Map<string, number>()
   #tidied: Promise<void> | undefined
 
@@ -86,7 +86,7 @@ export class Copies {
     this.#options = options
   }
 
-  /** Begins the next copy of each machine that is due, if none of it runs. Resolves with their end. */
+  /** Starts the next due copy of each idle machine. Resolves when all of them ended. */
   async soon(): Promise<void> {
     this.#tidied ??= this.#tidy()
     await this.#tidied
@@ -106,7 +106,10 @@ export class Copies {
     await Promise.all(begun)
   }
 
-  /** The last copy. Of the machine that had the session before, if none of this one came yet and it sends some. */
+  /**
+   * The last copy of a session. Falls back to a copy from the machine that had it before, if its owner sends copies and
+   * none came yet.
+   */
   async get(machine: string, session: string): Promise<Copy | undefined> {
     const own = await this.#stored(machine, session)
     if (own !== undefined) return own
@@ -117,17 +120,17 @@ export class Copies {
     return found.filter(copy => copy !== undefined).sort((a, b) => b.seq - a.seq)[0]
   }
 
-  /** Why the last copy did not come, since this hub runs. */
+  /** Why the last copy failed, since this hub runs. */
   problem(machine: string, session: string): string | undefined {
     return this.#tried.get(keyOf(machine, session))?.problem
   }
 
-  /** Whether there is a copy, or one is on its way, also the first of its machine. */
+  /** True if there is a copy or one is being fetched, including the first of its machine. */
   async has(machine: string, session: string): Promise<boolean> {
     return this.#fetching.has(keyOf(machine, session)) || (await this.get(machine, session)) !== undefined
   }
 
-  /** Of a session that was deleted. One that is on its way is not kept. */
+  /** Removes the copies of a deleted session, including one that is being fetched. */
   async forget(session: string): Promise<void> {
     for (const key of this.#fetching) if (key.endsWith(`/${session}`)) this.#forgotten.add(key)
     for (const machine of await readdir(this.#options.folder).catch(() => [])) {
@@ -154,7 +157,10 @@ export class Copies {
       await rm(this.#file(machine, session, kind), { force: true })
   }
 
-  /** A machine that sends none any more wants none to be elsewhere. Not of what it did not have: those are of others. */
+  /**
+   * Removes the copies of a machine that stopped sending them. Copies from before it had a session are another
+   * machine's.
+   */
   async #drop(machine: string): Promise<void> {
     if (this.#dropped.has(machine) || this.#running.has(machine)) return
     if (performance.now() < (this.#paused.get(machine) ?? 0)) return
@@ -176,7 +182,7 @@ export class Copies {
     }
   }
 
-  /** Of sessions of machines that send none, nor of the machines that had them before. */
+  /** Removes copies of sessions of machines that send none, including those from machines that had them before. */
   async #free(machines: ReadonlySet<string>): Promise<void> {
     for (const { machine, session } of this.#options.sessions()) {
       if (!machines.has(machine) || this.#freed.get(session.id) === machine) continue
@@ -206,7 +212,7 @@ export class Copies {
       if (tried.failed && tried.seq === seq) return now - tried.at > AGAIN_MS
       return !isAtWork || now - tried.at > AT_WORK_MS
     })
-    // Those that rest first: theirs is a whole copy.
+    // Idle sessions come first, because their copy is complete.
     const rank = ({ status }: RemoteSession) => (status !== null && status.phase !== 'idle' ? 1 : 0)
     return due.sort((a, b) => rank(a) - rank(b) || (a.session.updatedAt < b.session.updatedAt ? 1 : -1))[0]
   }
@@ -222,7 +228,7 @@ export class Copies {
     this.#forgotten.delete(key)
     this.#fetching.add(key)
     try {
-      // Of an earlier run of this hub.
+      // A copy stored by an earlier run of this hub.
       const stored = this.#known.has(key) ? undefined : await this.#stored(machine, session.id)
       if (stored !== undefined) this.#known.set(key, stored.seq)
       if ((stored?.seq ?? -1) >= seq) return
@@ -232,7 +238,7 @@ export class Copies {
     } catch (error) {
       if (isCodedError(error) && error.code === 'machine-silent')
         this.#paused.set(machine, performance.now() + AGAIN_MS)
-      // Such as one in no repository: the next turn tries it again.
+      // A session outside any repository, for example; the next turn tries again.
       tried.failed = true
       tried.problem = error instanceof Error ? error.message : String(error)
       const isFault = !(error instanceof Error) || !('code' in error)
@@ -243,7 +249,7 @@ export class Copies {
     }
   }
 
-  /** Once, before the first one is fetched: what a hub that was killed had of those that were on their way. */
+  /** Removes the unfinished copies of a killed hub, once, before the first fetch. */
   async #tidy(): Promise<void> {
     const { folder } = this.#options
     for (const machine of await readdir(folder).catch(() => []))
@@ -295,7 +301,7 @@ export class Copies {
     }
   }
 
-  /** What the clones on other machines have need not be in a copy. */
+  /** The commits that clones on other machines have, which a copy can leave out. */
   async #commitsOfClones(
     source: string,
     { roots, prefix }: { roots: string[]; prefix: string },
@@ -310,7 +316,7 @@ export class Copies {
         if (known !== undefined && performance.now() - known.at < AT_WORK_MS) return known.commits
         const step = { step: 'clones', roots, prefix } as const
         const answer = await askMove(this.#options.link(), machine, step).catch(() => [])
-        // Of each of them: the session may go into any one.
+        // Listed for each clone, since the session may go into any of them.
         const commits = clonesThere.safeParse(answer).data?.map(clone => clone.commits) ?? []
         if (this.#clones.size > MAX_CLONES) this.#clones.clear()
         this.#clones.set(key, { at: performance.now(), commits })
@@ -320,7 +326,7 @@ export class Copies {
     return found.flat()
   }
 
-  /** Whether a copy would not be removed at once. */
+  /** False if a new copy would be removed at once. */
   async #hasRoom({ machine, session }: RemoteSession): Promise<boolean> {
     const { copies, bytes } = this.#limits
     const newer = (await this.#kept(machine)).filter(
@@ -331,8 +337,8 @@ export class Copies {
   }
 
   /**
-   * The copies of the sessions of a machine that rest for longest go when all of them are too large. They are known
-   * still: one is fetched again only after its next turn.
+   * Removes the copies of the longest idle sessions of a machine while all copies are too large. They stay known, so
+   * each is fetched again only after its next turn.
    */
   async #trim(machine: string): Promise<void> {
     const { copies, bytes } = this.#limits
@@ -343,7 +349,7 @@ export class Copies {
     }
   }
 
-  /** What is on the disk, the session that was used last first. One that the machine does not have any more is last. */
+  /** The copies on the disk, most recently used session first; sessions that the machine no longer has come last. */
   async #kept(machine: string): Promise<{ session: string; size: number; updatedAt: number }[]> {
     const folder = join(this.#options.folder, machine)
     const used = new Map(
@@ -373,7 +379,7 @@ export class Copies {
   }
 }
 
-/** The name of a parcel whose parts are fetched. */
+/** Name of a parcel that is being fetched. */
 const ARRIVING = /\.parcel\.copy-[0-9a-f]{12}$/
 
 function keyOf(machine: string, session: string): string {
@@ -392,6 +398,6 @@ const LIMITS: CopyLimits = {
   ...{ copyBytes: 512 * MB, tooLargeMs: 3_600_000 },
 }
 const MAX_CLONES = 1_000
-/** Machines at once. */
+/** Number of machines to fetch from at once. */
 const MAX_RUNNING = 8
 const MAX_FETCH_MS = 600_000

@@ -5,10 +5,13 @@ import { fleetError } from '../fleet-error.ts'
 
 const stored = z.object({ send: z.boolean() })
 
-/** Whether this machine sends copies of its sessions to the hubs. Without them nobody goes on when it is gone. */
+/**
+ * Whether this machine sends copies of its sessions to the hubs. Without copies no machine can continue them when it is
+ * gone.
+ */
 export class CopyChoice {
   readonly #file: string
-  /** This run was started without copies. */
+  /** True if this run was started without copies. */
   readonly isFixed: boolean
   #send: boolean
 
@@ -22,7 +25,7 @@ export class CopyChoice {
     return this.#send && !this.isFixed
   }
 
-  /** Resolves when it is on the disk. */
+  /** Resolves when the choice is on the disk. */
   async choose(send: boolean): Promise<void> {
     if (this.isFixed)
       throw fleetError(
@@ -34,7 +37,7 @@ export class CopyChoice {
   }
 }
 
-/** Without a file copies are sent. One that is there and damaged may have said no. */
+/** A missing file means that copies are sent. A damaged one means no, because it may have said so. */
 function read(file: string): boolean {
   let text: string
   try {

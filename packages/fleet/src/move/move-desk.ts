@@ -9,32 +9,32 @@ import { type CloneFacts, pickClone } from '../placement/pick-clone.ts'
 import { hashOf, MOVE, readAt, readParcel, sizeOf, writeAt, writeParcel } from './parcel-file.ts'
 import { StepTimes } from './step-times.ts'
 
-/** What a hub asks two machines for, one after the other, to move a session. Each step may be asked again. */
+/** The steps of a move that a hub asks two machines for. Each step may be repeated. */
 export type MoveStep =
-  /** Of the machine that has the session. */
+  /** Steps for the machine that has the session. */
   | { step: 'about'; session: string }
   | { step: 'pack'; session: string; move: string; from: string; to: string; haves: string[] }
   | { step: 'leave'; session: string; move: string }
   | { step: 'keep'; session: string; move: string }
-  /** The move that it waits for, or null. */
+  /** Answers the move that the session waits for, or null. */
   | { step: 'leaving'; session: string }
-  /** A copy for the case that the machine is gone one day. `clones` are the commits that other machines have. */
+  /** Packs a copy for the case that the machine is lost. `clones` are the commits that other machines have. */
   | { step: 'copy'; session: string; move: string; clones: string[][] }
   | { step: 'forget'; move: string }
-  /** Of a machine that was away and whose session another one took over: it gives up what it has of it. */
+  /** For a machine that was away while another took its session over: it gives up its part. */
   | { step: 'orphan'; session: string; move: Move; taken: Taken }
-  /** Of the machine that gets it. */
+  /** Steps for the machine that gets the session. */
   | { step: 'place'; session: string; roots: string[]; prefix: string; path: string }
   | { step: 'put'; move: string; from: number; content: string }
   | { step: 'open'; session: string; move: string; sha256: string; project: string }
   | { step: 'cancel'; move: string; session: string }
-  /** The clones of a repository here. */
+  /** Answers the clones of a repository on this machine. */
   | { step: 'clones'; roots: string[]; prefix: string }
   | { step: 'say'; session: string; words: string }
-  /** Of both: the hubs hear what is true now. */
+  /** For both machines: reports the current state to the hubs. */
   | { step: 'tell'; session: string }
 
-/** What was known of a session when another machine took it over. */
+/** State of a session at the moment another machine took it over. */
 export interface Taken {
   seq: number
   usd: number
@@ -44,7 +44,7 @@ export interface Taken {
 export interface CloneHere {
   project: string
   commits: string[]
-  /** Why this one, if there are several. */
+  /** Why this clone was chosen, if there are several. */
   why?: string
 }
 
@@ -58,29 +58,29 @@ export interface AboutSession {
 
 export interface MoveDeskOptions {
   host: SessionHost
-  /** For parcels: a folder of its own. */
+  /** Folder for parcels only. */
   folder: string
   machine: string
-  /** Tells the hubs of a session, and resolves when the broker has it. */
+  /** Reports a session to the hubs, and resolves when the broker has it. */
   tell: (sessionId: string) => Promise<void>
   onLeft: (sessionId: string) => void
   sendsCopies: () => boolean
-  /** The machine that a session was given to, as the broker has it. */
+  /** The owner of a session according to the broker. */
   owner: (sessionId: string) => Promise<Owner | undefined>
 }
 
 /** Answers the steps of moves on one machine. */
 export class MoveDesk {
   readonly #options: MoveDeskOptions
-  /** Opening a parcel and giving its move up exclude each other. */
+  /** Opening a parcel and cancelling its move exclude each other. */
   readonly #queues = new KeyedQueue()
   readonly #stop = new AbortController()
-  /** What is being packed, for a move or as a copy. */
+  /** Sessions being packed, for a move or as a copy. */
   readonly #packing = new Set<Promise<unknown>>()
 
   constructor(options: MoveDeskOptions) {
     this.#options = options
-    // Copies that no hub fetched before this machine was killed.
+    // Removes copies that no hub fetched before this machine was killed.
     for (const name of namesIn(options.folder)) if (name.startsWith('copy-')) this.#forget(name)
   }
 
@@ -144,7 +144,7 @@ export class MoveDesk {
     return readAt(this.#file(move), { at: from, bytes: PIECE_BYTES })
   }
 
-  /** Ends what is being packed, which would leave a git process and its files behind. */
+  /** Ends running packs, which would leave a git process and its files behind. */
   async close(): Promise<void> {
     this.#stop.abort()
     await Promise.allSettled(this.#packing)
@@ -182,7 +182,7 @@ export class MoveDesk {
 
   async #copy({ session, move, clones }: MoveStep & { step: 'copy' }): Promise<unknown> {
     const { host, machine, sendsCopies } = this.#options
-    // Asked for or not: a hub may be one that has not heard of it yet.
+    // Refused even if a hub asks: a hub that just connected may not know of the choice.
     if (!sendsCopies()) throw fleetError('move-failed', `${machine} sends no copies of its sessions.`)
     const folder = this.#folder(move)
     try {
@@ -190,7 +190,7 @@ export class MoveDesk {
       const haves = await commonCommits(projectRoot, clones)
       const { signal } = this.#stop
       const copied = { move: { id: move, from: machine, to: machine }, haves, folder, signal }
-      // The hubs have its log.
+      // The log is left out, because the hubs have it.
       const parcel = { ...(await host.moves.copy(session, copied)), log: '' }
       const written = await writeParcel(this.#file(move), parcel)
       rmSync(parcel.bundle, { force: true })
@@ -204,7 +204,7 @@ export class MoveDesk {
   async #orphan({ session, move, taken }: MoveStep & { step: 'orphan' }): Promise<unknown> {
     const { host, machine, onLeft } = this.#options
     if (!MOVE.test(move.id) || move.from !== machine) throw fleetError('move-failed', 'That is no move.')
-    // What a hub noted may be old: the session may have been moved here since.
+    // A hub's note may be old: the session may have been moved here since.
     const owner = await this.#options.owner(session)
     if (owner === undefined || owner.machine === machine)
       throw fleetError('move-failed', `No other machine than ${machine} was given this session.`)
@@ -228,7 +228,7 @@ export class MoveDesk {
         'move-failed',
         `${machine} has no clone of this repository open. Clone it there and start its worker with --project.`,
       )
-    // Nothing is to be chosen, so the state of its files does not matter.
+    // With one clone there is no choice, so the state of its files does not matter.
     if (found.length === 1) return first
     const facts = await Promise.all(found.map(clone => this.#facts(clone, { session, path })))
     const { clone, why } = pickClone(facts) ?? { clone: first }
@@ -296,16 +296,19 @@ export class MoveDesk {
     return { session, steps: times.list }
   }
 
-  /** Whether the session came by this move, and whether it is here at all. If it did not come, the move is over: what is still on its way is refused. */
+  /**
+   * Answers whether the session came by this move, and whether it is here at all. If it did not come, the move is
+   * closed and late pieces are refused.
+   */
   async #cancel({ move, session }: MoveStep & { step: 'cancel' }): Promise<unknown> {
     const { host } = this.#options
     const known = await host.store.get(session)
-    // It may have gone on to a third machine since.
+    // The session may have gone on to a third machine since.
     const has = known !== undefined
     if (known?.worktree === move || existsSync(join(this.#folder(move), OPENED))) return { isHere: true, has }
     const worktree = await host.worktrees.find(move)
     if (has && worktree !== undefined) {
-      // This machine was killed, or its disk was full, when all but the last step was done.
+      // This machine was killed, or its disk was full, before the last step.
       const parcel = await readParcel(this.#file(move), this.#folder(move))
       await host.moves.receive(projectOf(worktree), parcel)
       this.#close(move, OPENED)
@@ -322,7 +325,7 @@ export class MoveDesk {
     return { isHere: false, has }
   }
 
-  /** Only how it ended stays of a move. */
+  /** Removes the files of a move and keeps only how it ended. */
   #close(move: string, how: typeof OPENED | typeof CANCELLED): void {
     this.#forget(move)
     writeFileSync(join(this.#folder(move), how), '', { mode: 0o600 })
@@ -344,7 +347,7 @@ export class MoveDesk {
   }
 }
 
-/** Also in the words of git. */
+/** Recognizes a full disk by its code and by git's messages. */
 function isFullDisk(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, message, cause } = error as NodeJS.ErrnoException & { cause?: unknown }
@@ -360,7 +363,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Base64 of it, in one message of the broker. */
+/** Size of a piece; its base64 fits into one message of the broker. */
 const PIECE_BYTES = 512 * 1024
 const MAX_PARCEL = 16 * 1024 * 1024 * 1024
 const CANCELLED = 'cancelled'

@@ -10,17 +10,17 @@ import type { AboutSession, CloneHere, MoveStep } from './move-desk.ts'
 import { Notes } from './notes.ts'
 
 export interface MovesOptions {
-  /** Where the moves are noted that this hub has begun. */
+  /** Folder for the notes of moves that this hub started. */
   folder: string
   link: () => Link | undefined
   machines: () => Machine[]
-  /** The sessions that are moved or taken over just now. */
+  /** Sessions that are being moved or taken over. */
   running: Set<string>
 }
 
 const note = z.object({
   ...{ move: z.string(), session: z.string(), from: z.string(), to: z.string() },
-  /** Of the owner when the move began, if the broker knew one. */
+  /** Epoch of the owner when the move started, if the broker knew one. */
   epoch: z.number().optional(),
 })
 type Note = z.infer<typeof note>
@@ -30,13 +30,13 @@ type LeavingMove = z.infer<typeof leavingMove>
 
 export interface Kept {
   session: string
-  /** Where it is. */
+  /** The machine that has the session now. */
   machine: string
   /** The machine that did not come back. */
   gaveUp: string | null
 }
 
-/** `has`: whether the machine has the session at all. */
+/** `has` is true if the machine has the session at all. */
 export const cancelled = z.object({ isHere: z.boolean(), has: z.boolean().default(false) })
 
 export interface Moved {
@@ -46,9 +46,9 @@ export interface Moved {
 }
 
 /**
- * Moves sessions between machines. A hub does it, since it may call both. The machine that has the session stops it
- * first and begins nothing more; it gives the session up only when the other one has it. A hub that is killed in between
- * finishes or takes back what it began.
+ * Moves sessions between machines. A hub does it, since it may call both. The source machine stops the session first
+ * and starts nothing more; it gives the session up only when the target has it. A hub that is killed in between
+ * finishes or reverts the move at its next start.
  */
 export class Moves {
   readonly #options: MovesOptions
@@ -68,7 +68,7 @@ export class Moves {
     if (this.#running.has(session)) throw fleetError('move-failed', 'This session is being moved already.')
     this.#running.add(session)
     try {
-      // A move that was cut short comes first: its note says which machine may have the session.
+      // An interrupted move is settled first: its note says which machine may have the session.
       const [begun] = this.#notes.of(session)
       if (begun !== undefined && (await this.#settle(begun)))
         return { session, from: begun.from, to: begun.to }
@@ -79,9 +79,10 @@ export class Moves {
   }
 
   /**
-   * Gives up a move or a takeover whose target does not come back: the session goes on where it was. A target that is
-   * there says whether it has the session. `at`: the machine that has it as far as is known. `expect` notes the machine
-   * that is given up, before the owner is changed: a hub that is killed then asks for what it has when it returns.
+   * Gives up a move or a takeover whose target does not come back: the session continues where it was. A target that is
+   * reachable says whether it has the session. `at` is the machine believed to have it. `expect` stores the machine
+   * that is given up before the owner changes: a hub that is killed then can ask that machine for its part when it
+   * returns.
    */
   async keep(
     session: string,
@@ -99,7 +100,7 @@ export class Moves {
         throw fleetError('move-failed', `The machine ${at} took this session over. Go on there.`)
       const machine = machines().find(one => one.machine === to)
       if (!isTaken && machine !== undefined && machine.state !== 'away') {
-        // It answers: it knows whether it has the session.
+        // The target answers, so it knows whether it has the session.
         const note = (gone: string) => expect({ session, machine: from, gaveUp: gone })
         const { epoch, gone = null } = await this.#keepable({ move, session, from, to }, note)
         const isThere = await this.#settle({ move, session, from, to, epoch })
@@ -107,7 +108,7 @@ export class Moves {
       }
       if (!isTaken) await requireAbsent(link, to)
       const { seen, gone } = await replaceableOwner({ link, machines: machines() }, session, from)
-      // It may have got everything before it was gone: when it returns, it is refused.
+      // The target may have received everything before it was gone; it is refused when it returns.
       const gaveUp = gone ?? (isTaken ? null : to)
       if (gaveUp !== null) await expect({ session, machine: from, gaveUp })
       await ownersOf(link).give(session, from, { move: newId('kept'), seen })
@@ -120,8 +121,8 @@ export class Moves {
   }
 
   /**
-   * The epoch of the owner of a session whose move is given up while its target answers. Rejects if another machine has
-   * the session by now; one that is `gone` is replaced, and refused when it returns.
+   * Epoch of the owner of a session whose move is given up while its target answers. Rejects if another machine has the
+   * session. A machine that is `gone` is replaced, and refused when it returns.
    */
   async #keepable(
     { move, session, from, to }: Note,
@@ -145,12 +146,12 @@ export class Moves {
     this.#notes.finishSoon(begun => this.#settle(begun))
   }
 
-  /** What a hub that was killed began. A machine that is away now is asked again with the next call. */
+  /** Settles the moves of a killed hub. A machine that is away now is asked again by the next call. */
   async finish(): Promise<void> {
     await this.#notes.finishAll(begun => this.#settle(begun))
   }
 
-  /** The move that a session waits for, of the machine that says so: hubs may show the session at its target. */
+  /** The move that a session waits for, as its machine reports it: hubs may show the session at its target. */
   async #leaving(session: string, at: string): Promise<LeavingMove> {
     const [begun] = this.#notes.of(session)
     const here = this.#options.machines().flatMap(({ machine, state }) => (state === 'here' ? [machine] : []))
@@ -172,7 +173,7 @@ export class Moves {
     requireReady(this.#options.machines(), to, about.harness)
     const { roots, prefix, projectRoot: path } = about
     const place = (await this.#ask(to, { step: 'place', session, roots, prefix, path })) as CloneHere
-    // Before it is packed: whoever gives it to another machine from now on makes this move stale.
+    // Read before packing: a hub that gives the session to another machine from now on makes this move stale.
     const before = await ownersOf(this.#options.link()).read(session)
     const wanted = newId('move')
     const begun: Note = { move: wanted, session, from, to, epoch: before?.epoch }
@@ -194,7 +195,7 @@ export class Moves {
       await sayClone(this.#options.link(), { session, to, place })
       return { session, from, to }
     } catch (error) {
-      // Whatever happened, one machine has it in the end: the new one if it got as far, else the old one.
+      // After any failure one machine ends up with the session: the target if it got that far, else the source.
       const isThere = await this.#settle(begun).catch(() => undefined)
       if (isThere) return { session, from, to }
       throw error
@@ -202,8 +203,8 @@ export class Moves {
   }
 
   /**
-   * Before the target opens it: two hubs that move or take over one session at once cannot both open it somewhere. From
-   * then on the old machine is refused, also one that returns without having heard of it.
+   * Writes the owner before the target opens the session: of two hubs that move or take over one session at once, only
+   * one can go on. From then on the source is refused, even if it returns without having heard of it.
    */
   async #give({ session, from, to, move }: Note, before: Owner | undefined): Promise<void> {
     const link = this.#options.link()
@@ -216,7 +217,7 @@ export class Moves {
     await ownersOf(link).give(session, to, { move, seen })
   }
 
-  /** Once: each step says what is so if it is asked again. */
+  /** Asks once: a repeated step answers with the current state. */
   #ask(machine: string, step: MoveStep): Promise<unknown> {
     return askMove(this.#options.link(), machine, step)
   }
@@ -234,30 +235,30 @@ export class Moves {
   async #handOver(begun: Note): Promise<void> {
     const { session, from, to, move } = begun
     await this.#ask(from, { step: 'leave', session, move })
-    // After the other machine said that it has it no more: hubs show the first that names it.
+    // Sent after the source gave it up: hubs show the first machine that reports the session.
     await this.#ask(to, { step: 'tell', session })
     this.#notes.remove(begun)
   }
 
-  /** Brings a move that was cut short to an end. True if the session is on the new machine. */
+  /** Settles an interrupted move. True if the session is on the target. */
   async #settle(begun: Note): Promise<boolean> {
     const { session, from, to, move } = begun
     const { isHere } = cancelled.parse(await this.#ask(to, { step: 'cancel', move, session }))
     const owners = ownersOf(this.#options.link())
     const owner = await owners.read(session)
-    // Another hub gave the move up meanwhile: the target is refused, and the old machine goes on.
+    // Another hub gave the move up meanwhile: the target is refused, and the source continues.
     const isKept = isHere && owner?.machine === from
     if (isHere && !isKept) {
-      // Brokers that lost their disks know nothing of it.
+      // Brokers that lost their disks have no owner stored.
       if (owner === undefined) await owners.give(session, to, { move, seen: undefined })
       await this.#handOver(begun)
       return true
     }
     if (owner?.machine === to && owner.move === move) await owners.give(session, from, { move, seen: owner })
-    // If another machine was given it since, it is not this hub's to go on with it where it was.
+    // If another machine was given the session since, this hub must not release it at the source.
     const isOwn = owner?.machine === from || (owner?.machine === to && owner.move === move)
     const isOthers = owner !== undefined && !isOwn && owner.epoch !== begun.epoch
-    // Also if it is kept: the hub that gave the move up may have been killed before it said so.
+    // Sent for a kept session too: the hub that gave the move up may have been killed before it said so.
     if (!isOthers) await this.#ask(from, { step: 'keep', session, move })
     this.#notes.remove(begun)
     return false
@@ -270,8 +271,8 @@ export function ownersOf(link: Link | undefined): Owners {
 }
 
 /**
- * The owner of a session that `from` has, which a hub may replace: it is that machine, or one that never got the session
- * and will not, or `gone`. Rejects if another machine has the session.
+ * The owner of a session of `from`, if a hub may replace it: it is `from` itself, a machine that never got the session
+ * and will not, or one that is `gone`. Rejects if another machine has the session.
  */
 export async function replaceableOwner(
   { link, machines }: { link: Link | undefined; machines: readonly Machine[] },
@@ -299,14 +300,14 @@ async function requireAbsent(link: Link | undefined, machine: string): Promise<v
     )
 }
 
-/** If the machine has several clones, the conversation says which one it goes on in, and why. */
+/** Tells the conversation which clone it continues in, and why, if the machine has several. */
 export async function sayClone(
   link: Link | undefined,
   { session, to, place: { project, why } }: { session: string; to: string; place: CloneHere },
 ): Promise<void> {
   if (why === undefined) return
   const words = `On ${to} the session is in a worktree of ${project}: ${why}.`
-  // It is there in any case.
+  // The session is there in any case.
   await askMove(link, to, { step: 'say', session, words }).catch(() => {})
 }
 
@@ -314,13 +315,13 @@ export function newId(kind: string): string {
   return `${kind}-${randomBytes(6).toString('hex')}`
 }
 
-/** Whether a machine can go on with a session of an agent. */
+/** Throws unless the machine can continue a session of the agent. */
 export function requireReady(machines: readonly Machine[], to: string, harness: string | null): void {
   const machine = machines.find(one => one.machine === to)
   if (machine === undefined) throw fleetError('move-failed', `No machine of the fleet is called ${to}.`)
   if (machine.state !== 'here')
     throw fleetError('machine-away', `The machine ${to} cannot be reached now. Nothing was done.`)
-  // A machine that has just started is heard before its agents are known.
+  // A machine that just started is heard before its agents are known.
   if (harness !== null && machine.agents.length === 0)
     throw fleetError('move-failed', `${to} has not said yet which agents it has. Try again in a moment.`)
   const agent = machine.agents.find(({ id }) => id === harness)

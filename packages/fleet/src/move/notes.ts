@@ -6,17 +6,20 @@ import { write } from '../engine/fleet-files.ts'
 export interface NotesOptions<N> {
   folder: string
   schema: z.ZodType<N>
-  /** The name of its file. */
+  /** File name of a note. */
   nameOf: (note: N) => string
-  /** What it is about: one thing at a time is done about it. */
+  /** Subject of a note; only one operation at a time runs on it. */
   aboutOf: (note: N) => string
-  /** What something is done about just now, also by others. */
+  /** Subjects that are being worked on, shared with other holders of notes. */
   running: Set<string>
-  /** Between two tries. */
+  /** Pause between two attempts. */
   againMs: number
 }
 
-/** What this hub began and did not end, a file for each. A hub that was killed finds it, and finishes it. */
+/**
+ * Notes of operations that this hub started and did not finish, one file each. A hub that was killed finds them at its
+ * next start and finishes them.
+ */
 export class Notes<N extends { move: string }> {
   readonly #options: NotesOptions<N>
   #nextTry = 0
@@ -26,19 +29,19 @@ export class Notes<N extends { move: string }> {
     this.#options = options
   }
 
-  /** Resolves when it is on the disk. */
+  /** Resolves when the note is on the disk. */
   async write(note: N): Promise<void> {
     mkdirSync(this.#options.folder, { recursive: true, mode: 0o700 })
     await write(this.#file(note), JSON.stringify(note))
   }
 
-  /** Not a later one in the same file. */
+  /** Removes the note, unless the file holds a later one. */
   remove(note: N): void {
     const stored = this.#read(this.#file(note))
     if (stored === undefined || stored.move === note.move) rmSync(this.#file(note), { force: true })
   }
 
-  /** A damaged one is as none. */
+  /** Damaged notes are left out. */
   list(): N[] {
     const { folder } = this.#options
     return namesIn(folder).flatMap(name => this.#read(join(folder, name)) ?? [])
@@ -48,7 +51,7 @@ export class Notes<N extends { move: string }> {
     return this.list().filter(note => this.#options.aboutOf(note) === about)
   }
 
-  /** Now and then, beside everything else: a machine that does not answer takes its time. */
+  /** Finishes the noted operations in the background, at intervals: a machine that does not answer takes its time. */
   finishSoon(finish: (note: N) => Promise<unknown>): void {
     if (performance.now() < this.#nextTry) return
     this.#nextTry = performance.now() + this.#options.againMs
@@ -56,7 +59,8 @@ export class Notes<N extends { move: string }> {
   }
 
   /**
-   * One after the other, in one pass at a time. What rejects stays noted: a machine is away, or answers nonsense.
+   * Finishes the noted operations one after another, in one pass at a time. A failed one stays noted: a machine is
+   * away, or answered nonsense.
    */
   finishAll(finish: (note: N) => Promise<unknown>): Promise<void> {
     this.#pass ??= this.#finishEach(finish).finally(() => {
@@ -72,11 +76,11 @@ export class Notes<N extends { move: string }> {
       if (running.has(about)) continue
       running.add(about)
       try {
-        // It may have been finished or replaced since the list was read.
+        // The note may have been finished or replaced since the list was read.
         const note = this.#read(this.#file(listed))
         if (note !== undefined) await finish(note)
       } catch {
-        // The next try may have more luck.
+        // Left for the next attempt.
       } finally {
         running.delete(about)
       }

@@ -6,10 +6,10 @@ import { UNFINISHED } from '@chirality/workspaces'
 import { z } from 'zod'
 import { fleetError } from '../fleet-error.ts'
 
-/** The id of a move is a part of paths and refs. */
+/** Id of a move, which becomes part of paths and refs. */
 export const MOVE = /^[a-z0-9][a-z0-9-]{0,63}$/
 
-/** The first line of a parcel: everything that is small, and the lengths of what follows. */
+/** The first line of a parcel: all small parts, and the lengths of the parts that follow. */
 const header = z.object({
   version: z.literal(1),
   move: z.object({ id: z.string().regex(MOVE), from: z.string().max(100), to: z.string().max(100) }),
@@ -41,7 +41,7 @@ const header = z.object({
     .max(1000),
 })
 
-/** Writes a session that is on its way as one file. What belongs to no other machine, such as a mirrored log, is left out. */
+/** Writes a session that is being moved as one file, without the log of a copy and without an empty bundle. */
 export async function writeParcel(file: string, parcel: Parcel): Promise<{ size: number; sha256: string }> {
   const { move, session, work, queue, notes, cut, conversation } = parcel
   const sources: { kind: 'log' | 'bundle'; path: string }[] = [
@@ -79,7 +79,7 @@ export async function writeParcel(file: string, parcel: Parcel): Promise<{ size:
   return { size, sha256: hash.digest('hex') }
 }
 
-/** The parcel in a file. Its log and its bundle are written to a folder. */
+/** Reads a parcel from a file, and writes its log and its bundle to a folder. */
 export async function readParcel(file: string, folder: string): Promise<Parcel> {
   const first = await headerOf(file)
   const parsed = header.safeParse(parseJson(first.text))
@@ -87,7 +87,7 @@ export async function readParcel(file: string, folder: string): Promise<Parcel> 
   const { move, session, work, queue, notes, cut, parts } = parsed.data
   const total = parts.reduce((sum, { bytes }) => sum + bytes, first.length)
   if (total !== (await stat(file)).size) throw damaged()
-  // They are read into memory; the other machine may say anything.
+  // Conversations are read into memory, so their size is limited: the other machine may send anything.
   const conversationBytes = parts.reduce(
     (sum, { kind, bytes }) => sum + (kind === 'conversation' ? bytes : 0),
     0,
@@ -116,9 +116,9 @@ export async function hashOf(file: string): Promise<string> {
   return hash.digest('hex')
 }
 
-/** Writes bytes at a place of a file, which is made if it is missing. */
+/** Writes bytes at an offset of a file, which is made if it is missing. */
 export async function writeAt(file: string, bytes: Uint8Array, place: number): Promise<void> {
-  // Not emptied: a piece that is written twice may come after the next one.
+  // Never truncates: a piece that is written twice may come after the next one.
   const handle = await open(file, constants.O_RDWR | constants.O_CREAT, 0o600)
   try {
     await writeAll(handle, bytes, place)
@@ -127,13 +127,13 @@ export async function writeAt(file: string, bytes: Uint8Array, place: number): P
   }
 }
 
-/** As much of it as there is. */
+/** Reads up to `bytes` bytes, fewer at the end of the file. */
 export async function readAt(file: string, { at, bytes }: { at: number; bytes: number }): Promise<Buffer> {
   const left = Math.max(0, (await sizeOf(file)) - at)
   return readPart(file, { at, bytes: Math.min(bytes, left) })
 }
 
-/** 0 if there is no such file. */
+/** Size of a file, 0 if it is missing. */
 export async function sizeOf(file: string): Promise<number> {
   return (await stat(file).catch(() => undefined))?.size ?? 0
 }

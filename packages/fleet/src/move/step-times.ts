@@ -1,17 +1,17 @@
 import { z } from 'zod'
 
-/** A step of a takeover, and how long it took. */
+/** A step of a takeover with its duration. */
 export interface StepTime {
   step: string
   ms: number
 }
 
-/** Of a machine that may say anything, or nothing. */
+/** Step times reported by another machine, which may send anything. */
 export const stepTimes = z.object({
   steps: z.array(z.object({ step: z.string().max(40), ms: z.int().min(0) })).max(20),
 })
 
-/** Notes when each step is done. */
+/** Measures the steps of an operation. */
 export class StepTimes {
   readonly list: StepTime[] = []
   #from = performance.now()
@@ -22,7 +22,7 @@ export class StepTimes {
     this.#from = now
   }
 
-  /** A step that another machine did, by the times that it measured itself. The way there and back is a step of its own. */
+  /** Adds the steps that another machine measured itself. The way there and back is a step of its own. */
   doneThere(way: string, answer: unknown): void {
     const there = stepTimes.safeParse(answer).data?.steps ?? []
     const spent = there.reduce((sum, { ms }) => sum + ms, 0)

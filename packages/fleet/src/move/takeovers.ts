@@ -16,7 +16,7 @@ import { readAt, readParcel, writeParcel } from './parcel-file.ts'
 import { type StepTime, StepTimes } from './step-times.ts'
 
 export interface TakeoversOptions {
-  /** Where the takeovers are noted that this hub has begun, and those whose machine has not returned. */
+  /** Folder for the notes of takeovers that this hub started, and of those whose machine has not returned. */
   folder: string
   link: () => Link | undefined
   machines: () => Machine[]
@@ -24,28 +24,28 @@ export interface TakeoversOptions {
   /** The mirrored log of a session of another machine. */
   log: (sessionId: string) => Promise<SessionLog>
   session: (sessionId: string) => RemoteSession | undefined
-  /** The sessions that are moved or taken over just now. */
+  /** Sessions that are being moved or taken over. */
   running: Set<string>
 }
 
 const note = z.object({
   ...{ move: z.string(), session: z.string(), from: z.string(), to: z.string() },
   taken: z.object({ seq: z.number(), usd: z.number(), tokens: z.number() }),
-  /** The new machine has it; the old one, when it returns, is asked for what it did since. */
+  /** The target has the session. The old machine is asked for its further events when it returns. */
   isDone: z.boolean(),
-  /** What the conversation is still to say of the machine that returned. */
+  /** The message about the returned machine that the conversation still has to get. */
   words: z.string().optional(),
-  /** The agent is to be asked to go on. Of one that is done: it is not known that it was. */
+  /** True if the agent is to be asked to continue; in a finished takeover, if it is not known whether it was asked. */
   goOn: z.boolean().optional(),
 })
 type Note = z.infer<typeof note>
 
 export interface TakenOver extends Moved {
-  /** Whether the agent was asked to go on. */
+  /** True if the agent was asked to continue. */
   asked: boolean
-  /** Why it was not, though it was wanted. */
+  /** Why the agent was not asked, although it was wanted. */
   problem: string | null
-  /** What was done, in this order. Empty if it was finished what an earlier call began. */
+  /** Completed steps in order. Empty when this call only finished an earlier takeover. */
   steps: StepTime[]
 }
 
@@ -54,17 +54,17 @@ const orphaned = z
   .nullable()
 
 /**
- * Takes over sessions of machines that are gone. A machine is gone if it was not heard while this hub was connected all
- * the time, and nobody answers for it. First the parcel is made of the last copy and the mirrored log and sent to the new
- * machine, then the session is given to it, which refuses the old one from then on, and then it is opened there.
+ * Takes over sessions of machines that are gone. A machine is gone if this hub heard nothing of it during an unbroken
+ * connection, and no process answers for it. The steps: make a parcel from the last copy and the mirrored log and send
+ * it to the target; write the target as owner, which refuses the old machine from then on; open the session there.
  */
 export class Takeovers {
   readonly #options: TakeoversOptions
   readonly #running: Set<string>
-  /** How many events this hub had when it refused a takeover because some were missing. */
+  /** Number of events this hub had when it refused a takeover because some were missing. */
   readonly #short = new Map<string, { seq: number; at: number }>()
   readonly #notes: Notes<Note>
-  /** The takeovers whose parcels are made or sent. */
+  /** Takeovers whose parcels are being made or sent. */
   readonly #packing = new Set<string>()
   #isTidied = false
 
@@ -79,7 +79,7 @@ export class Takeovers {
     })
   }
 
-  /** `goOn`: whether the agent is asked to go on. Default: if a turn of it was at work. */
+  /** Takes a session over. `goOn` asks the agent to continue; by default if a turn was running. */
   async takeover(
     session: string,
     to: string,
@@ -98,7 +98,7 @@ export class Takeovers {
       const moved = settled ?? (await this.#take(remote, { to, goOn: isAsked, times }))
       const answer = isAsked ? await this.#goOn(moved) : { asked: false, problem: null }
       if (answer.asked) times.done('agent asked')
-      // The caller knows it from now on.
+      // The caller learns the outcome from this answer, so the note need not say it again.
       for (const done of this.#notes.of(session))
         if (done.isDone && done.goOn) await this.#notes.write({ ...done, goOn: false }).catch(() => {})
       return { ...moved, ...answer, steps: settled === undefined ? times.list : [] }
@@ -115,7 +115,7 @@ export class Takeovers {
     )
   }
 
-  /** A target of a move that did not come back is refused when it does. */
+  /** Notes that the target of a given-up move has to be refused when it returns. */
   async expect(session: string, { from, to, taken }: Pick<Note, 'from' | 'to' | 'taken'>): Promise<void> {
     await this.#notes.write({ move: newId('kept'), session, from, to, taken, isDone: true })
   }
@@ -126,12 +126,14 @@ export class Takeovers {
     this.#notes.finishSoon(begun => this.#finish(begun))
   }
 
-  /** What a hub that was killed began, and what machines that are back have of sessions that others took over. */
+  /**
+   * Finishes the takeovers of a killed hub, and collects what returned machines have of sessions that others took over.
+   */
   async finish(): Promise<void> {
     await this.#notes.finishAll(begun => this.#finish(begun))
   }
 
-  /** The parcels of a hub that was killed: its takeovers are finished without them. */
+  /** Removes the parcels of a killed hub: its takeovers are finished without them. */
   async #tidy(): Promise<void> {
     const { folder } = this.#options
     for (const entry of await readdir(folder, { withFileTypes: true }))
@@ -145,11 +147,14 @@ export class Takeovers {
       await this.#sayStopped({ ...begun, isDone: true }, NOT_ASKED)
   }
 
-  /** Of a takeover that is done and whose hub was stopped. If the machine cannot be told now, it stays noted. */
+  /**
+   * Tells the session of a finished takeover that its hub stopped before it asked the agent. The note stays if the
+   * machine cannot be reached.
+   */
   async #sayStopped(done: Note, words: string): Promise<Note> {
     const { session, to } = done
     try {
-      // It may have been moved on.
+      // The session may have been moved on.
       const owner = await ownersOf(this.#options.link()).read(session)
       await this.#ask(owner?.machine ?? to, { step: 'say', session, words })
     } catch {
@@ -160,11 +165,11 @@ export class Takeovers {
     return told
   }
 
-  /** Takeovers of the session that were cut short come first: what they began may have got it somewhere. */
+  /** Settles interrupted takeovers of the session first: one of them may have brought it to its target. */
   async #settled(session: string): Promise<Moved | undefined> {
     for (const begun of this.#notes.of(session)) {
       if (begun.isDone) continue
-      // One whose machine does not answer stays noted.
+      // A takeover whose machine does not answer stays noted.
       const isThere = await this.#settle(begun).catch(() => false)
       if (isThere) return { session, from: begun.from, to: begun.to }
     }
@@ -179,7 +184,7 @@ export class Takeovers {
     const link = this.#options.link()
     await this.#requireGone(from)
     times.done('gone seen')
-    // Before its log is read: whoever gives it to another machine from now on makes this takeover stale.
+    // Read before the log: a hub that gives the session to another machine from now on makes this takeover stale.
     const before = await ownersOf(link).read(session.id)
     if (from === to) throw fleetError('move-failed', `The machine ${to} is gone: name another one.`)
     requireReady(this.#options.machines(), to, session.harness)
@@ -203,7 +208,7 @@ export class Takeovers {
       times.done('log complete')
       const begun: Note = { move, session: session.id, from, to, taken, goOn, isDone: false }
       let gone: string | undefined
-      // Before anything is at the new machine: what a hub that is killed sent there is removed.
+      // Noted before the target gets anything: the pieces that a killed hub sent there have to be removed.
       await this.#notes.write(begun)
       try {
         for (let at = 0; at < size; ) {
@@ -216,7 +221,7 @@ export class Takeovers {
         if (owner.seen?.epoch !== before?.epoch) throw hasIt(owner.seen ?? before)
         gone = owner.gone
         await ownersOf(link).give(session.id, to, { move, seen: owner.seen })
-        // It looks who has its sessions after it answers calls, so one of the two notices the other.
+        // A returning machine checks its owners after it answers calls, so one of the two notices the other.
         if (!(await isAbsent(link, from)))
           throw fleetError('move-failed', `The machine ${from} is back. Move the session instead.`)
         times.done('owner written')
@@ -229,7 +234,7 @@ export class Takeovers {
         if (!isThere) throw error
       }
       await sayClone(link, { session: session.id, to, place })
-      // It may have got everything before it was gone.
+      // The gone machine may have received everything before.
       if (gone !== undefined) await this.expect(session.id, { from: gone, to, taken })
       if (taken.seq < copy.seq) {
         const words = `The events ${taken.seq + 1} to ${copy.seq} of this conversation never arrived at the hub and are missing above.`
@@ -255,7 +260,7 @@ export class Takeovers {
     )
   }
 
-  /** The last copy with the mirrored log, and the messages that waited when the machine was last heard. */
+  /** Combines the last copy with the mirrored log and the queue that the machine last reported. */
   async #compose(
     { machine: from, session, status }: RemoteSession,
     { move, to, copy, folder }: { move: string; to: string; copy: Copy; folder: string },
@@ -268,7 +273,7 @@ export class Takeovers {
       const messages = status === null ? parcel.queue.messages : status.queue
       const composed = {
         ...{ ...parcel, move: { id: move, from, to }, log: log.path },
-        // What was chosen since the copy was made; the rest is what the log says.
+        // Settings chosen since the copy was made; the rest comes from the log.
         session: { ...session, claudeSessionId: parcel.session.claudeSessionId },
         queue: { ...parcel.queue, messages },
       }
@@ -279,7 +284,10 @@ export class Takeovers {
     }
   }
 
-  /** A hub that was off reads what it missed. If nothing more came for a minute, it goes on with what it has. */
+  /**
+   * Rejects while the hub lacks events of the copy, because it may still be reading them. If none came for a minute, it
+   * accepts what it has.
+   */
   #requireWhole(session: string, { has, needs }: { has: number; needs: number }): void {
     const before = this.#short.get(session)
     const isAll = has > 0 && before?.seq === has && performance.now() - before.at > REST_MS
@@ -310,25 +318,25 @@ export class Takeovers {
       )
   }
 
-  /** Brings a takeover that was cut short to an end. True if the session is on the new machine. */
+  /** Settles an interrupted takeover. True if the session is on the target. */
   async #settle(begun: Note): Promise<boolean> {
     const { session, from, to, move, taken } = begun
     const { isHere } = cancelled.parse(await this.#ask(to, { step: 'cancel', move, session }))
     const owners = ownersOf(this.#options.link())
     const owner = await owners.read(session)
     if (isHere && (owner === undefined || owner.machine === to)) {
-      // Brokers that lost their disks know nothing of it: the old machine would not be refused.
+      // Brokers that lost their disks have no owner stored: the old machine would not be refused.
       if (owner === undefined) await owners.give(session, to, { move, seen: undefined })
       await this.#done(begun)
       return true
     }
     if (isHere && owner !== undefined) {
-      // Another machine got it since: these two give up what they have of it.
+      // Another machine got the session since, so both earlier ones give up their part.
       await this.expect(session, { from: to, to: owner.machine, taken })
       await this.#notes.write({ ...begun, isDone: true, goOn: false })
       return false
     }
-    // Only what this takeover wrote is taken back: a later one may have given it to the same machine.
+    // Reverts only the owner that this takeover wrote: a later one may have chosen the same machine.
     if (owner?.machine === to && owner.move === move) await owners.give(session, from, { move, seen: owner })
     this.#notes.remove(begun)
     return false
@@ -340,7 +348,7 @@ export class Takeovers {
     await this.#ask(to, { step: 'tell', session })
   }
 
-  /** A machine that is back gives up what it has of the session. The conversation says where that is. */
+  /** Lets a returned machine give up its part of the session, and tells the conversation where that is kept. */
   async #collect(done: Note): Promise<void> {
     const { session, from, to, move, taken } = done
     let { words } = done
@@ -350,12 +358,12 @@ export class Takeovers {
       const owners = ownersOf(this.#options.link())
       const owner = await owners.read(session)
       if (owner === undefined) {
-        // Brokers lost their disks. The machine that took it over is asked whether it has it still.
+        // The brokers lost their disks, so the machine that took the session over is asked whether it still has it.
         const { has } = cancelled.parse(await this.#ask(to, { step: 'cancel', move, session }))
         if (!has) return
         await owners.give(session, to, { move, seen: undefined })
       } else if (owner.machine === from) {
-        // It was moved there since.
+        // The session was moved back there since.
         this.#notes.remove(done)
         return
       }
@@ -364,7 +372,7 @@ export class Takeovers {
       await this.#notes.write({ ...done, words })
     }
     if (words !== '') {
-      // It may have been moved on.
+      // The session may have been moved on.
       const owner = await ownersOf(this.#options.link()).read(session)
       await this.#ask(owner?.machine ?? to, { step: 'say', session, words })
     }
@@ -376,7 +384,7 @@ export class Takeovers {
   }
 }
 
-/** Empty if it did nothing that the others do not have. */
+/** Empty if the machine did nothing beyond what the others have. */
 function wordsOf(from: string, orphan: z.infer<typeof orphaned>): string {
   if (orphan === null || (orphan.events === 0 && orphan.usd === 0)) return ''
   const { events, usd, log, ref } = orphan

@@ -1,23 +1,23 @@
-/** A clone of a session's repository on the machine that gets the session. */
+/** A clone of a session's repository on the target machine. */
 export interface CloneFacts {
   project: string
-  /** The session was in it before it went away. */
+  /** The session was in this clone before it went away. */
   wasHere: boolean
-  /** It has the path that the project has on the other machine. */
+  /** Its path equals the project's path on the source machine. */
   isSamePath: boolean
-  /** Nothing in it is uncommitted. */
+  /** It has no uncommitted changes. */
   isClean: boolean
-  /** An agent is at work in it. */
+  /** An agent works in it. */
   isBusy: boolean
 }
 
 /**
- * Which of several clones a session goes into, and why: the first rule by which they differ decides. Clones that are
- * alike are taken in the order in which the machine's projects are named.
+ * Picks the clone for a session: the first rule by which they differ decides. Equal clones are taken in the order of
+ * the machine's projects.
  */
 export function pickClone<T extends CloneFacts>(clones: readonly T[]): { clone: T; why: string } | undefined {
   let left = clones
-  /** What all that are left have in common, and the others do not. */
+  /** Properties that all remaining clones share and the others lack. */
   const alike: string[] = []
   for (const { fits, why, those } of RULES) {
     const next = left.filter(fits)

@@ -3,11 +3,11 @@ import type { Machine } from '../machines.ts'
 
 export interface Work {
   id: string
-  /** All of them have to be labels of the machine. */
+  /** All of them must be labels of the machine. */
   labels: readonly string[]
-  /** The agent that does it. */
+  /** The agent that does the work. */
   agent: string
-  /** The project, by the name that it has on every machine. */
+  /** The common name of the project. */
   project: string
 }
 
@@ -16,19 +16,20 @@ export interface Candidate {
   state: MachineState
   labels: readonly string[]
   slots: number
-  /** Turns that run. */
+  /** Number of running turns. */
   busy: number
   agents: readonly { id: string; installed: boolean; loggedIn: boolean }[]
   projects: readonly string[]
-  /** Of one core; 1 is all of it. */
+  /** Load per core; 1 is full load. */
   load: number
 }
 
 export type Placement = { machine: string; why: string } | { waits: true; why: string }
 
 /**
- * Where a new session or task runs: the first rule that leaves no machine is the reason why it waits. Of several the
- * one of whose slots the smallest part is taken, then the least loaded, then the one that a hash of both names chooses: every hub says the same.
+ * Chooses the machine for a session or task. The first rule that no machine passes is the reason to wait. Among
+ * several, the order is: smallest share of used slots, lowest load, then a hash of both names, so every hub decides
+ * alike.
  */
 export function place(work: Work, machines: readonly Candidate[]): Placement {
   let left = machines
@@ -55,24 +56,24 @@ export function place(work: Work, machines: readonly Candidate[]): Placement {
   }
 }
 
-/** A machine as new work sees it. */
+/** A machine as a candidate for new work. */
 export interface Offer {
   machine: string
   isThis: boolean
-  /** The folder of the project there. Null if it is not there. */
+  /** Folder of the project there. Null if the machine lacks it. */
   project: string | null
-  /** Why it does not fit. Null if it does. */
+  /** Why the machine does not fit. Null if it does. */
   problem: string | null
 }
 
 export interface Choice {
-  /** The machine that is chosen. Null: it waits. */
+  /** The chosen machine. Null while the work waits. */
   machine: string | null
   why: string
   offers: Offer[]
 }
 
-/** Places work of a project that a person named by its folder, on `machine` if that is given, on one of the machines. */
+/** Places work of a project that is given by its folder, on `machine` if one is named. */
 export function choose(
   work: { agent: string; project: string; labels: readonly string[]; machine?: string | undefined },
   machines: readonly Machine[],
@@ -138,7 +139,7 @@ function share({ busy, slots }: Candidate): number {
   return busy / slots
 }
 
-/** Rendezvous hashing, FNV-1a: a machine that leaves moves only its own work. */
+/** Rendezvous hashing with FNV-1a: a machine that leaves moves only its own work. */
 function rank(id: string, machine: string): number {
   let hash = 0x811c9dc5
   for (const char of `${machine}/${id}`) hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193) >>> 0

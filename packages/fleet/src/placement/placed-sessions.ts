@@ -1,9 +1,9 @@
 /**
- * Sessions that this hub placed and that the beats of their machines do not count yet: without them, all that is placed
- * within one beat goes to the machine that was the best at its beginning.
+ * Sessions that this hub placed and that the beats do not count yet. Without them everything placed between two beats
+ * would go to the same machine.
  */
 export class PlacedSessions {
-  /** For each machine how many turns it would have with each of them, and how many beats came since. */
+  /** Per machine: the number of turns with each placed session included, and the beats since. */
   readonly #placed = new Map<string, { busy: number; beats: number }[]>()
 
   add(machine: string, said: number): void {
@@ -11,7 +11,7 @@ export class PlacedSessions {
     this.#placed.set(machine, [...(this.#placed.get(machine) ?? []), { busy, beats: 0 }])
   }
 
-  /** The first beat may have been on its way, or come before the turn began. */
+  /** Two beats have to pass: the first may have been sent before the turn started. */
   beat(machine: string): void {
     const left = (this.#placed.get(machine) ?? [])
       .map(one => ({ ...one, beats: one.beats + 1 }))
@@ -20,7 +20,7 @@ export class PlacedSessions {
     else this.#placed.set(machine, left)
   }
 
-  /** How many turns run there, or soon will. */
+  /** Number of turns that run there, or soon will. */
   busy(machine: string, said: number): number {
     return Math.max(said, ...(this.#placed.get(machine) ?? []).map(({ busy }) => busy))
   }

@@ -17,20 +17,20 @@ export interface RemoteCall {
 
 type Request =
   | ({ kind: 'call'; id: string } & RemoteCall)
-  /** What became of a call, or of a step of a move. */
+  /** Asks for the result of an earlier call or step of a move. */
   | { kind: 'outcome'; id: string }
   | { kind: 'ping' }
   | { kind: 'bytes'; session: string; from: number }
   | ({ kind: 'move'; id: string } & MoveStep)
   | { kind: 'parcel'; move: string; from: number }
   | ({ kind: 'work' } & WorkStep)
-  /** What other machines spent. */
+  /** Spending of other machines. */
   | { kind: 'spent'; told: ToldSpending }
 
 /**
- * Calls another machine, once. `machine-away` means that nothing was done. `machine-silent` means that it is not known:
- * the caller looks at the session before it tries again. A push or a hook takes as long as it takes: while the machine
- * says that it is at it, only its outcome is asked for.
+ * Calls another machine once. `machine-away` means that nothing was done. `machine-silent` means that it is unknown:
+ * the caller looks at the session before it tries again. A push or a hook may take long: while the machine reports that
+ * it works, only the outcome is asked for.
  */
 export async function callMachine(
   link: Link | undefined,
@@ -47,14 +47,17 @@ export async function callMachine(
 }
 
 interface Patience {
-  /** How long the answer is waited for, before the outcome is asked for. */
+  /** How long to wait for the answer before asking for the outcome. */
   firstMs: number
-  /** How long an answer that comes after that is still taken, from a machine that cannot tell the outcome. */
+  /** How long a late answer is still accepted from a machine that cannot report outcomes. */
   openMs: number
   longestMs: number
 }
 
-/** A broker that reads its keys drops the answers that are on their way: the outcome comes nevertheless. */
+/**
+ * Sends a request once and asks for its outcome if the answer does not come: a broker that reloads its keys drops
+ * answers.
+ */
 async function outcomeOnce(
   link: Link | undefined,
   machine: string,
@@ -67,12 +70,12 @@ async function outcomeOnce(
   if (first !== 'silent') return outcomeOf(machine, first)
   for (const end = performance.now() + longestMs; performance.now() < end; ) {
     const asked = performance.now()
-    // It was there when it was called: that it is away now does not mean that nothing was done.
+    // The machine was there for the call: being away now does not mean that nothing was done.
     const later = (await ask(link, machine, { kind: 'outcome', id }, OUTCOME_MS)) ?? 'silent'
     if (kind === 'move' && later !== 'silent' && neverRemembers(later))
       return outcomeOf(machine, (await answer) ?? 'silent')
     if (later === 'silent' || !isWorking(later)) return outcomeOf(machine, later)
-    // A machine says so after 20 seconds. One that says it at once is not asked again at once.
+    // A machine reports this after 20 seconds. One that reports it at once must not be asked in a tight loop.
     await sleep(Math.max(0, asked + ASK_AGAIN_MS - performance.now()))
   }
   return answerOf(machine, 'silent')
@@ -85,7 +88,7 @@ async function before<T>(ms: number, answer: Promise<T>): Promise<T | 'silent'> 
     return await Promise.race([answer, late])
   } finally {
     over.abort()
-    // Nobody may wait for it any more when the connection is closed.
+    // The late answer may reject when the connection closes, and nothing awaits it any more.
     answer.catch(() => {})
   }
 }
@@ -94,7 +97,7 @@ function isWorking(answer: Uint8Array): boolean {
   return isShaped(working, answer)
 }
 
-/** An earlier version knows the outcomes of calls only, and says of each step of a move that it does not know it. */
+/** True for an earlier version, which knows outcomes of calls only and answers every step of a move as unknown. */
 function neverRemembers(answer: Uint8Array): boolean {
   return isShaped(unknownOutcome, answer) && !isShaped(unknownStep, answer)
 }
@@ -107,7 +110,7 @@ function isShaped(shape: z.ZodType, answer: Uint8Array): boolean {
   }
 }
 
-/** A machine may say anything. What is nonsense does not mean that nothing was done. */
+/** Parses an answer. A malformed one does not mean that nothing was done. */
 function outcomeOf(machine: string, answer: Uint8Array | 'silent' | undefined): unknown {
   try {
     return answerOf(machine, answer)
@@ -131,7 +134,7 @@ function answerOf(machine: string, answer: Uint8Array | 'silent' | undefined): u
     )
   const said = callAnswer.parse(JSON.parse(Buffer.from(answer).toString()))
   if (said.ok) return said.data
-  // With the code that it has there.
+  // Keeps the error code of the other machine.
   throw new CodedError(said.code, said.message)
 }
 
@@ -156,18 +159,21 @@ export async function askMove(
   const request = { kind: 'move', id: crypto.randomUUID(), ...step } as const
   if (isRepeatable(step)) return outcomeOf(machine, await askTwice(link, machine, request, patience.firstMs))
   const said = await outcomeOnce(link, machine, request, patience)
-  // The move names the worktree on the other machine: the name of any other worktree is not taken.
+  // The move names the worktree on the other machine, so no other name is accepted.
   if (step.step === 'pack' && !packed(step.move).safeParse(said).success)
     throw fleetError('move-failed', `The machine ${machine} answered nonsense. Look there.`)
   return said
 }
 
-/** The same bytes in the same place: a large session has hundreds of such steps, and none has to be remembered. */
+/**
+ * True for steps that write the same bytes to the same place: a large session has hundreds of them, and remembering
+ * each answer would be wasteful.
+ */
 function isRepeatable({ step }: MoveStep): boolean {
   return step === 'put'
 }
 
-/** Only for what can be done twice. */
+/** Only for requests that may be done twice. */
 async function askTwice(
   ...[link, machine, request, firstMs]: Parameters<typeof ask>
 ): ReturnType<typeof ask> {
@@ -180,7 +186,7 @@ function packed(move: string) {
   return z.object({ move: z.union([z.literal(move), z.string().regex(/^move-[0-9a-f]{12}$/)]) })
 }
 
-/** Asks a machine to do a piece of work, and how it stands. */
+/** Asks a machine to do a piece of work, and for its state. */
 export async function askWork(link: Link | undefined, machine: string, step: WorkStep): Promise<WorkState> {
   const answer = await ask(link, machine, { kind: 'work', ...step }, PING_MS)
   try {
@@ -191,7 +197,7 @@ export async function askWork(link: Link | undefined, machine: string, step: Wor
   }
 }
 
-/** A machine may say anything. */
+/** Shape of an answer: a machine may send anything. */
 const workState = z.union([
   z.object({ state: z.literal('ended') }),
   z.object({
@@ -206,7 +212,7 @@ const workState = z.union([
   }),
 ])
 
-/** Tells a machine what the others spent. It may be away. */
+/** Sends the spending of others to a machine, which may be away. */
 export async function tellSpending(
   link: Link | undefined,
   machine: string,
@@ -215,7 +221,7 @@ export async function tellSpending(
   await ask(link, machine, { kind: 'spent', told }, PING_MS)
 }
 
-/** A piece of a session that is on its way. Empty if the machine has none. */
+/** A piece of a parcel. Empty if the machine has none. */
 export async function fetchParcel(
   link: Link | undefined,
   machine: string,
@@ -229,7 +235,7 @@ export async function pingMachine(link: Link, machine: string): Promise<boolean>
   return isBytes(await ask(link, machine, { kind: 'ping' }, PING_MS))
 }
 
-/** Whether nobody answers for a machine at all: one that is silent may be at work behind a slow connection. */
+/** True if no process answers for a machine at all. A silent one may be working behind a slow connection. */
 export async function isAbsent(link: Link | undefined, machine: string): Promise<boolean> {
   return link?.connected === true && (await ask(link, machine, { kind: 'ping' }, GONE_MS)) === undefined
 }
@@ -249,14 +255,14 @@ export interface Answers {
   bytes: (session: string, from: number) => Buffer | Promise<Buffer>
   moves: Pick<MoveDesk, 'answer' | 'bytes' | 'close'>
   work: Pick<WorkDesk, 'answer'>
-  /** What a hub says that other machines spent. */
+  /** Takes in the spending of other machines from a hub. */
   spent: (told: unknown) => void
 }
 
-/** Answers the hubs. The same call, delivered twice, is done once. */
+/** Answers the hubs. A call that is delivered twice is done once. */
 export function answerCalls(link: Link, machine: string, answers: Answers): () => Promise<void> {
   const calls = new RememberedAnswers()
-  // Places of their own: the moves of many sessions do not push out what a user waits for.
+  // Kept apart from calls, so that moves of many sessions do not evict answers that a user waits for.
   const steps = new RememberedAnswers()
   const stop = link.serve(subjects.calls(machine), async body => {
     const request = JSON.parse(Buffer.from(body).toString()) as Request
@@ -272,14 +278,14 @@ export function answerCalls(link: Link, machine: string, answers: Answers): () =
       return answers.moves.bytes(String(request.move), from)
     }
     if (request.kind === 'move') {
-      // An older hub names none.
+      // An older hub sends no id.
       const { kind: _, id = crypto.randomUUID(), ...step } = request
       const make = () => answered(answers.moves.answer(step)).then(sendable)
       return isRepeatable(step) ? make() : steps.once(id, make)
     }
     if (request.kind === 'work') {
       const { kind: _, ...step } = request
-      // Its own refusals are answers, too.
+      // Refusals of the work are sent as answers too.
       return Buffer.from(
         JSON.stringify(await answered(Promise.resolve().then(() => answers.work.answer(step)))),
       )
@@ -302,7 +308,10 @@ export function answerCalls(link: Link, machine: string, answers: Answers): () =
   }
 }
 
-/** The broker would drop what is larger, and who asked would wait for nothing. */
+/**
+ * Encodes an answer, or an error in place of one that is too large: the broker would drop it, and the caller would wait
+ * in vain.
+ */
 function sendable(answer: CallAnswer | typeof WORKING): Buffer {
   const bytes = Buffer.from(JSON.stringify(answer))
   return bytes.length <= MAX_BYTES ? bytes : Buffer.from(JSON.stringify(TOO_LARGE))
@@ -336,19 +345,19 @@ function isBytes(answer: Uint8Array | 'silent' | undefined): answer is Uint8Arra
   return answer instanceof Uint8Array
 }
 
-/** Starting an agent takes its time. */
+/** Starting an agent can take this long. */
 const CALL_MS = 60_000
 const PING_MS = 10_000
 const GONE_MS = 3_000
-/** Packing and checking out a large repository may take minutes. The broker lets a machine answer for two. */
+/** Packing and checking out a large repository may take minutes. The broker accepts an answer for two minutes. */
 const MOVE_PATIENCE: Patience = { firstMs: 20_000, openMs: 110_000, longestMs: 10 * 60_000 }
-/** Longer than the machine waits until it says that it is at work. */
+/** Longer than the machine waits before it reports that it works. */
 const OUTCOME_MS = 30_000
 const WORKING_MS = 20_000
 const ASK_AGAIN_MS = 1_000
 const LONGEST_MS = 30 * 60_000
 const WORKING = { working: true }
-/** Its server was started again since, or its answer was forgotten. */
+/** The server was restarted since, or its answer was forgotten. */
 const UNKNOWN: CallAnswer & z.infer<typeof unknownStep> = {
   ...{ ok: false, code: 'machine-silent', remembersSteps: true },
   message:

@@ -1,6 +1,7 @@
 /**
- * What calls were answered, for a while: the same call, delivered twice, is done once, and a hub that waited asks for the
- * outcome. One that runs is never forgotten; one that is over is, after a time or when all of them are too large.
+ * Answers to calls, remembered for a while: a call that is delivered twice is done once, and a hub that waited too long
+ * can ask for the outcome. Running calls are never forgotten; finished ones are after a time, or when all of them are
+ * too large.
  */
 export class RememberedAnswers {
   readonly #running = new Map<string, Promise<Buffer>>()
@@ -35,7 +36,7 @@ export class RememberedAnswers {
     setTimeout(() => this.#forget(id), this.#limits.ms).unref()
     for (const [oldest] of this.#over) {
       if (this.#over.size <= this.#limits.count && this.#bytes <= this.#limits.bytes) break
-      // The last one may be asked for just now.
+      // The newest answer is the most likely to be asked for.
       if (oldest !== id) this.#forget(oldest)
     }
   }

@@ -2,23 +2,23 @@ import { closeSync, fstatSync, readSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import { OPEN, openRegular, realFileOps, toStorageError } from '@chirality/sessions'
 
-/** A part of a session's log as it travels: bytes of the file, and where they are in it. */
+/** A part of a session's log: bytes of the file and their offset. */
 export interface LogPart {
   from: number
   bytes: Buffer
-  /** Of the end of the log up to and with these bytes. */
+  /** Checksum of the last bytes of the log up to the end of this part. */
   checksum: number
-  /** Whether the file had more whole lines, or more of this one, when it was read. */
+  /** True if the file had further whole lines, or more of this one, when it was read. */
   hasMore: boolean
 }
 
-/** How much of the end of what was shipped is remembered, to notice a file that was replaced. */
+/** Number of trailing bytes that the checksum covers, to notice a file that was replaced. */
 const CHECKED_BYTES = 1024
 export const MAX_PART_BYTES = 256 * 1024
 
 /**
- * The log of a session on the disk of the machine that writes it. Only whole lines are taken. Throws a StorageError for
- * anything but a regular file: a repository may have a symlink to a private file in its place, or a named pipe.
+ * Reads whole lines from a session's log on the machine that writes it. Throws a StorageError for anything but a
+ * regular file: a repository may have a symlink to a private file in its place, or a named pipe.
  */
 export class LogBytes {
   readonly #path: string
@@ -28,9 +28,9 @@ export class LogBytes {
   }
 
   /**
-   * The next bytes after `from`, at most 256 KB, up to the end of a line where there is one. Undefined if there are none;
-   * `replaced` if what is before them has another checksum. The file is opened and read once: a worker with many sessions
-   * does this many times a second.
+   * The next bytes after `from`, at most 256 KB, up to the end of a line where there is one. Undefined if there are
+   * none; `replaced` if the bytes before have another checksum. Opens and reads the file once, because a worker with
+   * many sessions does this many times a second.
    */
   next(from: number, checksum: number): LogPart | 'replaced' | undefined {
     const missing = from === 0 ? undefined : 'replaced'
@@ -43,7 +43,7 @@ export class LogBytes {
       const lastLine = read.lastIndexOf(NEWLINE)
       let end = lastLine + 1
       if (end <= before) {
-        // A line that is longer than a part travels as soon as its end is there.
+        // A line that is longer than a part is shipped as soon as its end is written.
         if (from + length >= size || endOfLines(fd, from + length, size) <= from + length) return undefined
         end = read.length
       }
@@ -62,7 +62,7 @@ export class LogBytes {
     }
   }
 
-  /** Any bytes of whole lines, for a reader that lacks them. */
+  /** Bytes of whole lines at any offset, for a reader that lacks them. */
   read(from: number, length: number): Buffer {
     return this.#open(Buffer.alloc(0), (fd, size) => {
       const end = endOfLines(fd, from, size)
@@ -88,7 +88,7 @@ export class LogBytes {
 const NEWLINE = 0x0a
 const LOOK_BACK_BYTES = 64 * 1024
 
-/** Where the last whole line ends: what follows is being written, or will be set aside. */
+/** End of the last whole line: the rest is being written, or will be set aside. */
 function endOfLines(fd: number, from: number, size: number): number {
   for (let end = size; end > from; ) {
     const length = Math.min(LOOK_BACK_BYTES, end - from)

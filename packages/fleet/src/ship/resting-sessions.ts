@@ -1,16 +1,16 @@
 import type { SessionStatus } from '@chirality/sessions'
 
-/** What says whether the log of an open session can be growing. */
+/** The facts of a status that show whether a log can be growing. */
 export type OpenSession = Pick<SessionStatus, 'sessionId' | 'projectRoot' | 'phase' | 'lastSeq'>
 
 /**
- * Which open sessions rest: a machine keeps hundreds of them open, and looking at the file of each ten times a second
+ * Finds the idle ones among the open sessions. A machine keeps hundreds open, and checking each file ten times a second
  * takes some percent of a core for nothing.
  */
 export class RestingSessions {
   #known = new Map<string, { lastSeq: number; changedAt: number }>()
 
-  /** The sessions whose log may have grown since the last call; the others are left to the sweep over all files. */
+  /** Sessions whose log may have grown since the last call. The others are covered by the sweep over all files. */
   awake(open: readonly OpenSession[], now: number): OpenSession[] {
     const known = new Map<string, { lastSeq: number; changedAt: number }>()
     const awake = open.filter(({ sessionId, phase, lastSeq }) => {
@@ -25,5 +25,5 @@ export class RestingSessions {
   }
 }
 
-/** The status says the number of an event before the event is in the file. */
+/** The status has the number of an event before the file has the event. */
 const SETTLES_MS = 2_000

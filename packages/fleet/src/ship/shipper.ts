@@ -12,21 +12,23 @@ import { type OpenSession, RestingSessions } from './resting-sessions.ts'
 export interface ShipperOptions {
   link: Link
   machine: string
-  /** The projects whose sessions are shipped. */
+  /** Projects whose sessions are shipped. */
   projects: () => readonly string[]
-  /** The sessions that are open: while they do not rest their logs are looked at often, the others now and then. */
+  /** The open sessions. Logs of busy ones are checked often, all others now and then. */
   open: () => readonly OpenSession[]
   onFault?: (error: unknown) => void
 }
 
-/** How much of a log is in the stream, by the stream's own last message: no state of ours can differ from it. */
+/**
+ * How much of a log is in the stream, taken from the stream's own last message, so no local state can differ from it.
+ */
 interface Place {
   path: string
-  /** The file that the offsets belong to. */
+  /** Names the file that the offsets belong to. */
   generation: string
   offset: number
   checksum: number
-  /** The number of the last message. The next one is taken only after it. */
+  /** Number of the last message. The next one is accepted only after it. */
   seq: number
 }
 
@@ -36,21 +38,21 @@ interface Log {
 }
 
 /**
- * Follows the logs of this machine's sessions and publishes their bytes. The files stay the truth: what is not
- * acknowledged is read again from them, also after the broker was away or lost its disk.
+ * Follows the logs of this machine's sessions and publishes their bytes. The files remain the truth: unacknowledged
+ * bytes are read again from them, also after the broker was away or lost its disk.
  */
 export class Shipper {
   readonly #options: ShipperOptions
   readonly #places = new Map<string, Place>()
   readonly #sizes = new Map<string, number>()
-  /** Logs of sessions that are not open, by path, that have grown: each pass ships some parts of them. */
+  /** Logs of sessions that are not open and that have grown, by path. Each pass ships some parts of them. */
   readonly #behind = new Map<string, Log>()
-  /** Logs and folders that cannot be used, by path, and what was said of them. */
+  /** Unusable logs and folders by path, with the reported reason. */
   readonly #unusable = new Map<string, string>()
   readonly #resting = new RestingSessions()
   readonly #stop = new AbortController()
   readonly #ended: Promise<void>
-  /** In this pass. */
+  /** Bytes read in this pass. */
   #readBytes = 0
   #lastSweep = Number.NEGATIVE_INFINITY
   #fault: string | undefined
@@ -58,7 +60,7 @@ export class Shipper {
   constructor(options: ShipperOptions) {
     this.#options = options
     options.link.onConnected(connected => {
-      // It may be another broker, or have lost what it had.
+      // It may be another broker, or have lost its data.
       if (connected) this.#places.clear()
     })
     this.#ended = this.#run()
@@ -93,7 +95,7 @@ export class Shipper {
     }
   }
 
-  /** A disk that is full stays so for long: it is said once. */
+  /** Reports a fault once: a full disk stays full for long. */
   #report(error: unknown): void {
     const fault = error instanceof Error ? error.message : String(error)
     if (this.#options.link.connected && fault !== this.#fault) this.#options.onFault?.(error)
@@ -101,8 +103,8 @@ export class Shipper {
   }
 
   /**
-   * One part of each log of an open session that has grown, then some of the others: a backlog of gigabytes does not keep
-   * a live session waiting. Resolves with whether there is more to ship.
+   * Ships one part of each grown log of an open session, then parts of the others: a backlog of gigabytes must not
+   * delay a live session. Resolves with whether there is more to ship.
    */
   async #pass(): Promise<boolean> {
     const { signal } = this.#stop
@@ -115,7 +117,7 @@ export class Shipper {
     let isLiveBehind = false
     this.#readBytes = 0
     try {
-      // A log waits for the answer to its last part; the others do not wait for it.
+      // Each log waits for the answer to its last part, independently of the others.
       await inWindow(this.#next(open), WINDOW, async ({ log, isOpen }) => {
         if (signal.aborted || !this.#hasGrown(log) || !(await this.#shipOne(log))) return
         if (isOpen) isLiveBehind = true
@@ -139,7 +141,7 @@ export class Shipper {
     }
   }
 
-  /** Whether its file has another size than when it was last shipped. */
+  /** True if the file has another size than at the last shipment. */
   #hasGrown({ sessionId, path }: Log): boolean {
     try {
       const size = sizeOf(path)
@@ -150,19 +152,19 @@ export class Shipper {
     }
   }
 
-  /** The next part of a log; whether it has more. One that cannot be read is skipped: the others go on. */
+  /** Ships the next part of a log; true if it has more. An unreadable log is skipped and the others go on. */
   async #shipOne(log: Log): Promise<boolean> {
     const { sessionId, path } = log
     try {
       const size = sizeOf(path)
       const hasMore = await this.#ship(log)
-      // What has more is looked at again.
+      // A log with more parts is checked again.
       if (hasMore || size === undefined) this.#sizes.delete(path)
       else this.#sizes.set(path, size)
       this.#unusable.delete(path)
       return hasMore
     } catch (error) {
-      // Not known to be stored: the stream is asked how far it came.
+      // The part may not be stored, so the stream is asked how far it got.
       this.#places.delete(sessionId)
       this.#sizes.delete(path)
       if (!(error instanceof StorageError)) throw error
@@ -171,7 +173,7 @@ export class Shipper {
     }
   }
 
-  /** It is said once of each. A repository may have thousands of them. */
+  /** Reports each unusable path once, up to a limit: a repository may have thousands of them. */
   #skip(path: string, error: unknown): void {
     const fault = toStorageError(error, path)
     if (this.#unusable.get(path) === fault.message || this.#unusable.size >= MAX_UNUSABLE) return
@@ -199,20 +201,20 @@ export class Shipper {
     return logs
   }
 
-  /** The folder of a project's logs, if it has one. One that is a symlink is not used. */
+  /** The folder of a project's logs, if it has one. A symlink is not followed. */
   async #folder(root: string): Promise<string | undefined> {
     try {
       const folder = await findProjectFolder(root, EVENTS)
       this.#unusable.delete(root)
       return folder
     } catch (error) {
-      // A project that was removed has no logs.
+      // A removed project has no logs.
       if (!(error instanceof StorageError && error.code.startsWith('project-'))) this.#skip(root, error)
       return undefined
     }
   }
 
-  /** Publishes the next part of a log; whether it has more. */
+  /** Publishes the next part of a log; true if it has more. */
   async #ship({ sessionId, path }: Log): Promise<boolean> {
     const { link, machine } = this.#options
     const subject = subjects.events(machine, sessionId)
@@ -224,7 +226,7 @@ export class Shipper {
       part = file.next(0, 0)
     }
     this.#places.set(sessionId, place)
-    // It was removed meanwhile, or its next line is not whole.
+    // The log was removed meanwhile, or its next line is incomplete.
     if (part === undefined || part === 'replaced') return false
     const { from, bytes, checksum, hasMore } = part
     this.#readBytes += bytes.length
@@ -239,7 +241,7 @@ export class Shipper {
         'Chi-Checksum': String(checksum),
       },
     })
-    // An earlier publication was stored though its acknowledgement was lost.
+    // On a conflict an earlier publication was stored although its acknowledgement was lost.
     const isStored = published.kind === 'stored'
     this.#places.set(
       sessionId,
@@ -269,7 +271,7 @@ export function logPath(projectRoot: string, sessionId: string): string {
 
 const EVENTS = 'events'
 
-/** Undefined if there is no such log. */
+/** Size of a log. Undefined if it is missing. */
 function sizeOf(path: string): number | undefined {
   try {
     const facts = realFileOps.lstat(path)
@@ -281,7 +283,7 @@ function sizeOf(path: string): number | undefined {
   }
 }
 
-/** The sessions that have a log in a folder. */
+/** Sessions that have a log in the folder. */
 function sessionsIn(folder: string): string[] {
   try {
     return readdirSync(folder).flatMap(name => /^([A-Za-z0-9_-]{1,64})\.ndjson$/.exec(name)?.[1] ?? [])
@@ -290,24 +292,24 @@ function sessionsIn(folder: string): string[] {
   }
 }
 
-/** No log is looked at more often. */
+/** Pause between two checks of one log. */
 const PACE_MS = 100
-/** A broker that is slow leaves the machine to its agents. */
+/** Minimum pause, so that a slow broker leaves the CPU to the agents. */
 const MIN_REST_MS = 20
-/** Logs that are shipped at once. */
+/** Number of logs shipped at once. */
 const WINDOW = 64
-/** After so many, a pass begins no further log of a session that is not open. */
+/** After this many bytes a pass starts no further log of a closed session. */
 const PASS_BYTES = 4 * 1024 * 1024
 const MAX_UNUSABLE = 100
 const SWEEP_MS = 5_000
 const AGAIN_MS = 500
 
-/** A piece of a session's log from one of these projects, for a hub that misses it. Empty if there is none. */
+/** A piece of a session's log in one of these projects, for a hub that lacks it. Empty if there is none. */
 export async function bytesOf(roots: readonly string[], session: string, from: number): Promise<Buffer> {
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(session)) return Buffer.alloc(0)
   for (const root of roots) {
     const log = new LogBytes(logPath(root, session))
-    // What is no real folder or no file is as none: the shipper reports it.
+    // A folder or log that is no real one counts as missing; the shipper reports it.
     const folder = await findProjectFolder(root, EVENTS).catch(() => undefined)
     if (folder !== undefined && log.exists) return log.read(from, MAX_FETCH)
   }

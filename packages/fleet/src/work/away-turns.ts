@@ -13,20 +13,22 @@ import { SessionCraft, type TurnOrder } from './session-craft.ts'
 import { WorkBoard, type WorkEnd } from './work-board.ts'
 import { WorkDesk } from './work-desk.ts'
 
-/** A turn of a session of this hub that a machine of the fleet makes. */
+/** A turn of a session of this hub that another machine runs. */
 export interface AwayTurn {
-  /** The same for the same turn, also in the next process. Lower-case letters, digits and dashes, after those of the group. */
+  /**
+   * Stable id of the turn, also across processes. Starts with the group, then lower-case letters, digits and dashes.
+   */
   id: string
-  /** What it is a part of: the turns of one group are forgotten together. */
+  /** Groups turns whose claims are removed together. */
   group: string
   sessionId: string
   agent: string
-  /** The folder of the project on this hub. */
+  /** Folder of the project on this hub. */
   project: string
   labels: readonly string[]
   order: Omit<TurnOrder, 'session'>
   signal: AbortSignal
-  /** This process ends, and the turn does not. */
+  /** True when this process ends and the turn does not. */
   isLeft: () => boolean
   onPlaced?: (machine: string, why: string) => void
   onWaits?: (why: string) => void
@@ -40,15 +42,15 @@ export interface AwayTurnsOptions {
   /** The user's data folder. */
   home: string
   move: (sessionId: string, to: string) => Promise<unknown>
-  /** Whether this machine has the session. */
+  /** True if this machine has the session. */
   has: (sessionId: string) => Promise<boolean>
-  /** Whether a move of a session of this machine has begun and not ended. */
+  /** True if a move of a session of this machine has started and not ended. */
   isLeaving: (sessionId: string) => boolean
   remote: Pick<RemoteSessions, 'get'>
   onFault?: ((error: unknown) => void) | undefined
 }
 
-/** Turns on other machines: the session goes there with its files, and comes back with what became of them. */
+/** Runs turns on other machines: the session moves there with its files, and returns with the result. */
 export class AwayTurns {
   readonly #options: AwayTurnsOptions
   readonly #board: WorkBoard
@@ -65,12 +67,12 @@ export class AwayTurns {
     })
   }
 
-  /** The machine that has the session, if it is not this one. */
+  /** The machine that has the session, if it is another one. */
   machineOf(sessionId: string): string | undefined {
     return this.#options.remote.get(sessionId)?.machine
   }
 
-  /** What a session of another machine cost when that was last heard. */
+  /** Last reported cost of a session on another machine. */
   spentOn(sessionId: string): { usd: number | null; isEstimate: boolean; tokens: number } | undefined {
     const remote = this.#options.remote.get(sessionId)
     if (remote === undefined) return undefined
@@ -78,7 +80,7 @@ export class AwayTurns {
     return { usd, isEstimate, tokens }
   }
 
-  /** Makes the turns that hubs give to this machine. */
+  /** Runs the turns that hubs give to this machine. */
   desk(link: Link, host: SessionHost): WorkDesk {
     const { own: machine, home } = this.#options
     return new WorkDesk({
@@ -88,24 +90,24 @@ export class AwayTurns {
   }
 
   /**
-   * The groups that have turns, or had and were not ended. `project` is the one of their first turn, and null if this hub
-   * lost its file. Throws if that cannot be read.
+   * Groups with turns that were not ended. `project` is that of the first turn, or null if this hub lost its file.
+   * Throws if the file cannot be read.
    */
   groups(): { group: string; project: string | null }[] {
     return this.#groups.list()
   }
 
-  /** No turn of it is away, and none will be unless the group is begun again: the brokers forget it. */
+  /** Ends a group that has no turn away and will get none: the brokers forget it. */
   end(group: string): Promise<void> {
     return this.#groups.end(group)
   }
 
-  /** Of a hub, again and again. */
+  /** Purges ended groups. Called repeatedly on a hub. */
   goOn(): void {
     this.#groups.finishSoon()
   }
 
-  /** Of a turn that was made, and whose session is here. */
+  /** Closes the claim of a finished turn whose session is here. */
   close(id: string, isLeft: () => boolean): Promise<'closed' | 'none' | 'left'> {
     return this.#board.close(id, isLeft)
   }
@@ -113,7 +115,7 @@ export class AwayTurns {
   async run(turn: AwayTurn): Promise<WorkEnd> {
     const { own, move, has, isLeaving } = this.#options
     const { id, group, sessionId: session, agent, project, labels, order, ...watch } = turn
-    // By it the claims of a group that is over are found.
+    // The prefix finds the claims of a group that is over.
     if (!id.startsWith(`${group}-`)) throw fleetError('work-stale', `${id} is no name in the group ${group}.`)
     const isHere = async () => (await has(session)) && !isLeaving(session)
     return this.#board.run(
@@ -122,10 +124,11 @@ export class AwayTurns {
         group: () => this.#groups.open(group, project),
         carry: async machine => {
           if (!(await has(session))) return
-          // A killed process began it: the hub finishes that or takes it back, and then it is known where it is.
+          // A killed process started the move. The hub finishes or reverts it, and then the place of the session is
+          // known.
           if (isLeaving(session)) throw onItsWay()
           await move(session, machine)
-          // Only an earlier move was finished by that.
+          // The call only finished an earlier move.
           if (await has(session)) throw onItsWay()
         },
         fetch: async () => {

@@ -9,7 +9,7 @@ import type { Craft, WorkState } from './work-desk.ts'
 /** One turn of a session that was moved here for it. */
 const turnOrder = z.object({
   session: z.string(),
-  /** The turn is the one that begins after this event. */
+  /** The turn is the one that starts after this event. */
   fromSeq: z.number().int().min(0),
   message: z.string(),
   request: z.object({
@@ -20,22 +20,22 @@ const turnOrder = z.object({
     maxBudgetTokens: z.number().optional(),
     timeoutMs: z.number().positive().optional(),
   }),
-  /** Commands in the new worktree, before the agent. */
+  /** Commands to run in the new worktree before the agent. */
   setup: z.array(z.string()),
   setupMs: z.number().positive(),
 })
 
 export type TurnOrder = z.infer<typeof turnOrder>
 
-/** Turns of agents, as work of a fleet. What has begun is in the session's log, so no turn begins twice. */
+/** Runs turns of agents as work of a fleet. A started turn is in the session's log, so none starts twice. */
 export class SessionCraft implements Craft {
   readonly #host: SessionHost
   readonly #starting = new Map<string, { stop: AbortController; failed: unknown }>()
 
-  /** Turns whose beginning is in their log, which is long: it is looked for once. Forgotten with the turn. */
+  /** Turns whose start was found in their log, so that a long log is searched once. Removed with the turn. */
   readonly #begun = new Set<string>()
 
-  /** Of sessions that are here for a turn. One that a killed process had stays. */
+  /** Worktrees of sessions that are here for a turn. A worktree left by a killed process stays. */
   readonly #worktrees = new Map<string, string>()
 
   constructor(host: SessionHost) {
@@ -55,7 +55,7 @@ export class SessionCraft implements Craft {
       this.#starting.delete(order.session)
       throw starting.failed
     }
-    // The set-up takes its time: who asks is answered meanwhile.
+    // The set-up takes long, so the caller is answered meanwhile.
     if (starting === undefined) this.#begin(live, order)
     return { state: 'working' }
   }
@@ -78,7 +78,7 @@ export class SessionCraft implements Craft {
     if (live.status.phase !== 'idle') await live.kill()
   }
 
-  /** The session went back to its hub. Its worktree here has nothing that is not there, but for ignored files. */
+  /** Removes the worktree of a session that went back to its hub; everything but ignored files is there. */
   async tidy(input: unknown): Promise<void> {
     const { session, fromSeq } = turnOrder.parse(input)
     this.#begun.delete(turnOf(session, fromSeq))
@@ -145,7 +145,7 @@ function stateOf({ status: { phase, pending } }: LiveSession): WorkState {
   return { state: 'working', ...(request === undefined ? {} : { pending: request }) }
 }
 
-/** Without those that are not given. */
+/** Drops keys whose value is undefined. */
 function given<T extends object>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never
 }

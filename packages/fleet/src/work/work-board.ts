@@ -17,53 +17,53 @@ export interface WorkBoardOptions {
   ask: (machine: string, step: WorkStep) => Promise<WorkState>
   /** How long a machine may be away before its work is given up. */
   goneMs?: number
-  /** How often it is asked how its work stands. */
+  /** Interval at which a machine is asked for the state of its work. */
   pollMs?: number
 }
 
-/** A piece of work that is done once, by one machine of the fleet. */
+/** A piece of work that one machine of the fleet does once. */
 export interface BoardWork {
-  /** The same for the same work, also in the next process of this hub. Begins with the name of its group and a dash. */
+  /** Stable id of the work, also across processes of this hub. Starts with the name of its group and a dash. */
   id: string
-  /** The group, which is open. Rejects with `work-stale` if it is over. */
+  /** Opens the group. Rejects with `work-stale` if it is over. */
   group: () => Promise<GroupRef>
   needs: { agent: string; project: string; labels: readonly string[] }
   order: unknown
-  /** Brings what it needs to the machine. Asked again, it finishes what was begun. */
+  /** Brings the work's files to the machine. A repeated call finishes what was started. */
   carry: (machine: string) => Promise<void>
-  /** Brings what became of it back. Rejects until it is back. */
+  /** Brings the result back. Rejects until it is back. */
   fetch: (machine: string) => Promise<void>
-  /** Whether no other machine has anything of it, or may have. */
+  /** True if no other machine has, or may have, a part of the work. */
   isHere: () => Promise<boolean>
 }
 
 export interface WatchOptions {
-  /** Stops it, or leaves it alone with the reason `leave`: another process of this hub goes on with it. */
+  /** Aborts the work. With the reason `leave` the work continues, and another process of this hub watches it. */
   signal: AbortSignal
   isLeft: () => boolean
   onPlaced?: (machine: string, why: string) => void
   onWaits?: (why: string) => void
-  /** Whether it is to be stopped because of what its agent asks. */
+  /** Returns true if the work has to stop because of the agent's request. */
   onPending?: (request: PermissionRequestEvent | undefined) => boolean
 }
 
 export type WorkEnd =
   | { kind: 'ended'; machine: string }
-  /** It is this machine's. */
+  /** The work is for this machine. */
   | { kind: 'here'; why: string }
-  /** Its machine is gone. What that does when it returns is refused. */
+  /** The machine is gone. Its result is refused when it returns. */
   | { kind: 'lost'; machine: string; why: string }
   | { kind: 'refused'; machine: string; why: string }
-  /** It goes on without this process, or was not placed yet. */
+  /** The work continues without this process, or was not placed yet. */
   | { kind: 'left' }
 
 /**
- * Gives work to machines, and watches over it. The claim says which machine has it: it is written by compare-and-set
- * before the machine hears of it, and a machine that is gone is followed by the next epoch.
+ * Gives work to machines and watches it. The claim says which machine has the work: it is written by compare-and-set
+ * before the machine hears of it, and the claim after a machine that is gone has the next epoch.
  */
 export class WorkBoard {
   readonly #options: WorkBoardOptions
-  /** What this hub gave to each machine, which is more than its last beat can say. */
+  /** Work given to each machine by this hub, which its last beat may not include yet. */
   readonly #given = new Map<string, number>()
 
   constructor(options: WorkBoardOptions) {
@@ -74,7 +74,7 @@ export class WorkBoard {
     return this.#options.pollMs ?? POLL_MS
   }
 
-  /** Where it would run now, but not on the machines in `except`. */
+  /** Chooses the machine for the work now, leaving out those in `except`. */
   choose(needs: BoardWork['needs'], except: ReadonlySet<string> = new Set()): Choice {
     const machines = this.#options.machines().map(one => {
       const given = this.#given.get(one.machine) ?? 0
@@ -86,14 +86,14 @@ export class WorkBoard {
     )
   }
 
-  /** Whether one of them would take it if it had room. */
+  /** True if one of the machines would take the work when idle. */
   #couldFit(needs: BoardWork['needs'], except: ReadonlySet<string>): boolean {
     const machines = this.#options.machines().filter(({ machine }) => !except.has(machine))
     const idle = machines.map(one => ({ ...one, busy: 0 }))
     return choose(needs, idle).machine !== null
   }
 
-  /** Whether this machine is one of those that it is for. */
+  /** True if this machine has all labels that the work needs. */
   #isForThis({ labels }: BoardWork['needs']): boolean {
     const own = this.#options.machines().find(({ machine }) => machine === this.#options.own)
     return labels.every(label => own?.labels.includes(label))
@@ -102,7 +102,7 @@ export class WorkBoard {
   async run(work: BoardWork, watch: WatchOptions): Promise<WorkEnd> {
     if (!WORK_ID.test(work.id))
       throw fleetError('work-stale', `${JSON.stringify(work.id)} is no name of work.`)
-    // All tasks of a loop wait with the same one: beyond ten Node warns of a leak.
+    // All tasks of a loop wait on one signal: beyond ten listeners Node warns of a leak.
     setMaxListeners(0, watch.signal)
     const refusedBy = new Set<string>()
     for (;;) {
@@ -114,7 +114,7 @@ export class WorkBoard {
         if (claim.done) return { kind: 'ended', machine }
         if (machine === this.#options.own) {
           if (this.#isForThis(work.needs)) return { kind: 'here', why }
-          // Taken back from a machine that refused it or is gone, by a process that was killed, perhaps.
+          // Taken back from a machine that refused it or is gone, possibly by a process that was killed since.
           const finish = { kind: 'finish', epoch: claim.epoch } as const
           const isStored = await this.#settle(work.id, machine, finish, watch.isLeft)
           return isStored ? { kind: 'ended', machine } : { kind: 'left' }
@@ -128,8 +128,8 @@ export class WorkBoard {
   }
 
   /**
-   * Ends the claim of work whose result is here already: a process that was killed had fetched it and not said so, and
-   * its machine would keep what it has of it for ever.
+   * Ends the claim of work whose result is here already. Without this, a process that was killed between fetching and
+   * finishing would leave the other machine's part there for ever.
    */
   async close(id: string, isLeft: () => boolean): Promise<'closed' | 'none' | 'left'> {
     const { own } = this.#options
@@ -139,7 +139,7 @@ export class WorkBoard {
       if (stored?.done) return 'closed'
       if (stored?.machine === own)
         await this.#settle(id, own, { kind: 'finish', epoch: stored.epoch }, isLeft)
-      // Not as if the machine had ended it: whatever runs of it there is dropped.
+      // Takes the claim over instead of finishing it for the machine, so that anything still running there is dropped.
       else if (stored !== null)
         await this.#settle(id, own, { kind: 'take-over', epoch: stored.epoch }, isLeft)
       else await sleep(this.#pollMs)
@@ -147,7 +147,7 @@ export class WorkBoard {
     return 'left'
   }
 
-  /** Null if no broker can be asked. */
+  /** The stored claim. Null if no broker answers. */
   async #read(id: string): Promise<Claim | undefined | null> {
     try {
       return await this.#claims(this.#options.own).read(id)
@@ -156,7 +156,7 @@ export class WorkBoard {
     }
   }
 
-  /** The claim that is stored, or one for the machine that fits. Undefined if it was stopped while it waited. */
+  /** The stored claim, or a new one for the machine that fits. Undefined if the work was stopped while it waited. */
   async #place(
     { id, group, needs }: BoardWork,
     { signal, onPlaced, onWaits }: WatchOptions,
@@ -169,11 +169,11 @@ export class WorkBoard {
           if (!stored.done) await noted(group)
           return { claim: stored, why: 'it was given to it before', takeBack: this.#give(stored.machine) }
         }
-        // Also if it has to wait: a hub whose files are set back to now knows then that it had begun.
+        // Opened even while the work waits: after a restore from a backup the hub then knows that the work had started.
         const of = await group()
         const { machine, why } = this.choose(needs)
         if (machine !== null) {
-          // Before it is stored: the next one is placed meanwhile.
+          // Counted before it is stored: the next piece is placed meanwhile.
           const takeBack = this.#give(machine)
           const taken = await this.#claims(machine)
             .step(id, { kind: 'take', of })
@@ -201,7 +201,7 @@ export class WorkBoard {
     return undefined
   }
 
-  /** Until it is taken back, the machine has less room. */
+  /** Counts the work against the machine's slots until the returned function is called. */
   #give(machine: string): () => void {
     const add = (count: number) => this.#given.set(machine, (this.#given.get(machine) ?? 0) + count)
     add(1)
@@ -219,7 +219,7 @@ export class WorkBoard {
     let isThere = false
     let isStopping = false
     let notCarried = 0
-    /** Whatever happens then, what the machine has of it comes back first. */
+    /** From here on, the machine's result is fetched first. */
     let over: { kind: 'ended' } | { kind: 'refused'; why: string } | undefined
     let awaySince: number | undefined
     let silentSince: number | undefined
@@ -248,7 +248,7 @@ export class WorkBoard {
           await this.#settle(id, machine, { kind: 'finish', epoch }, isLeft)
           return { kind: 'ended', machine }
         }
-        // One that says for ever that it is at work does not keep a person from stopping.
+        // A machine that always answers `working` must not keep a user from stopping.
         if (signal.aborted) stoppedSince ??= performance.now()
         if (stoppedSince !== undefined && performance.now() - stoppedSince > STOP_ANSWERED_MS)
           return { kind: 'left' }
@@ -259,12 +259,12 @@ export class WorkBoard {
           told = why
         } else if (isCodedError(error) && error.code === 'work-stale') {
           const now = await this.#read(id)
-          // The brokers lost what they had stored: it is where it was.
+          // The brokers lost their data: the machine still has the work.
           if (now === undefined) await this.#takeAgain(work, machine, isLeft)
-          // It may have lost what it knew of the work; only the leader says whether it is another's.
+          // The machine may have lost its note of the work; only the leader's claim decides.
           if (now === undefined || (now !== null && (now.epoch !== epoch || now.done))) return 'again'
         } else if (isCodedError(error) && !PASSING.has(error.code)) {
-          // A move that a killed process began may be in the way for a moment.
+          // A move that a killed process started may block for a moment.
           if (!isThere) notCarried += 1
           if (isThere || notCarried >= CARRY_TRIES) over = { kind: 'refused', why: error.message }
         }
@@ -274,7 +274,7 @@ export class WorkBoard {
         if (signal.aborted && performance.now() - silentSince > STOP_MS) return { kind: 'left' }
         if (awaySince !== undefined && performance.now() - awaySince >= (this.#options.goneMs ?? GONE_MS)) {
           const why = `${machine} is gone`
-          // It never left: nothing of it is lost.
+          // The session never left, so nothing is lost.
           if (await work.isHere().catch(() => false)) return this.#passOn(work, claim, watch, why)
           if (!(await this.#settle(id, this.#options.own, { kind: 'take-over', epoch }, isLeft)))
             return { kind: 'left' }
@@ -285,7 +285,7 @@ export class WorkBoard {
     }
   }
 
-  /** It is here, and another machine gets it. If those that refused it are all that fit, it is refused. */
+  /** Gives the work, which is back here, to another machine. Refused if every fitting machine has refused it. */
   async #passOn(
     { id, needs }: BoardWork,
     { machine, epoch }: Claim,
@@ -313,7 +313,7 @@ export class WorkBoard {
     return { kind: 'left' }
   }
 
-  /** It is the machine's as before, unless its group is over. */
+  /** Restores the claim of the machine, unless the group is over. */
   async #takeAgain({ id, group }: BoardWork, machine: string, isLeft: () => boolean): Promise<void> {
     while (!isLeft()) {
       try {
@@ -326,7 +326,7 @@ export class WorkBoard {
     }
   }
 
-  /** Until the leader has it. False if it was left before. */
+  /** Writes the claim until the leader has it. False if the work was left before. */
   async #settle(id: string, machine: string, step: ClaimStep, isLeft: () => boolean): Promise<boolean> {
     while (!isLeft()) {
       try {
@@ -346,7 +346,9 @@ export class WorkBoard {
   }
 }
 
-/** This hub may have lost what it knew of the group. If it cannot be noted now, it is taken from the broker later. */
+/**
+ * Notes the group again, which this hub may have lost. If that fails now, the group is restored from the broker later.
+ */
 async function noted(group: () => Promise<GroupRef>): Promise<void> {
   await group().catch((error: unknown) => {
     if (isCodedError(error) && error.code === 'work-stale') throw error
@@ -361,10 +363,10 @@ async function pause(signal: AbortSignal, ms: number): Promise<void> {
 const PASSING: ReadonlySet<string> = new Set(['machine-away', 'machine-silent'])
 const POLL_MS = 500
 const STOP_MS = 20_000
-/** An agent that is interrupted has time to end by itself. */
+/** Time for an interrupted agent to end by itself. */
 const STOP_ANSWERED_MS = 60_000
 const CARRY_TRIES = 3
 const MAX_REFUSALS = 3
-/** Packing a large repository again and again takes its time. */
+/** Packing a large repository is slow, so fetching is tried less often. */
 const FETCH_POLLS = 10
 const GONE_MS = 120_000

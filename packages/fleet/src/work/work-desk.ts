@@ -8,36 +8,37 @@ import { groupRef } from '../claim/open-groups.ts'
 import { write } from '../engine/fleet-files.ts'
 import { fleetError } from '../fleet-error.ts'
 
-/** What a hub asks the machine that a piece of work was given to. Each may be asked again, and says how it stands. */
+/** A hub's request to the machine that has the work. It may be repeated; the answer is the current state. */
 export interface WorkStep {
-  /** `do` begins it if it has not begun. */
+  /** `do` starts the work unless it has started. */
   step: 'do' | 'stop'
   id: string
   epoch: number
-  /** What is to be done, for the machine's `Craft`. */
+  /** The task, for the machine's `Craft`. */
   order: unknown
 }
 
-export type WorkState =
-  | { state: 'working' /** What its agent asks and nobody answered. */; pending?: PermissionRequestEvent }
-  | { state: 'ended' }
+/** State of a piece of work. `pending` is the agent's open request. */
+export type WorkState = { state: 'working'; pending?: PermissionRequestEvent } | { state: 'ended' }
 
-/** How one kind of work is done on this machine. What it has done is on the disk: it is asked again after a kill. */
+/**
+ * How one kind of work is done on this machine. Its progress is on the disk, because it is asked again after a kill.
+ */
 export interface Craft {
-  /** Begins it unless it has begun, also in a process before. Only one call at a time for one order. */
+  /** Starts the work unless it has started, even in an earlier process. Only one call at a time per order. */
   advance(order: unknown): Promise<WorkState>
   stop(order: unknown): Promise<WorkState>
-  /** Another machine has it now: nothing of it may run on. */
+  /** Ends all of the work, because another machine has it now. */
   drop(order: unknown): Promise<void>
-  /** Its result is stored elsewhere. */
+  /** Cleans up after the result was stored elsewhere. */
   tidy(order: unknown): Promise<void>
 }
 
 export interface WorkDeskOptions {
   machine: string
-  /** For the names of what was begun here. */
+  /** Folder for the notes of started work. */
   folder: string
-  /** From the leader. */
+  /** Reads claims from the leader. */
   claims: Pick<Claims, 'read' | 'isOver'>
   craft: Craft
 }
@@ -48,8 +49,8 @@ const note = z.object({
 })
 
 /**
- * Does the work that hubs give to this machine, once. Before it begins, and again when the fleet was out of reach, it
- * reads from the leader whether the work is still this machine's.
+ * Does the work that hubs give to this machine, once. Before it starts, and again after the fleet was out of reach, the
+ * claim is read from the leader.
  */
 export class WorkDesk {
   readonly #options: WorkDeskOptions
@@ -70,14 +71,17 @@ export class WorkDesk {
     })
   }
 
-  /** Now and then, beside everything else. */
+  /** Runs `look` in the background, at intervals. */
   lookSoon(): void {
     if (performance.now() < this.#nextLook) return
     this.#nextLook = performance.now() + LOOK_MS
     void this.look().catch(() => {})
   }
 
-  /** Ends what was given to another machine meanwhile, and forgets what is over. Nothing is done if no leader answers. */
+  /**
+   * Ends work that was given to another machine meanwhile, and forgets finished work. Does nothing if no leader
+   * answers.
+   */
   async look(): Promise<void> {
     const { folder, machine, craft, claims } = this.#options
     for (const name of namesIn(folder)) {
@@ -85,7 +89,7 @@ export class WorkDesk {
       if (known === undefined) continue
       const { id, epoch, order, of } = known
       const claim = await claims.read(id)
-      // Brokers that lost their disks know of no claim: that gives the work to nobody else.
+      // A missing claim counts only if its group is over: brokers that lost their disks gave the work to nobody else.
       if (claim === undefined && (of === undefined || !(await claims.isOver(of)))) continue
       if (claim !== undefined && isOwn(claim, machine, epoch) && !claim.done) continue
       await this.#turns.run(id, async () => {
@@ -101,18 +105,18 @@ export class WorkDesk {
     if (this.#known.has(`${id}:${epoch}`)) return
     const { machine, folder, claims } = this.#options
     const claim = await claims.read(id).catch((error: unknown) => {
-      // Not a refusal: a hub that took it for one would give the work to the next machine.
+      // Not a refusal: a hub would give the work to the next machine.
       throw fleetError('machine-silent', 'No broker can be asked now whose this work is.', error)
     })
     if (claim === undefined || !isOwn(claim, machine, epoch) || claim.done) throw stale()
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    // Before it begins: what a killed process began is found by it.
+    // Noted before it starts, so that a later process finds the work of a killed one.
     await write(join(folder, `${id}.json`), JSON.stringify({ id, epoch, order, of: claim.of }))
     this.#known.add(`${id}:${epoch}`)
   }
 }
 
-/** A part of a subject and of a path. */
+/** Id of a piece of work, which becomes part of a subject and a path. */
 export const WORK_ID = /^[a-z0-9][a-z0-9-]{0,199}$/
 
 const LOOK_MS = 10_000
