@@ -12,7 +12,7 @@ export interface Forgotten {
  * once.
  */
 export function requireGone(machines: readonly Machine[], name: string, letsIn: boolean): Machine {
-  if (!letsIn) throw refused('Machines are forgotten on the hub that made the fleet: ask there.')
+  if (!letsIn) throw refused('Machines are forgotten on the hub that made the fleet. Ask on that hub.')
   const found = machines.find(({ machine }) => machine === name)
   if (found === undefined) throw refused(`No machine of the fleet is called ${name}.`)
   if (found.isThis) throw refused('This machine lets the others in: it cannot be forgotten.')

@@ -211,7 +211,7 @@ export class Machines {
     this.connected(fault === undefined)
     say(
       fault === undefined
-        ? 'The fleet stores again. What it missed is shipped now.'
+        ? 'The fleet stores again. Everything it missed is shipped now.'
         : `The fleet is read-only: ${fault}. Agents work on, and everything is shipped later.`,
     )
   }

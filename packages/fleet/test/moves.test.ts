@@ -144,7 +144,7 @@ test('a move is not given up if a machine that answers got the session in anothe
   expect(one.host.moves.leaving(id)).toBeDefined()
   await two.host.createSession(two.project, { id, title: 'taken over' })
   await owners.give(id, 'two', { move: 'takeover-other', seen: undefined })
-  await expect(hub().keep(id, 'one', NOTHING)).rejects.toThrow('two has this session by now')
+  await expect(hub().keep(id, 'one', NOTHING)).rejects.toThrow('two has this session now')
   expect(one.host.moves.leaving(id)).toBeDefined()
 })
 

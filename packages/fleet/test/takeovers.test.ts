@@ -60,7 +60,7 @@ test('another machine goes on with the last copy and the mirrored log, and names
   expect(await returns('one')).toEqual([id])
   const late = (await one.host.session(id)).start('Too late.', {})
   await expect(late).rejects.toMatchObject({ code: 'busy', message: expect.stringMatching(/two took this/) })
-  await expect(hub().keep(id, 'one', NO)).rejects.toThrow('two has this session by now')
+  await expect(hub().keep(id, 'one', NO)).rejects.toThrow('two has this session now')
   await takeovers().finish()
   expect(await owners(world, id)).toEqual([false, true])
   const told = (await texts(two.host, id)).at(-1) ?? ''

@@ -295,7 +295,7 @@ function messageOf(error: unknown): string {
 function stale(group: string): Error {
   return fleetError(
     'work-stale',
-    `The fleet has ${group} as over, and this hub has it as open: its files are of an earlier time, perhaps from a backup. Nothing of it is given to a machine again. Start a new loop for what is left.`,
+    `${group} is over in the fleet and open on this hub: the hub's files are of an earlier time, perhaps from a backup. None of its tasks is given to a machine again. Start a new loop for the remaining tasks.`,
   )
 }
 

@@ -110,7 +110,7 @@ export async function tellBrokers(
     ...{ tls: { ca: cert }, reconnect: false, timeout: TELL_MS, ignoreClusterUpdates: true },
   }).catch((error: unknown) => {
     const { message } = refusalOf(error, { url, cert })
-    throw fleetError('fleet-no-broker', `${message} So none was told: try it again.`, error)
+    throw fleetError('fleet-no-broker', `${message} No broker was told. Try it again.`, error)
   })
   try {
     const { jwt } = clusterAccounts(cluster.keys, cluster.revoked).account
@@ -119,7 +119,7 @@ export async function tellBrokers(
     if (said.data?.code !== 200)
       throw fleetError(
         'fleet-no-broker',
-        `The broker did not take it: ${said.error?.description ?? 'no reason'}.`,
+        `The broker did not accept the change: ${said.error?.description ?? 'no reason'}.`,
       )
   } finally {
     await connection.close()

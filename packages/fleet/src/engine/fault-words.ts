@@ -16,7 +16,7 @@ function reasonOf(error: Error): string | undefined {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof TimeoutError) return 'The broker did not answer in time.'
     if (cause instanceof NoRespondersError || cause.name === NOT_ENABLED)
-      return 'No broker stores now: it has just started, or too few are there.'
+      return 'No broker stores now: the broker has just started, or too few are running.'
     if (cause instanceof JetStreamApiError || cause instanceof JetStreamError)
       return `The broker could not do what it was asked: ${cause.message}.`
   }

@@ -369,8 +369,8 @@ export async function openLink(
 }
 
 const NO_PURGE =
-  'This hub joined with an older version and may not remove what is over from the brokers. Revoke it, let it leave and join again with the same name.'
-const NO_STORE = 'no broker stores what it is sent'
+  'This hub joined with an older version and lacks the right to remove finished entries from the brokers. Revoke it, let it leave and join again with the same name.'
+const NO_STORE = 'no broker stores messages'
 const AGAIN_MS = 1_000
 const EMPTY = new Uint8Array()
 const ACK_MS = 10_000

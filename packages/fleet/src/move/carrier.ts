@@ -180,6 +180,6 @@ export class Carrier {
 
   #requireHub(): void {
     if (this.#options.role !== 'hub')
-      throw fleetError('fleet-refused', 'Sessions are moved by a hub: ask there.')
+      throw fleetError('fleet-refused', 'Sessions are moved by a hub. Ask on the hub.')
   }
 }

@@ -203,7 +203,8 @@ export class MoveDesk {
 
   async #orphan({ session, move, taken }: MoveStep & { step: 'orphan' }): Promise<unknown> {
     const { host, machine, onLeft } = this.#options
-    if (!MOVE.test(move.id) || move.from !== machine) throw fleetError('move-failed', 'That is no move.')
+    if (!MOVE.test(move.id) || move.from !== machine)
+      throw fleetError('move-failed', 'The id of the move is not valid.')
     // A hub's note may be old: the session may have been moved here since.
     const owner = await this.#options.owner(session)
     if (owner === undefined || owner.machine === machine)
@@ -279,16 +280,10 @@ export class MoveDesk {
     if (existsSync(join(folder, CANCELLED)))
       throw fleetError('move-failed', 'This move was given up. Move the session again.')
     if ((await hashOf(this.#file(move))) !== sha256)
-      throw fleetError(
-        'move-failed',
-        'What arrived of the session is damaged. Nothing was changed: move it again.',
-      )
+      throw fleetError('move-failed', 'The received session is damaged. Nothing was changed: move it again.')
     const parcel = await readParcel(this.#file(move), folder)
     if (parcel.session.id !== session || parcel.move.id !== move)
-      throw fleetError(
-        'move-failed',
-        'Another session came than the one that was asked for. Nothing was changed.',
-      )
+      throw fleetError('move-failed', 'The received session is not the requested one. Nothing was changed.')
     times.done('copy unpacked')
     await this.#options.host.moves.receive(project, parcel, () => times.done('worktree made'))
     this.#close(move, OPENED)
@@ -336,7 +331,7 @@ export class MoveDesk {
   }
 
   #folder(move: string): string {
-    if (!MOVE.test(move)) throw fleetError('move-failed', 'That is no move.')
+    if (!MOVE.test(move)) throw fleetError('move-failed', 'The id of the move is not valid.')
     const folder = join(this.#options.folder, move)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     return folder

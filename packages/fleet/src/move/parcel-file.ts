@@ -201,10 +201,7 @@ function parseJson(text: string): unknown {
 }
 
 function damaged() {
-  return fleetError(
-    'move-failed',
-    'What arrived of the session is damaged. Nothing was changed: move it again.',
-  )
+  return fleetError('move-failed', 'The received session is damaged. Nothing was changed: move it again.')
 }
 
 const PIECE = 1024 * 1024

@@ -256,7 +256,7 @@ export class Takeovers {
         : `No copy of the session arrived here before ${from} was gone`
     return fleetError(
       'move-failed',
-      `${what}, so no other machine can go on with ${sends === false ? 'this one' : 'it'}. ${why === undefined ? '' : `The last try said: ${why.replace(/[.\s]*$/, '.')} `}What is mirrored can be read and exported.`,
+      `${what}, so no other machine can go on with ${sends === false ? 'this one' : 'it'}. ${why === undefined ? '' : `The last try said: ${why.replace(/[.\s]*$/, '.')} `}Its mirrored log can be read and exported.`,
     )
   }
 
@@ -309,7 +309,7 @@ export class Takeovers {
     if (state === 'unknown')
       throw fleetError(
         'machine-away',
-        `It is not known yet whether ${machine} is gone: this hub was not connected long enough. Try again in 15 seconds.`,
+        `This hub was not connected long enough to know whether ${machine} is gone. Try again in 15 seconds.`,
       )
     if (!(await isAbsent(this.#options.link(), machine)))
       throw fleetError(
@@ -390,7 +390,7 @@ function wordsOf(from: string, orphan: z.infer<typeof orphaned>): string {
   const { events, usd, log, ref } = orphan
   const cost = usd > 0 ? `, which cost $${usd.toFixed(4)} and are counted there` : ''
   const files = ref === undefined ? '' : ` and its files in ${ref}`
-  return `${from} is back. It had ${events} more events of this session${cost}. They are kept there in ${log}${files}; nothing of them was merged.`
+  return `${from} is back. It had ${events} more events of this session${cost}. They are kept there in ${log}${files} and were not merged.`
 }
 
 function messageOf(error: unknown): string {

@@ -116,7 +116,8 @@ export class AwayTurns {
     const { own, move, has, isLeaving } = this.#options
     const { id, group, sessionId: session, agent, project, labels, order, ...watch } = turn
     // The prefix finds the claims of a group that is over.
-    if (!id.startsWith(`${group}-`)) throw fleetError('work-stale', `${id} is no name in the group ${group}.`)
+    if (!id.startsWith(`${group}-`))
+      throw fleetError('work-stale', `${id} is not an id in the group ${group}.`)
     const isHere = async () => (await has(session)) && !isLeaving(session)
     return this.#board.run(
       {
@@ -143,5 +144,8 @@ export class AwayTurns {
 }
 
 function onItsWay() {
-  return fleetError('machine-silent', 'The session is on its way between two machines. It is tried again.')
+  return fleetError(
+    'machine-silent',
+    'The session is being moved between two machines. The move is tried again.',
+  )
 }

@@ -101,7 +101,7 @@ export class WorkBoard {
 
   async run(work: BoardWork, watch: WatchOptions): Promise<WorkEnd> {
     if (!WORK_ID.test(work.id))
-      throw fleetError('work-stale', `${JSON.stringify(work.id)} is no name of work.`)
+      throw fleetError('work-stale', `${JSON.stringify(work.id)} is not a valid id of work.`)
     // All tasks of a loop wait on one signal: beyond ten listeners Node warns of a leak.
     setMaxListeners(0, watch.signal)
     const refusedBy = new Set<string>()
@@ -278,7 +278,7 @@ export class WorkBoard {
           if (await work.isHere().catch(() => false)) return this.#passOn(work, claim, watch, why)
           if (!(await this.#settle(id, this.#options.own, { kind: 'take-over', epoch }, isLeft)))
             return { kind: 'left' }
-          return { kind: 'lost', machine, why: `${why}, with what its agent did in this turn` }
+          return { kind: 'lost', machine, why: `${why}, with the work of its agent in this turn` }
         }
       }
       await sleep(over === undefined ? this.#pollMs : this.#pollMs * FETCH_POLLS)

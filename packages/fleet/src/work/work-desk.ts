@@ -106,7 +106,7 @@ export class WorkDesk {
     const { machine, folder, claims } = this.#options
     const claim = await claims.read(id).catch((error: unknown) => {
       // Not a refusal: a hub would give the work to the next machine.
-      throw fleetError('machine-silent', 'No broker can be asked now whose this work is.', error)
+      throw fleetError('machine-silent', 'No broker answers, so the owner of this work is not known.', error)
     })
     if (claim === undefined || !isOwn(claim, machine, epoch) || claim.done) throw stale()
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -126,7 +126,7 @@ function isOwn(claim: Claim, machine: string, epoch: number): boolean {
 }
 
 function stale() {
-  return fleetError('work-stale', 'This work is not this machine’s, or no longer. Nothing was begun.')
+  return fleetError('work-stale', 'This work belongs to another machine, or is over. Nothing was started.')
 }
 
 function namesIn(folder: string): string[] {
