@@ -42,7 +42,7 @@ export class Owners {
       const last = await this.#link.last('owners', subject)
       const stored = last && parseOwner(last.body)
       if (last !== undefined && stored === undefined)
-        throw fleetError('move-failed', 'The broker's entry of this session cannot be read.')
+        throw fleetError('move-failed', 'The owner that the broker stores for this session cannot be read.')
       if (stored?.machine === to && stored.move === move) return stored
       if (stored?.machine !== seen?.machine || stored?.epoch !== seen?.epoch) throw hasIt(stored ?? seen)
       const given: Owner = { machine: to, epoch: (stored?.epoch ?? 1) + 1, move }
