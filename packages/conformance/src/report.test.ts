@@ -16,8 +16,13 @@ function report(outcomes: Outcome[], fields: Partial<ConformanceReport> = {}): C
     evidence: `Line ${i}.`,
   }))
   return {
-    ...{ harness: 'acp-x', name: 'Agent X', version: '1.2.3', at: '2026-01-01T00:00:00.000Z' },
-    ...{ durationMs: 1234, findings, ...fields },
+    harness: 'acp-x',
+    name: 'Agent X',
+    version: '1.2.3',
+    at: '2026-01-01T00:00:00.000Z',
+    durationMs: 1234,
+    findings,
+    ...fields,
   }
 }
 

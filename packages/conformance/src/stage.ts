@@ -103,7 +103,11 @@ export class Stage {
       dataFolder: path.join(this.#root, 'data'),
       ...(binaryPath === undefined ? {} : { binaryPath }),
       environment: {
-        ...{ PATH: programs, HOME: home, TMPDIR: temporary, XDG_RUNTIME_DIR: temporary, LANG: 'C.UTF-8' },
+        PATH: programs,
+        HOME: home,
+        TMPDIR: temporary,
+        XDG_RUNTIME_DIR: temporary,
+        LANG: 'C.UTF-8',
         ...this.#variables,
         // Whoever runs this finds its processes, too.
         [MARKER_VARIABLE]: [processEnv()[MARKER_VARIABLE], this.#marker].filter(Boolean).join(':'),
@@ -115,8 +119,13 @@ export class Stage {
   session(): Session {
     const at = new Date().toISOString()
     return {
-      ...{ id: randomUUID(), createdAt: at, updatedAt: at, projectRoot: this.project },
-      ...{ persona: null, mode: 'direct', claudeSessionId: null },
+      id: randomUUID(),
+      createdAt: at,
+      updatedAt: at,
+      projectRoot: this.project,
+      persona: null,
+      mode: 'direct',
+      claudeSessionId: null,
     }
   }
 

@@ -108,7 +108,9 @@ function environmentOf(root: string, name: string, model: ScriptedModel): Record
 async function bareAgent(env: Record<string, string>, cwd: string) {
   mkdirSync(cwd, { recursive: true })
   const child: ChildProcess = spawn(acpAdapter('claude-agent-acp'), {
-    ...{ cwd, env, stdio: ['pipe', 'pipe', 'ignore'] },
+    cwd,
+    env,
+    stdio: ['pipe', 'pipe', 'ignore'],
   })
   if (!child.stdin || !child.stdout) throw new Error('no pipes')
   let onText = () => {}

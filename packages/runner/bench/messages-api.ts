@@ -97,7 +97,8 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 function answer(): string {
-  const event = (value: { type: string }) => `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`
+  const event = (value: { type: string; [field: string]: unknown }) =>
+    `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`
   const usage = { input_tokens: 1, output_tokens: 1 }
   const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'scripted', content: [], usage }
   const delta = {
@@ -106,11 +107,11 @@ function answer(): string {
     delta: { type: 'text_delta', text: ' a few words of it' },
   }
   return [
-    event({ type: 'message_start', ...{ message } }),
-    event({ type: 'content_block_start', ...{ index: 0, content_block: { type: 'text', text: '' } } }),
+    event({ type: 'message_start', message }),
+    event({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
     event(delta).repeat(DELTAS),
-    event({ type: 'content_block_stop', ...{ index: 0 } }),
-    event({ type: 'message_delta', ...{ delta: { stop_reason: 'end_turn' }, usage } }),
+    event({ type: 'content_block_stop', index: 0 }),
+    event({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage }),
     event({ type: 'message_stop' }),
   ].join('')
 }

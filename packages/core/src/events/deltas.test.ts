@@ -5,7 +5,10 @@ import type { UIEvent } from './ui-event.ts'
 
 const sessionId = 's1'
 const thinking = (text: string, final?: boolean): UIEvent => ({
-  ...{ type: 'chat:thinking', sessionId, messageId: 'm1', text },
+  type: 'chat:thinking',
+  sessionId,
+  messageId: 'm1',
+  text,
   ...(final === undefined ? {} : { final }),
 })
 const input = (delta: string, toolUseId = 'u1'): UIEvent => ({

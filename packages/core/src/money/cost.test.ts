@@ -8,13 +8,21 @@ import { addCost, type CostLedger, costBetween, costSoFar, costText, NO_COST } f
 const sessionId = 's'
 const start: UIEvent = { type: 'turn:start', sessionId, message: 'Go' }
 const init = (model: string): UIEvent => ({
-  ...{ type: 'session:init', sessionId, claudeSessionId: null, model, tools: [] },
+  type: 'session:init',
+  sessionId,
+  claudeSessionId: null,
+  model,
+  tools: [],
 })
 const usage = (tokens: number): UIEvent => ({
-  ...{ type: 'usage', sessionId, usage: { input_tokens: tokens, output_tokens: 0 } },
+  type: 'usage',
+  sessionId,
+  usage: { input_tokens: tokens, output_tokens: 0 },
 })
 const result = (tokens: number, costUsd?: number): UIEvent => ({
-  ...{ type: 'session:complete', sessionId, usage: { input_tokens: tokens, output_tokens: 0 } },
+  type: 'session:complete',
+  sessionId,
+  usage: { input_tokens: tokens, output_tokens: 0 },
   ...(costUsd === undefined ? {} : { costUsd }),
 })
 const fold = (events: UIEvent[], from: CostLedger = NO_COST) => events.reduce(addCost, from)
@@ -23,7 +31,9 @@ test('an answer counts by its list price until the agent states the cost', () =>
   const open = fold([start, init('claude-sonnet-4-5'), usage(1_000_000)])
   expect(costSoFar(open)).toMatchObject({ usd: 3, isEstimate: true, tokens: 1_000_000 })
   expect(costSoFar(fold([result(1_100_000, 3.5)], open))).toMatchObject({
-    ...{ usd: 3.5, isEstimate: false, tokens: 1_100_000 },
+    usd: 3.5,
+    isEstimate: false,
+    tokens: 1_100_000,
   })
 })
 
@@ -78,7 +88,11 @@ test('a voice that counts only whole turns is priced by its result', () => {
 test('the reducer shows the same number, for the session and its turns', () => {
   const events = [start, init('claude-sonnet-4-5'), usage(1_000_000), result(1_000_000, 2)]
   const envelopes = events.map((event, i) => ({
-    ...{ seq: i + 1, at: '2026-01-01T00:00:00.000Z', sessionId, turnId: 't', event },
+    seq: i + 1,
+    at: '2026-01-01T00:00:00.000Z',
+    sessionId,
+    turnId: 't',
+    event,
   }))
   const state = reduceSession(initialSessionState(sessionId), envelopes)
   expect(state).toMatchObject({ costUsd: 3, costIsEstimate: true })

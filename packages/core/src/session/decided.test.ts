@@ -32,10 +32,19 @@ describe('the answer to a request', () => {
   } as const
   const request: Loose = {
     type: 'permission:request',
-    ...{ requestId: 'r', kind: 'tool', toolName: 'Bash', toolUseId: 'u', input: call.input, raw: null },
+    requestId: 'r',
+    kind: 'tool',
+    toolName: 'Bash',
+    toolUseId: 'u',
+    input: call.input,
+    raw: null,
   }
   const edit: Loose = {
-    ...{ type: 'permission:resolved', requestId: 'r', outcome: 'allowed', by: 'person', toolUseId: 'u' },
+    type: 'permission:resolved',
+    requestId: 'r',
+    outcome: 'allowed',
+    by: 'person',
+    toolUseId: 'u',
     updatedInput: { command: 'ls' },
     facts: { kind: 'execute', label: 'Bash', object: 'ls', command: 'ls' },
   }
@@ -61,7 +70,10 @@ describe('the answer to a request', () => {
 
   test('a call that the mode of its agent refused was denied, too', () => {
     const denial: Loose = {
-      ...{ type: 'status', status: 'permission_denied', level: 'warn', message: 'Bash was not allowed' },
+      type: 'status',
+      status: 'permission_denied',
+      level: 'warn',
+      message: 'Bash was not allowed',
       toolUseId: 'u',
     }
     const state = fold([call, { type: 'tool:result', toolUseId: 'u', content: 'no', isError: true }, denial])

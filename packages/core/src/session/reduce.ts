@@ -239,7 +239,9 @@ function tellBudget(draft: SessionDraft, envelope: Envelope, event: BudgetEvent)
   const unit = limitTokens !== undefined ? '-tokens' : limitMs !== undefined ? '-time' : ''
   const id = `budget-${envelope.turnId ?? envelope.seq}-${scope}${unit}`
   const news = {
-    ...{ scope, exceeded, message: budgetText(event) },
+    scope,
+    exceeded,
+    message: budgetText(event),
     ...(limitUsd === undefined ? {} : { limitUsd }),
     ...(limitTokens === undefined ? {} : { limitTokens }),
     ...(limitMs === undefined ? {} : { limitMs }),

@@ -28,7 +28,11 @@ describe('E26: the kind, the label and the object of a call', () => {
   test('the facts of a command have the whole command without its shell, and its purpose', () => {
     const input = { command: "bash -lc 'a\nb'", description: 'Try it' }
     expect(toolFacts('command', input)).toEqual({
-      ...{ kind: 'execute', label: 'Command', object: 'a b', command: 'a\nb', purpose: 'Try it' },
+      kind: 'execute',
+      label: 'Command',
+      object: 'a b',
+      command: 'a\nb',
+      purpose: 'Try it',
     })
   })
 
@@ -149,7 +153,8 @@ test('E28: an event of an older log has the facts that its input and its detail 
 test('a file that Codex moves is asked about at both ends', () => {
   const changes = [{ path: 'a', kind: 'update', movePath: '/etc/b' }]
   expect(toolSubject('file_change', { changes })).toEqual({
-    ...{ kind: 'paths', changes: true },
+    kind: 'paths',
+    changes: true,
     paths: ['a', '/etc/b'],
   })
 })

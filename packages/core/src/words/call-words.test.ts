@@ -122,8 +122,14 @@ describe('a call says what is known of it', () => {
 
 describe('the answer in the log', () => {
   const request: PermissionRequestEvent = {
-    ...{ sessionId: 's', requestId: 'r', kind: 'tool', toolName: 'Bash', toolUseId: 'u' },
-    ...{ type: 'permission:request', input: { command: 'rm x', timeout: 1 }, raw: null },
+    sessionId: 's',
+    requestId: 'r',
+    kind: 'tool',
+    toolName: 'Bash',
+    toolUseId: 'u',
+    type: 'permission:request',
+    input: { command: 'rm x', timeout: 1 },
+    raw: null,
   }
   const allow = (updatedInput?: Record<string, unknown>, changes: object = {}) =>
     decisionTold(
@@ -133,7 +139,8 @@ describe('the answer in the log', () => {
 
   test('has an edited input with its facts and its call', () => {
     expect(allow({ command: 'ls' })).toMatchObject({
-      ...{ updatedInput: { command: 'ls' }, toolUseId: 'u' },
+      updatedInput: { command: 'ls' },
+      toolUseId: 'u',
       facts: { kind: 'execute', object: 'ls', command: 'ls' },
     })
   })

@@ -201,7 +201,9 @@ export const KNOWN_AGENTS: readonly AcpAgentSpec[] = [
     // Its other modes let a model decide what is asked.
     modes: { default: 'read-only', plan: 'read-only', bypassPermissions: 'agent-full-access' },
     capabilities: {
-      ...{ supportsReadOnly: true, supportsFork: true, supportsSteering: true },
+      supportsReadOnly: true,
+      supportsFork: true,
+      supportsSteering: true,
       supportsClientTools: false,
     },
   },

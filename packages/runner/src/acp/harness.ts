@@ -13,7 +13,7 @@ import { adoptAgent } from '../process/adopt-agent.ts'
 import { processEnv } from '../process/system/process-env.ts'
 import { stopTraced, traceProcess } from '../process/traced-process.ts'
 import { serveClientTools } from '../tool-server/serve-client-tools.ts'
-import type { TurnParts, TurnPlan } from '../turn/connection.ts'
+import type { TurnParts, TurnPlan, TurnPrompt } from '../turn/connection.ts'
 import { type BegunTurn, createHarness, type NewTurn } from '../turn/create-harness.ts'
 import { type AgentLaunch, type AgentLease, KeptAgents } from '../turn/kept-agents.ts'
 import { RpcTurn } from '../turn/rpc-turn.ts'
@@ -59,7 +59,13 @@ export function acpHarness({ spec, meta, capabilities, options = {} }: AcpHarnes
   const agent: AgentName = { harnessId: meta.id, name: meta.name }
   const { keepMemory, keepAlive = true } = options
   const context: Context = {
-    ...{ agent, spec, meta, capabilities, keepAlive, costs: new Map(), announced: {} },
+    agent,
+    spec,
+    meta,
+    capabilities,
+    keepAlive,
+    costs: new Map(),
+    announced: {},
     config: options,
     environment: processEnv(options.environment),
     pool: new KeptAgents<AcpAgent>({ agent, keepMemory }),
@@ -75,7 +81,7 @@ export function acpHarness({ spec, meta, capabilities, options = {} }: AcpHarnes
     },
     installStatus: () => installStatus(context),
     query: query => queryAcp(query, context),
-    plan: turn => turnPlan(turn, context),
+    plan: turn => new AcpTurnPlan(turn, context),
     adopt: turn => adoptedPlan(turn, context),
     kept: {
       kill: sessionId => pool.kill(sessionId),
@@ -157,112 +163,139 @@ async function launchOf(
   }
 }
 
-function turnPlan({ session, turnId, query, opts }: NewTurn, context: Context): TurnPlan {
-  const { agent, config, pool, spec } = context
-  const undo: (() => unknown)[] = []
-  let lease: AgentLease<AcpAgent> | undefined
-  return {
-    agent,
-    config,
-    signal: query.signal,
-    resumedId: query.resumeSessionId,
-    prompt: async () => {
-      check(query, context)
-      const parts =
-        typeof query.prompt === 'string' ? [{ type: 'text' as const, text: query.prompt }] : query.prompt
-      const promptText = parts.flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n')
-      const attachments = parts.filter(({ type }) => type !== 'text').length
-      if (promptText.trim() === '' && attachments === 0)
-        throw new HarnessError(
-          'The prompt is empty. Say what the agent should do.',
-          'invalid_query',
-          agent.harnessId,
-        )
-      return { promptText, attachments }
-    },
-    open: async parts => {
-      const { stop } = parts
-      const served = await serveClientTools(query, agent.harnessId)
-      undo.push(served.stop)
-      const hasServers = Object.keys(served.mcpServers).length > 0
-      // A conversation keeps the servers that it was opened with.
-      const distinct = hasServers ? randomUUID() : ''
-      try {
-        const launch = await launchOf(query, { sessionId: session.id, distinct }, context)
-        if (stop.reason) return null
-        const acquired = await pool.acquire({ sessionId: session.id, launch, signal: stop.signal })
-        lease = acquired
-        undo.push(() => acquired.release())
-        const process = acquired.agent
-        const content = await contentOf(process, query.prompt)
-        const opened = await openConversation(process, query, served.mcpServers, stop.signal)
-        const { model } = await applySettings(process, query, spec.modes ?? {}, stop.signal)
-        const instructions = newInstructions(process, query)
-        const account = opened.lostId === undefined ? undefined : query.account
-        const before = [instructions && asInstructions(instructions), account && withAccount(account, '')]
-        const texts = before.flatMap(text => (text ? [{ type: 'text', text }] : []))
-        const turn = begin({ process, parts, model, opened })
-        return await turn([...texts, ...content], instructions, served.serverName)
-      } catch (error) {
-        // An agent that does not answer must not be asked again by the next turn.
-        if (!(error instanceof HarnessError)) await lease?.agent.stop({ interruptGraceMs: 0 })
-        if (stop.reason) return null
-        throw error
-      }
-    },
-    release: async () => {
-      for (let step = undo.pop(); step; step = undo.pop()) await Promise.resolve(step()).catch(() => {})
-    },
-    over: () => {
-      const { conversation, costUsd } = lease?.agent ?? {}
-      if (conversation && costUsd !== undefined) context.costs.set(conversation, costUsd)
-      lease?.afterTurn(exitListener(session.id, agent, opts.onBetweenTurns))
-    },
+/** One turn: the agent of the session is acquired, its conversation opened, and the message sent. */
+class AcpTurnPlan implements TurnPlan {
+  readonly agent: AgentName
+  readonly config: AcpConfig
+  readonly signal: AbortSignal
+  readonly resumedId: string | undefined
+  readonly #turn: NewTurn
+  readonly #context: Context
+  readonly #undo: (() => unknown)[] = []
+  #lease: AgentLease<AcpAgent> | undefined
+
+  constructor(turn: NewTurn, context: Context) {
+    this.agent = context.agent
+    this.config = context.config
+    this.signal = turn.query.signal
+    this.resumedId = turn.query.resumeSessionId
+    this.#turn = turn
+    this.#context = context
   }
 
-  function begin(given: {
+  async prompt(): Promise<TurnPrompt> {
+    const { prompt } = this.#turn.query
+    check(this.#turn.query, this.#context)
+    const parts = typeof prompt === 'string' ? [{ type: 'text' as const, text: prompt }] : prompt
+    const promptText = parts.flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n')
+    const attachments = parts.filter(({ type }) => type !== 'text').length
+    if (promptText.trim() !== '' || attachments > 0) return { promptText, attachments }
+    const message = 'The prompt is empty. Say what the agent should do.'
+    throw new HarnessError(message, 'invalid_query', this.agent.harnessId)
+  }
+
+  async open(parts: TurnParts): Promise<RpcTurn | null> {
+    const { stop } = parts
+    const { session, query } = this.#turn
+    const served = await serveClientTools(query, this.agent.harnessId)
+    this.#undo.push(served.stop)
+    const hasServers = Object.keys(served.mcpServers).length > 0
+    // A conversation keeps the servers that it was opened with.
+    const distinct = hasServers ? randomUUID() : ''
+    try {
+      const launch = await launchOf(query, { sessionId: session.id, distinct }, this.#context)
+      if (stop.reason) return null
+      const { pool } = this.#context
+      const lease = await pool.acquire({ sessionId: session.id, launch, signal: stop.signal })
+      this.#lease = lease
+      this.#undo.push(() => lease.release())
+      return await this.#converse(lease, parts, served)
+    } catch (error) {
+      // An agent that does not answer must not be asked again by the next turn.
+      if (!(error instanceof HarnessError)) await this.#lease?.agent.stop({ interruptGraceMs: 0 })
+      if (stop.reason) return null
+      throw error
+    }
+  }
+
+  async release(): Promise<void> {
+    for (let step = this.#undo.pop(); step; step = this.#undo.pop())
+      await Promise.resolve(step()).catch(() => {})
+  }
+
+  over(): void {
+    const { session, opts } = this.#turn
+    const { conversation, costUsd } = this.#lease?.agent ?? {}
+    if (conversation && costUsd !== undefined) this.#context.costs.set(conversation, costUsd)
+    this.#lease?.afterTurn(exitListener(session.id, this.agent, opts.onBetweenTurns))
+  }
+
+  /** Everything that the agent is told before the message, and the exchange that sends it. */
+  async #converse(
+    lease: AgentLease<AcpAgent>,
+    parts: TurnParts,
+    served: { mcpServers: NonNullable<HarnessQuery['mcpServers']>; serverName?: string },
+  ): Promise<RpcTurn> {
+    const { session, query, opts } = this.#turn
+    const { signal } = parts.stop
+    const process = lease.agent
+    const content = await contentOf(process, query.prompt)
+    const opened = await openConversation(process, query, served.mcpServers, signal)
+    const { model } = await applySettings(process, query, this.#context.spec.modes ?? {}, signal)
+    const instructions = newInstructions(process, query)
+    const account = opened.lostId === undefined ? undefined : query.account
+    const before = [instructions && asInstructions(instructions), account && withAccount(account, '')]
+    const texts = before.flatMap(text => (text ? [{ type: 'text', text }] : []))
+    // Messages that come before the turn listens stay in order: they are taken with the unheard ones.
+    const early: AcpMessage[] = []
+    let hear = (message: AcpMessage): void => void early.push(message)
+    const unheard = process.listen(message => hear(message))
+    const facts = this.#facts({ process, model, opened, unheard: unheard.map(({ offset }) => offset) })
+    parts.record.begin(process.process.spoolPath, facts)
+    if (parts.record.isKept) {
+      const traced = await traceProcess(process.process, Math.min(facts.from, ...facts.unheard))
+      parts.record.tell({ ...traced, nativeSessionIds: [opened.id] })
+    }
+    const dialogue = new AcpDialogue({
+      session,
+      agent: process,
+      query,
+      content: [...texts, ...content],
+      instructions,
+      facts,
+      guard: opts.guard,
+      ownServer: served.serverName ?? '',
+      unheard: [...unheard, ...early],
+    })
+    hear = dialogue.hear
+    const interruptGraceMs = this.config.stop?.interruptGraceMs ?? 5_000
+    return new RpcTurn(dialogue, { session, agent: this.agent, lease, parts, interruptGraceMs })
+  }
+
+  /** A later server adopts the turn by these; they are stored as JSON, which has no undefined. */
+  #facts(given: {
     process: AcpAgent
-    parts: TurnParts
     model: string
     opened: { id: string; lostId?: string }
-  }) {
-    const { process, parts, model, opened } = given
-    return async (content: unknown[], instructions: string | undefined, ownServer = '') => {
-      // Messages that come before the turn listens stay in order: they are taken with the unheard ones.
-      const early: AcpMessage[] = []
-      let hear = (message: AcpMessage): void => void early.push(message)
-      const unheard = process.listen(message => hear(message))
-      const facts: AcpTurnFacts = {
-        turnId,
-        conversation: opened.id,
-        model,
-        cwd: query.cwd,
-        promptId: process.nextId,
-        from: process.position,
-        unheard: unheard.map(({ offset }) => offset),
-        harness: agent.harnessId,
-        agentName: agent.name,
-        ...costBefore(process, query, opened, context),
-        ...(process.hello.version === undefined ? {} : { version: process.hello.version }),
-        ...(query.permissionMode === undefined ? {} : { permissionMode: query.permissionMode }),
-        ...(opened.lostId === undefined ? {} : { lostId: opened.lostId }),
-        ...(query.includePartialMessages === undefined
-          ? {}
-          : { partialMessages: query.includePartialMessages }),
-      }
-      parts.record.begin(process.process.spoolPath, facts)
-      if (parts.record.isKept) {
-        const traced = await traceProcess(process.process, Math.min(facts.from, ...facts.unheard))
-        parts.record.tell({ ...traced, nativeSessionIds: [opened.id] })
-      }
-      if (lease === undefined) throw new Error('The turn has no agent.')
-      const dialogue = new AcpDialogue({
-        ...{ session, agent: process, query, content, instructions, facts, guard: opts.guard, ownServer },
-        unheard: [...unheard, ...early],
-      })
-      hear = dialogue.hear
-      const interruptGraceMs = config.stop?.interruptGraceMs ?? 5_000
-      return new RpcTurn(dialogue, { session, agent, lease, parts, interruptGraceMs })
+    unheard: number[]
+  }): AcpTurnFacts {
+    const { turnId, query } = this.#turn
+    const { process, model, opened, unheard } = given
+    return {
+      turnId,
+      conversation: opened.id,
+      model,
+      cwd: query.cwd,
+      promptId: process.nextId,
+      from: process.position,
+      unheard,
+      harness: this.agent.harnessId,
+      agentName: this.agent.name,
+      ...costBefore(process, query, opened, this.#context),
+      version: process.hello.version,
+      permissionMode: query.permissionMode,
+      lostId: opened.lostId,
+      partialMessages: query.includePartialMessages,
     }
   }
 }

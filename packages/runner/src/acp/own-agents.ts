@@ -87,8 +87,14 @@ export class OwnAgents {
     const startedAt = performance.now()
     try {
       const started = await AcpAgent.start({
-        ...{ agent: { harnessId, name: title }, command, args, env, cwd: folder, projectRoot: folder },
-        ...{ label: 'test', config: { rawLogs: 'off', handshakeMs: testMs } },
+        agent: { harnessId, name: title },
+        command,
+        args,
+        env,
+        cwd: folder,
+        projectRoot: folder,
+        label: 'test',
+        config: { rawLogs: 'off', handshakeMs: testMs },
       })
       const ms = Math.round(performance.now() - startedAt)
       const { hello } = started

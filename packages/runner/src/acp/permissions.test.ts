@@ -3,8 +3,13 @@ import { expect, test } from 'vitest'
 import { ruleOf } from './permissions.ts'
 
 const tool: PermissionRequestEvent = {
-  ...{ type: 'permission:request', sessionId: 's', requestId: 'r', kind: 'tool', toolName: 'Bash' },
-  ...{ input: { command: 'ls' }, raw: {} },
+  type: 'permission:request',
+  sessionId: 's',
+  requestId: 'r',
+  kind: 'tool',
+  toolName: 'Bash',
+  input: { command: 'ls' },
+  raw: {},
 }
 const form: PermissionRequestEvent = { ...tool, kind: 'question', toolName: 'elicitation' }
 

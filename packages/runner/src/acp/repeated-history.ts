@@ -77,8 +77,14 @@ export function repeatedHistory(updates: readonly JsonObject[], facts: RepeatedF
   let turn = null as RepeatedTurn | null
   let hasInit = false
   const init: UIEvent = {
-    ...{ type: 'session:init', sessionId, claudeSessionId: nativeSessionId, model: 'default', tools: [] },
-    ...{ harness, cwd, ...(version ? { version } : {}) },
+    type: 'session:init',
+    sessionId,
+    claudeSessionId: nativeSessionId,
+    model: 'default',
+    tools: [],
+    harness,
+    cwd,
+    ...(version ? { version } : {}),
   }
   const begin = (message: UserMessage) => {
     const id = randomUUID()

@@ -8,7 +8,9 @@ test('of a tool server the log has the names, and no value, argument or part of 
   const mcpServers = [
     { name: 'local', command: 'serve', args: ['--key', 'sk-1'], env: pairs },
     {
-      ...{ type: 'http', name: 'far', url: 'https://me:sk-1@a.example:8443/sk-1/mcp?apiKey=sk-1#sk-1' },
+      type: 'http',
+      name: 'far',
+      url: 'https://me:sk-1@a.example:8443/sk-1/mcp?apiKey=sk-1#sk-1',
       headers: pairs,
     },
     { type: 'http', name: 'odd', url: 'sk-1', headers: [] },
@@ -21,7 +23,9 @@ test('of a tool server the log has the names, and no value, argument or part of 
       mcpServers: [
         { name: 'local', command: 'serve', args: ['…', '…'], env: [{ name: 'TOKEN', value: '…' }] },
         {
-          ...{ type: 'http', name: 'far', url: 'https://a.example:8443/…' },
+          type: 'http',
+          name: 'far',
+          url: 'https://a.example:8443/…',
           headers: [{ name: 'TOKEN', value: '…' }],
         },
         { type: 'http', name: 'odd', url: '…', headers: [] },

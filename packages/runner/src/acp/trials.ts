@@ -36,7 +36,10 @@ const TRIALS: Record<string, Trial> = {
       const model = 'anthropic/claude-sonnet-4-5'
       const options = { baseURL: `${url}/v1`, apiKey: KEY }
       await writeJson(path.join(home, '.config', 'opencode', 'opencode.json'), {
-        ...{ model, small_model: model, autoupdate: false, share: 'disabled' },
+        model,
+        small_model: model,
+        autoupdate: false,
+        share: 'disabled',
         permission: { bash: 'ask', edit: 'ask' },
         provider: { anthropic: { options } },
       })

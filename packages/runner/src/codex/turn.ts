@@ -138,7 +138,13 @@ async function openAppServer(options: AppServerOptions): Promise<Connection | nu
   options.onLease(lease)
   undo.add(() => lease.release())
   const opened = await openThreadTurn({
-    ...{ session, query, lease, input, read, permissions, parts },
+    session,
+    query,
+    lease,
+    input,
+    read,
+    permissions,
+    parts,
     threadConfig: hasServers ? { mcp_servers: config } : {},
     guard: opts.guard,
     interruptGraceMs: context.config.stop?.interruptGraceMs ?? INTERRUPT_GRACE_MS,

@@ -94,12 +94,19 @@ async function openStdio(
 ): Promise<OpenServer> {
   const source = options.environment ?? processEnv()
   const child = await spawnAgent({
-    ...{ command, args, cwd: cwd ?? options.cwd, env: buildChildEnv({ source, extra: env }).env },
+    command,
+    args,
+    cwd: cwd ?? options.cwd,
+    env: buildChildEnv({ source, extra: env }).env,
     spool: await openSpool({
-      ...{ projectRoot: options.cwd, harness: 'tool-server', sessionId: 'probe', turnId: 'probe' },
+      projectRoot: options.cwd,
+      harness: 'tool-server',
+      sessionId: 'probe',
+      turnId: 'probe',
       rawLogs: 'off',
     }),
-    ...{ keepInputOpen: true, maxLineBytes: MAX_LINE_BYTES },
+    keepInputOpen: true,
+    maxLineBytes: MAX_LINE_BYTES,
   })
   const transport = new ProcessTransport(child, words)
   const close = async () => {

@@ -221,8 +221,16 @@ export class KeptAgents<A extends KeptAgent, L extends AgentLaunch<A> = AgentLau
     const givingUp = new AbortController()
     const agent = launch.start(givingUp.signal)
     const entry: Entry<A, L> = {
-      ...{ launch, agent, givingUp, started: null, users: 0, tenants: new Set(), tenancies: new Map() },
-      ...{ lastUsedAt: 0, idle: undefined, ending: undefined },
+      launch,
+      agent,
+      givingUp,
+      started: null,
+      users: 0,
+      tenants: new Set(),
+      tenancies: new Map(),
+      lastUsedAt: 0,
+      idle: undefined,
+      ending: undefined,
     }
     this.#entries.set(launch.key, entry)
     agent.then(

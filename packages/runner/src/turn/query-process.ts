@@ -44,7 +44,12 @@ export async function* queryProcess<M>(options: QueryProcessOptions<M>): AsyncGe
       rawLogs: config.rawLogs,
     })
     const events = spawnJsonl<M>({
-      ...{ command, args, env, cwd, stdin, spool },
+      command,
+      args,
+      env,
+      cwd,
+      stdin,
+      spool,
       signal: query.signal,
       stop: config.stop,
       onSpawn: process => {

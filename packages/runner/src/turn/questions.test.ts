@@ -4,11 +4,20 @@ import { Questions } from './questions.ts'
 
 const REQUEST: PermissionRequestEvent = {
   type: 'permission:request',
-  ...{ sessionId: 's', requestId: 'r', kind: 'tool', toolName: 'Bash', input: {}, toolUseId: 't', raw: {} },
+  sessionId: 's',
+  requestId: 'r',
+  kind: 'tool',
+  toolName: 'Bash',
+  input: {},
+  toolUseId: 't',
+  raw: {},
 }
 const RESOLVED: UIEvent = {
   type: 'permission:resolved',
-  ...{ sessionId: 's', requestId: 'r', outcome: 'cancelled', by: 'agent' },
+  sessionId: 's',
+  requestId: 'r',
+  outcome: 'cancelled',
+  by: 'agent',
 }
 
 describe('a question of an agent', () => {

@@ -151,8 +151,11 @@ export function notAsked(permissionMode: PermissionMode): AskedDecision {
 }
 
 const DECIDERS: Record<DecidedBy, true> = {
-  ...{ person: true, policy: true, timeout: true },
-  ...{ 'turn-end': true, failure: true },
+  person: true,
+  policy: true,
+  timeout: true,
+  'turn-end': true,
+  failure: true,
 }
 
 function isDecider(value: unknown): value is DecidedBy {

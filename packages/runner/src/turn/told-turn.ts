@@ -88,7 +88,9 @@ class ToldTurn implements Connection {
     const leftBehind = (await this.#agent.left) ?? 0
     this.#log.write('info', 'turn:close', { reason: outcome })
     return {
-      ...{ events, outcome, leftBehind },
+      events,
+      outcome,
+      leftBehind,
       isFinished: outcome !== null,
       fault: { error: this.#agent.fault(), code: 'process_crashed', reason: 'crashed' },
     }

@@ -168,7 +168,8 @@ export class Turn<C extends Connection = Connection> {
     const { decide, guard } = this.#options.opts ?? {}
     const questions = new Questions({
       requests,
-      ...{ decide, guard },
+      decide,
+      guard,
       asksNobody: () => this.permissionMode === 'dontAsk',
       tell: event => this.#tell(event),
     })

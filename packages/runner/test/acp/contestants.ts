@@ -77,7 +77,9 @@ function claude(): Contestant {
         input: {
           questions: [
             {
-              ...{ question, header: 'Choose', multiSelect: false },
+              question,
+              header: 'Choose',
+              multiSelect: false,
               options: choices.map(label => ({ label, description: label })),
             },
           ],
@@ -105,7 +107,10 @@ function codex(): Contestant {
     create: (model, { home, marker }, other = binary) => {
       configureCodex(model, home)
       return acpAgentHarness('openai-codex', other, {
-        ...{ PATH, HOME: home, TMPDIR: `${home}/tmp`, OPENAI_API_KEY: 'sk-scripted-model' },
+        PATH,
+        HOME: home,
+        TMPDIR: `${home}/tmp`,
+        OPENAI_API_KEY: 'sk-scripted-model',
         [MARKER_VARIABLE]: marker,
       })
     },

@@ -36,13 +36,18 @@ test('a conversation is listed and becomes a session that goes on with it', asyn
   const { list, take } = keeper('good')
   expect(await list({ cwd: arena.project })).toEqual([
     {
-      ...{ harness: 'acp-fake', nativeSessionId: 'one', cwd: arena.project, title: 'About one' },
+      harness: 'acp-fake',
+      nativeSessionId: 'one',
+      cwd: arena.project,
+      title: 'About one',
       updatedAt: '2026-03-01T00:00:00.000Z',
     },
   ])
   const imported = await take('one', arena.project)
   expect(imported.session).toMatchObject({
-    ...{ claudeSessionId: 'one', projectRoot: arena.project, updatedAt: '2026-03-01T00:00:00.000Z' },
+    claudeSessionId: 'one',
+    projectRoot: arena.project,
+    updatedAt: '2026-03-01T00:00:00.000Z',
   })
   expect(types(imported.envelopes)).toEqual(['turn:start', 'session:init', 'chat:message', 'turn:end'])
   expect(imported.envelopes[1]?.event).toMatchObject({ harness: 'acp-fake', claudeSessionId: 'one' })
@@ -162,7 +167,8 @@ test.each([
   ['refuses-loading', 'process_crashed', 'It is damaged'],
 ])('a conversation of an agent that %s is not imported', async (behaviour, code, words) => {
   await expect(keeper(behaviour).take('one', arena.project)).rejects.toMatchObject({
-    ...{ code, message: expect.stringContaining(words) },
+    code,
+    message: expect.stringContaining(words),
   })
 })
 
@@ -200,7 +206,8 @@ test('of a very long conversation the end is imported, and the gap is told', asy
   const size = process.env.CHIRALITY_TEST_ALL ? 1024 : 100
   const imported = await keeper(`big-${size}`).take('one', arena.project)
   expect(imported.envelopes[0]?.event).toMatchObject({
-    ...{ type: 'log:gap', reason: expect.stringContaining('beginning is left out') },
+    type: 'log:gap',
+    reason: expect.stringContaining('beginning is left out'),
   })
   const starts = imported.envelopes.flatMap(({ event }) =>
     event.type === 'turn:start' ? [event.message] : [],

@@ -26,7 +26,9 @@ export function useFakeAgents() {
     const spec = { name: 'fake', command, args: [], env: ['FAKE_ACP', 'FAKE_FOLDER'], ...more }
     const { meta, capabilities } = acpDescriptor(spec)
     const harness = acpHarness({
-      ...{ spec, meta, capabilities },
+      spec,
+      meta,
+      capabilities,
       options: {
         environment: {
           PATH: `${path.dirname(process.execPath)}:/usr/bin:/bin`,

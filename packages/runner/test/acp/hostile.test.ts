@@ -66,7 +66,9 @@ test('a model of an agent without options is set by its own method, and another 
 test('what the agent is sent is kept beside what it says, without the secrets of tool servers', async () => {
   const mcpServers = {
     tools: {
-      ...{ type: 'stdio' as const, command: 'true', args: ['--key', 'sk-of-the-server'] },
+      type: 'stdio' as const,
+      command: 'true',
+      args: ['--key', 'sk-of-the-server'],
       env: { TOKEN: 'sk-of-the-server' },
     },
   }
@@ -149,7 +151,10 @@ test('a query whose agent cannot be started leaves no tool server running', asyn
   const spec = { capabilities: { supportsClientTools: true } }
   const harness = create('good', { command: '/nowhere/agent', spec })
   const query = harness.query({
-    ...{ prompt: 'Hi', cwd: arena.project, mode: 'workspace-write', clientTools: [ECHO] },
+    prompt: 'Hi',
+    cwd: arena.project,
+    mode: 'workspace-write',
+    clientTools: [ECHO],
     signal: new AbortController().signal,
   })
   await expect(query.next()).rejects.toMatchObject({ code: 'not_installed' })

@@ -39,7 +39,9 @@ describe.each(claudeVersions())('a run of Claude Code $version', ({ path: binary
       cwd: world.project,
       tools: ['Bash'],
       permissionMode: 'dontAsk',
-      ...{ continuedFrom: null, forked: false, attempts: 1 },
+      continuedFrom: null,
+      forked: false,
+      attempts: 1,
     })
     expect(path.basename(response.rawEventsPath)).toContain('-coder-task-7-')
     expect(response.totalCostUsd).toBeGreaterThan(0)

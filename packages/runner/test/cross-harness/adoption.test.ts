@@ -65,7 +65,13 @@ describe.each(named(mortals))('%s ends with its host', (_name, agent) => {
     const { place, model } = arena
     const opts = { permissionMode: 'default' as const }
     const host = hosts.start({
-      ...{ agent: agent.name, model, place, session, message: 'Go', opts, decision: 'never' },
+      agent: agent.name,
+      model,
+      place,
+      session,
+      message: 'Go',
+      opts,
+      decision: 'never',
     })
     await host.tells(({ type }) => type === 'permission:request').finally(() => host.kill())
     const events = await arena.adopt(session, host.trace())

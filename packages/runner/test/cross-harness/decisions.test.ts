@@ -245,7 +245,10 @@ describe.each(guarded)('%s: a guard is asked before every call', (_name, agent) 
     expect(ofType(events, 'permission:resolved')).toContainEqual(
       expect.objectContaining({
         requestId: denied?.requestId,
-        ...{ outcome: 'denied', by: 'policy', rule: 'deny it', message: 'Not that.' },
+        outcome: 'denied',
+        by: 'policy',
+        rule: 'deny it',
+        message: 'Not that.',
       }),
     )
     expectCompleted(events)

@@ -29,8 +29,13 @@ const greet: ClientToolDefinition = {
 }
 const at = new Date().toISOString()
 const session = {
-  ...{ id: randomUUID(), createdAt: at, updatedAt: at, projectRoot: folder },
-  ...{ persona: null, mode: 'direct' as const, claudeSessionId: null },
+  id: randomUUID(),
+  createdAt: at,
+  updatedAt: at,
+  projectRoot: folder,
+  persona: null,
+  mode: 'direct' as const,
+  claudeSessionId: null,
 }
 for await (const event of harness.startTurn(session, 'Greet Ada', { clientTools: [greet] })) {
   if (event.type === 'tool:result') console.log(event.content)
@@ -38,8 +43,11 @@ for await (const event of harness.startTurn(session, 'Greet Ada', { clientTools:
   if (event.type === 'turn:end') console.log(event.reason)
 }
 const query: HarnessQuery = {
-  ...{ prompt: 'Greet Ada', cwd: folder, mode: 'workspace-write' },
-  ...{ clientTools: [greet], signal: new AbortController().signal },
+  prompt: 'Greet Ada',
+  cwd: folder,
+  mode: 'workspace-write',
+  clientTools: [greet],
+  signal: new AbortController().signal,
 }
 for await (const event of harness.query(query))
   if (event.type === 'complete' || event.type === 'error') console.log(event.type)

@@ -159,7 +159,9 @@ describe('the loop of the specification', () => {
     await expect(first).rejects.toMatchObject({ name: 'AbortError' })
     expect(await loop.prompt('And now?')).toMatchObject({ text: 'Back.' })
     expect(sentMessages(model)[2]?.content[0]).toMatchObject({
-      ...{ type: 'tool_result', tool_use_id: 'c1', is_error: true },
+      type: 'tool_result',
+      tool_use_id: 'c1',
+      is_error: true,
       content: expect.stringContaining('may still be running'),
     })
   })

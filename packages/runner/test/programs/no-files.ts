@@ -39,7 +39,10 @@ try {
 const without = await tryAll()
 const retries: string[] = []
 const asked = await askModel({
-  ...{ endpoint: { baseUrl: 'http://127.0.0.1:40009', apiKey: 'none' }, body: '{}', signal, maxRetries: 10 },
+  endpoint: { baseUrl: 'http://127.0.0.1:40009', apiKey: 'none' },
+  body: '{}',
+  signal,
+  maxRetries: 10,
   onRetry: ({ attempt, maxRetries }) => retries.push(`${attempt} of ${maxRetries}`),
 }).catch((error: Error) => String((error.cause as Error).message).replace(/ Stop.*/, ''))
 for (const fd of taken) closeSync(fd)

@@ -114,7 +114,9 @@ export function geminiFacts(
     .filter(({ functionResponse }) => functionResponse !== undefined)
   const tools = asArray(request.tools).flatMap(tool => asArray(asObject(tool).functionDeclarations))
   return {
-    ...{ api: 'gemini', model, stream },
+    api: 'gemini',
+    model,
+    stream,
     system: textOf(asArray(asObject(request.systemInstruction).parts).map(asObject)),
     firstUser: users[0] ?? '',
     lastUser: users.at(-1) ?? '',

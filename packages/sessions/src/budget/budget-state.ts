@@ -17,8 +17,15 @@ export interface BudgetState {
 
 export function initialBudget(): BudgetState {
   return {
-    ...{ total_cost_usd: 0, max_cost_usd: null, iterations: 0, max_iterations: null },
-    ...{ total_tokens: 0, max_tokens: null, unpriced_tokens: 0, total_minutes: 0, max_minutes: null },
+    total_cost_usd: 0,
+    max_cost_usd: null,
+    iterations: 0,
+    max_iterations: null,
+    total_tokens: 0,
+    max_tokens: null,
+    unpriced_tokens: 0,
+    total_minutes: 0,
+    max_minutes: null,
   }
 }
 

@@ -10,7 +10,13 @@ import type { SpentElsewhere } from './spent-elsewhere.ts'
 const project = useProject()
 
 const elsewhere = (machine: string, usd: number, at: string | null): SpentElsewhere => ({
-  ...{ machine, usd, at, tokens: 1000, unpricedTokens: 0, ms: 60_000, turns: 2 },
+  machine,
+  usd,
+  at,
+  tokens: 1000,
+  unpricedTokens: 0,
+  ms: 60_000,
+  turns: 2,
 })
 
 function budgetWith(others: SpentElsewhere[]) {

@@ -152,7 +152,9 @@ export class ProjectBudget {
 
 function added(a: Spending, b: Spending): Spending {
   return {
-    ...{ usd: (a.usd ?? 0) + (b.usd ?? 0), tokens: a.tokens + b.tokens, ms: a.ms + b.ms },
+    usd: (a.usd ?? 0) + (b.usd ?? 0),
+    tokens: a.tokens + b.tokens,
+    ms: a.ms + b.ms,
     unpricedTokens: a.unpricedTokens + b.unpricedTokens,
   }
 }

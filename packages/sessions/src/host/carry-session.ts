@@ -56,7 +56,11 @@ export async function packSession(
   const cwd = worktree === undefined ? projectRoot : join(worktree.folder, worktree.prefix)
   const bundle = join(folder, 'work.bundle')
   const work = await packWork({
-    ...{ folder: cwd, haves, bundle, id: move.id, signal },
+    folder: cwd,
+    haves,
+    bundle,
+    id: move.id,
+    signal,
     ...(worktree === undefined ? {} : { base: worktree.base, baseBranch: worktree.baseBranch }),
   })
   const agent = harness === null ? undefined : harnesses.getAll().find(one => one.id === harness)
@@ -65,7 +69,11 @@ export async function packSession(
       ? []
       : await agent?.conversationFiles?.({ nativeSessionId: claudeSessionId, cwd, projectRoot })
   return {
-    ...{ move, session, work, bundle, conversation: conversation ?? [] },
+    move,
+    session,
+    work,
+    bundle,
+    conversation: conversation ?? [],
     queue: await new QueueFile(projectRoot, id).read(),
     notes: await new AgentNotes(projectRoot, id).read(),
     log: join(await ensureProjectFolder(projectRoot, EVENTS_FOLDER), `${id}.ndjson`),
@@ -94,7 +102,11 @@ export async function receiveSession(
   const parsed = parseSession(formatSession(sent), { id, projectRoot })
   if (parsed === undefined) throw new StorageError('unsafe', projectRoot, 'The session that came is damaged.')
   const worktree = await worktrees.receive({
-    ...{ projectRoot, title: sent.title ?? 'work', id: move.id, work, bundle },
+    projectRoot,
+    title: sent.title ?? 'work',
+    id: move.id,
+    work,
+    bundle,
   })
   onWorktree()
   const cwd = join(worktree.folder, worktree.prefix)

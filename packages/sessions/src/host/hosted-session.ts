@@ -63,7 +63,10 @@ export class HostedSession implements LiveSession {
     this.#view = view
     this.#steered = new SteeredMessages({ log, queue, recorder })
     this.#sending = new SendQueue({
-      ...{ sessionId: this.id, queue, recorder, steered: this.#steered },
+      sessionId: this.id,
+      queue,
+      recorder,
+      steered: this.#steered,
       isFree: () => !this.#closed && view.phase === 'idle',
       start: ({ id, message, request }) => this.#start(message, request, id),
     })
@@ -82,7 +85,9 @@ export class HostedSession implements LiveSession {
     const { queue, log } = this
     return {
       ...this.#view.facts,
-      ...{ queue: queue.list(), steered: this.#steered.list(), queueHeld: queue.held },
+      queue: queue.list(),
+      steered: this.#steered.list(),
+      queueHeld: queue.held,
       logHealth: log.health.state,
       policyProblem: this.#project.policyProblem(this.id),
     }

@@ -95,9 +95,15 @@ export class SessionHost {
     this.ownSetups = new OwnSetups({ home })
     this.store = new SessionStore({ home, beforeDelete: id => this.#stop(id) })
     this.#context = {
-      ...{ store: this.store, harnesses, personas, consent: this.consent, trust: this.trust },
+      store: this.store,
+      harnesses,
+      personas,
+      consent: this.consent,
+      trust: this.trust,
       spentElsewhere: options.spentElsewhere ?? nothingElsewhere,
-      ...{ budgets: this.budgets, toolServers: this.toolServers, worktrees: this.worktrees },
+      budgets: this.budgets,
+      toolServers: this.toolServers,
+      worktrees: this.worktrees,
       prices: () => (options.prices === undefined ? readPrices(home) : prices),
       secrets: options.secrets ?? secretValues(processEnv()),
       decider: context => (request, signal) => this.decisions.ask(context, request, signal),
@@ -105,7 +111,8 @@ export class SessionHost {
       guard: (context, mode) => this.decisions.guard(context, mode),
       beforeTurn: turn => this.changes.begin(turn, () => this.movesRecovered(turn.projectRoot)),
       afterTurn: turn => this.changes.end(turn),
-      ...{ allowedSetups: new TrustStore({ home }), ownSetups: this.ownSetups },
+      allowedSetups: new TrustStore({ home }),
+      ownSetups: this.ownSetups,
       leaving: new LeavingSessions(home),
     }
     this.#projects = new OpenProjects(this.#context, {

@@ -223,24 +223,41 @@ const listOf =
 const hasFields = (value: object, fields: Record<string, Check>): boolean =>
   Object.entries(fields).every(([name, check]) => check((value as Record<string, unknown>)[name]))
 const hunks = listOf({
-  ...{ oldStart: number, oldLines: number, newStart: number, newLines: number },
+  oldStart: number,
+  oldLines: number,
+  newStart: number,
+  newLines: number,
   lines: texts,
 })
 const swaps = listOf({ before: text, after: text })
 const edits = listOf({
-  ...{ path: text, change: text, movedTo: orMissing(text), text: orMissing(text) },
-  ...{ hunks: orMissing(hunks), swaps: orMissing(swaps) },
+  path: text,
+  change: text,
+  movedTo: orMissing(text),
+  text: orMissing(text),
+  hunks: orMissing(hunks),
+  swaps: orMissing(swaps),
 })
 const todos = listOf({ text, state: text })
 const options = listOf({ label: text, description: orNull(text) })
 const questions = listOf({
-  ...{ name: text, header: orNull(text), options, multiSelect: boolean, onlyOptions: orMissing(boolean) },
+  name: text,
+  header: orNull(text),
+  options,
+  multiSelect: boolean,
+  onlyOptions: orMissing(boolean),
 })
 const facts: Check = value =>
   object(value) &&
   hasFields(value as object, {
-    ...{ kind: text, label: text, object: text, edits: orMissing(edits), todos: orMissing(todos) },
-    ...{ questions: orMissing(questions), command: orMissing(text), purpose: orMissing(text) },
+    kind: text,
+    label: text,
+    object: text,
+    edits: orMissing(edits),
+    todos: orMissing(todos),
+    questions: orMissing(questions),
+    command: orMissing(text),
+    purpose: orMissing(text),
   })
 
 const NESTED = { parentToolUseId: orMissing(text) }
@@ -256,7 +273,9 @@ const CHECKS: Record<UIEventType, Record<string, Check>> = {
     tools: texts,
     mcpServers: orMissing(list),
     slashCommands: orMissing(texts),
-    ...{ harness: orMissing(text), version: orMissing(text), cwd: orMissing(text) },
+    harness: orMissing(text),
+    version: orMissing(text),
+    cwd: orMissing(text),
     permissionMode: orMissing(text),
   },
   'session:complete': { costUsd: orMissing(number), usage, durationMs: orMissing(number) },
@@ -267,38 +286,61 @@ const CHECKS: Record<UIEventType, Record<string, Check>> = {
   'chat:thinking': { text, messageId: text, ...NESTED },
   'chat:message': { text, messageId: text, model: orMissing(text), ...NESTED },
   'tool:input': {
-    ...{ toolUseId: text, delta: orMissing(text), input: orMissing(object), facts: orMissing(facts) },
+    toolUseId: text,
+    delta: orMissing(text),
+    input: orMissing(object),
+    facts: orMissing(facts),
     ...NESTED,
   },
   'permission:request': {
-    ...{ requestId: text, kind: text, toolName: text, input: object, facts: orMissing(facts) },
-    ...{ toolUseId: orMissing(text), reason: orMissing(text), suggestions: orMissing(list) },
-    ...{ always: orMissing(object), risks: orMissing(list) },
+    requestId: text,
+    kind: text,
+    toolName: text,
+    input: object,
+    facts: orMissing(facts),
+    toolUseId: orMissing(text),
+    reason: orMissing(text),
+    suggestions: orMissing(list),
+    always: orMissing(object),
+    risks: orMissing(list),
     ...NESTED,
   },
   'permission:resolved': {
-    ...{ requestId: text, outcome: text, by: text, rule: orMissing(text), message: orMissing(text) },
-    ...{ updatedInput: orMissing(object), facts: orMissing(facts), toolUseId: orMissing(text) },
+    requestId: text,
+    outcome: text,
+    by: text,
+    rule: orMissing(text),
+    message: orMissing(text),
+    updatedInput: orMissing(object),
+    facts: orMissing(facts),
+    toolUseId: orMissing(text),
   },
   status: {
-    ...{ status: text, message: text, level: text, toolUseId: orMissing(text), data: orMissing(object) },
-    ...{ todos: orMissing(todos) },
+    status: text,
+    message: text,
+    level: text,
+    toolUseId: orMissing(text),
+    data: orMissing(object),
+    todos: orMissing(todos),
     ...NESTED,
   },
   usage: { usage, model: orMissing(text), ...NESTED },
   budget: {
-    ...{ scope: text, exceeded: boolean, spentUsd: orMissing(number), limitUsd: orMissing(number) },
-    ...{ spentTokens: orMissing(number), limitTokens: orMissing(number) },
-    ...{ spentMs: orMissing(number), limitMs: orMissing(number) },
+    scope: text,
+    exceeded: boolean,
+    spentUsd: orMissing(number),
+    limitUsd: orMissing(number),
+    spentTokens: orMissing(number),
+    limitTokens: orMissing(number),
+    spentMs: orMissing(number),
+    limitMs: orMissing(number),
   },
   limits: {
     windows: listOf({
-      ...{
-        name: text,
-        minutes: orMissing(number),
-        usedPercent: orMissing(number),
-        resetsAt: orMissing(text),
-      },
+      name: text,
+      minutes: orMissing(number),
+      usedPercent: orMissing(number),
+      resetsAt: orMissing(text),
     }),
   },
   'native:unknown': { harness: text, nativeType: text },

@@ -16,11 +16,15 @@ const sessionId = SESSION
 const start: UIEvent = { type: 'turn:start', sessionId, message: 'go' }
 const piece = (text: string, messageId = 'm1'): UIEvent => ({
   type: 'chat:delta',
-  ...{ sessionId, messageId, text },
+  sessionId,
+  messageId,
+  text,
 })
 const message = (text: string, messageId = 'm1'): UIEvent => ({
   type: 'chat:message',
-  ...{ sessionId, messageId, text },
+  sessionId,
+  messageId,
+  text,
 })
 const complete = (text: string): UIEvent => ({ type: 'chat:complete', sessionId, text })
 

@@ -15,7 +15,11 @@ import {
 
 export function notice(sessionId: string, message: string, data: Record<string, unknown> = {}): StatusEvent {
   return {
-    ...{ type: 'status', sessionId, status: 'notice', level: 'warn', message },
+    type: 'status',
+    sessionId,
+    status: 'notice',
+    level: 'warn',
+    message,
     data: { kind: HOST_NOTICE, ...data },
   }
 }
@@ -62,7 +66,11 @@ export function endOfTurn(
   const { sessionId } = end
   const cancelled = pending.map(
     ({ requestId }): PermissionResolvedEvent => ({
-      ...{ type: 'permission:resolved', sessionId, requestId, outcome: 'cancelled', by: 'turn-end' },
+      type: 'permission:resolved',
+      sessionId,
+      requestId,
+      outcome: 'cancelled',
+      by: 'turn-end',
     }),
   )
   return failure === null ? [...cancelled, end] : [...cancelled, failure, end]

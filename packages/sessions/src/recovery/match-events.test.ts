@@ -29,7 +29,11 @@ const usage = (n: number): UIEvent => ({
   usage: { input_tokens: n, output_tokens: n },
 })
 const status = (message: string): UIEvent => ({
-  ...{ type: 'status', sessionId, status: 'notice', level: 'info', message },
+  type: 'status',
+  sessionId,
+  status: 'notice',
+  level: 'info',
+  message,
 })
 const budget: UIEvent = {
   type: 'budget',

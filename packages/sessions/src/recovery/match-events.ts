@@ -127,7 +127,7 @@ function unpriced(event: UIEvent): UIEvent {
 
 /** The version that started the turn may have recorded no facts, or other ones. */
 function factless(event: UIEvent): unknown {
-  return { ...event, ...{ facts: undefined, edits: undefined } }
+  return { ...event, facts: undefined, edits: undefined }
 }
 
 /**

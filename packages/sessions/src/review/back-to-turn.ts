@@ -25,7 +25,8 @@ export async function backPlan(
     const unkept = ended.filter(id => !turns.has(id))
     const endless = ended.filter(id => turns.has(id) && turns.get(id)?.after === undefined)
     const { files, changedSince, ...stays } = await planBack(repository, {
-      ...{ turns: await turnsBack(place, turnId), stateFolder },
+      turns: await turnsBack(place, turnId),
+      stateFolder,
     })
     const late = [...said.turnIds].filter(id => turns.get(id)?.isLate)
     const facts = { ...stays, unkept: unkept.length, endless: endless.length, late: late.length }

@@ -7,10 +7,18 @@ const sessionId = 's'
 const toolUseId = 'u'
 const START: UIEvent = { type: 'tool:start', sessionId, toolUseId, name: 'Write', input: {} }
 const OWN: UIEvent = {
-  ...{ type: 'tool:input', sessionId, toolUseId, input: { file_path: '/p/asked.txt', content: 'asked\n' } },
+  type: 'tool:input',
+  sessionId,
+  toolUseId,
+  input: { file_path: '/p/asked.txt', content: 'asked\n' },
 }
 const EDITED: UIEvent = {
-  ...{ type: 'permission:resolved', sessionId, requestId: 'r', outcome: 'allowed', by: 'person', toolUseId },
+  type: 'permission:resolved',
+  sessionId,
+  requestId: 'r',
+  outcome: 'allowed',
+  by: 'person',
+  toolUseId,
   updatedInput: { file_path: '/p/ran.txt', content: 'ran\n' },
 }
 const RESULT: UIEvent = { type: 'tool:result', sessionId, toolUseId, content: 'ok', isError: false }
@@ -63,7 +71,11 @@ test('without git, a tool that changes several files reports each of them', () =
   const { log, append } = emptyLog()
   const changed = (...changes: unknown[]) =>
     append({
-      ...{ type: 'tool:result', sessionId, toolUseId: 'c', content: '', isError: false },
+      type: 'tool:result',
+      sessionId,
+      toolUseId: 'c',
+      content: '',
+      isError: false,
       detail: { changes },
     })
   const file = (name: string) => path.join(PROJECT, name)

@@ -114,7 +114,10 @@ function hunksOf({ change, hunks, text = '' }: FileEdit): DiffHunk[] {
   const [sign, before, after] = change === 'add' ? ['+', none, all] : ['-', all, none]
   return [
     {
-      ...{ oldStart: before.start, oldLines: before.lines, newStart: after.start, newLines: after.lines },
+      oldStart: before.start,
+      oldLines: before.lines,
+      newStart: after.start,
+      newLines: after.lines,
       lines: lines.map(line => `${sign}${line}`),
     },
   ]

@@ -24,7 +24,9 @@ export async function forkInWorktree(
     const { baseBranch } = await host.worktrees.get(session.stored.worktree ?? '')
     const { tree, commit, turns } = await filesAt(session, place, atSeq)
     const { worktree } = await host.worktrees.make({
-      ...{ projectRoot: session.status.projectRoot, base: commit, baseBranch },
+      projectRoot: session.status.projectRoot,
+      base: commit,
+      baseBranch,
       title: title ?? `${session.stored.title ?? 'work'} fork`,
     })
     let made: string | undefined
@@ -36,7 +38,9 @@ export async function forkInWorktree(
       made = fork.id
       await goBack(repository, new FileMoves(repository, fork.id), {
         turns: [{ before: tree, after: await headTree(repository) }],
-        ...{ stateFolder: place.stateFolder, overwrite: [], cause: { kind: 'fork' } },
+        stateFolder: place.stateFolder,
+        overwrite: [],
+        cause: { kind: 'fork' },
         what: 'Began with the files of the fork',
       })
       await place.adoptTurns(fork.id, turns)

@@ -65,13 +65,18 @@ export async function pushPlan(
     const where = await requestPlaces(place.repository, { ...plan, base })
     const request = { branch, base, title, body: body.join('\n\n') }
     return {
-      ...{ ...plan, base, command: shellWords(plan.command) },
+      ...plan,
+      base,
+      command: shellWords(plan.command),
       uncommitted: (await gitStatus(place.folder))?.files.length ?? 0,
       pullRequest:
         'reason' in where
           ? { can: false, reason: where.reason }
           : {
-              ...{ can: true, title, body: request.body, program: where.forge.program },
+              can: true,
+              title,
+              body: request.body,
+              program: where.forge.program,
               into: where.into.map(into => ({
                 repository: into.repository,
                 command: shellWords(pullRequestCommand({ ...request, forge: where.forge, into })),

@@ -102,7 +102,9 @@ export async function branchDiff(host: ReviewHost, session: LiveSession): Promis
   const changes = await inWorkFolder(host, session, async place => {
     const { repository, stateFolder, snapshot } = place
     return diffTrees(repository, {
-      ...{ from: await treeAtBase(repository, branches), to: await snapshot(), stateFolder },
+      from: await treeAtBase(repository, branches),
+      to: await snapshot(),
+      stateFolder,
     })
   })
   return changes ?? null

@@ -55,7 +55,9 @@ async function forkBefore(
   // First: without it, the trees of a session that exists would be missing.
   await place.adoptTurns(cause.sessionId, earlier)
   return host.forkSession(session.id, {
-    ...{ id: cause.sessionId, atSeq: startSeq - 1, worktree },
+    id: cause.sessionId,
+    atSeq: startSeq - 1,
+    worktree,
     ...(title === null ? {} : { title }),
   })
 }

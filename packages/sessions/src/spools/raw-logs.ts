@@ -114,7 +114,10 @@ function logsIn(
     if (name === undefined || !stats?.isFile()) continue
     const { bytes = 0, writtenAt = 0 } = logs.get(name) ?? {}
     logs.set(name, {
-      ...{ projectRoot, harness, name, bytes: bytes + stats.size },
+      projectRoot,
+      harness,
+      name,
+      bytes: bytes + stats.size,
       writtenAt: Math.max(writtenAt, stats.mtimeMs),
     })
   }

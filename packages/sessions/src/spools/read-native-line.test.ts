@@ -46,7 +46,12 @@ test('a line that pages cut is there as a whole', async () => {
   expect(cut).toMatchObject({ cut: true, bytes: Buffer.byteLength(long) })
   const id = cut?.id ?? ''
   expect(await read({ id })).toEqual({
-    ...{ id, bytes: Buffer.byteLength(long), from: 0, text: long, next: null, torn: false },
+    id,
+    bytes: Buffer.byteLength(long),
+    from: 0,
+    text: long,
+    next: null,
+    torn: false,
   })
   const pieces = await allPieces(id, 100_000)
   expect(pieces.length).toBeGreaterThan(3)

@@ -114,7 +114,8 @@ class PageBuilder {
       lines: this.#lines,
       before: isFirst ? null : this.#cursorAt(start),
       after: end === undefined ? null : this.#cursorAt(end),
-      ...{ more, problems: this.#problems },
+      more,
+      problems: this.#problems,
     }
   }
 
@@ -132,10 +133,16 @@ function toNativeLine(part: SpoolPart, { offset, bytes, head, torn }: SpoolLine)
   const cut = bytes > shown.length
   const text = shown.toString('utf8')
   return {
-    ...{ id: cursorAt(part, offset), turnId, harness, spool, offset, bytes },
+    id: cursorAt(part, offset),
+    turnId,
+    harness,
+    spool,
+    offset,
+    bytes,
     // Removes the character that the cut split.
     text: cut ? text.replace(/\uFFFD{1,3}$/, '') : text,
-    ...{ cut, torn },
+    cut,
+    torn,
   }
 }
 

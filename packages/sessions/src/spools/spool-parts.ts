@@ -38,8 +38,11 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 async function entriesOfRecord(projectRoot: string, sessionId: string, ops: FileOps): Promise<SpoolEntry[]> {
   const record = await new TurnRecordFile(projectRoot, sessionId, ops).read()
   return (record?.processes ?? []).map(({ spoolPath, spoolOffset: from, nativeSessionIds }) => ({
-    ...{ turnId: record?.turnId ?? '', at: record?.startedAt ?? '', harness: record?.harness ?? '' },
-    ...{ spool: spoolPath.slice(spoolPath.lastIndexOf('/') + 1), from },
+    turnId: record?.turnId ?? '',
+    at: record?.startedAt ?? '',
+    harness: record?.harness ?? '',
+    spool: spoolPath.slice(spoolPath.lastIndexOf('/') + 1),
+    from,
     ...(nativeSessionIds === undefined ? {} : { nativeSessionIds }),
   }))
 }

@@ -84,9 +84,20 @@ export class SessionView {
     const { id, projectRoot, title, harness, model, persona, mode, lastTurn, ...rest } = this.session
     const { costUsd, costIsEstimate, tokens, workedMs, settings, leftUnanswered, shelf } = rest
     return {
-      ...{ sessionId: id, projectRoot, title, harness, model, persona, mode, lastTurn, leftUnanswered },
+      sessionId: id,
+      projectRoot,
+      title,
+      harness,
+      model,
+      persona,
+      mode,
+      lastTurn,
+      leftUnanswered,
       shelf,
-      ...{ costUsd, costIsEstimate, tokens, workedMs },
+      costUsd,
+      costIsEstimate,
+      tokens,
+      workedMs,
       budgetUsd: settings.budgetUsd ?? null,
       budgetTokens: settings.budgetTokens ?? null,
       budgetMinutes: settings.budgetMinutes ?? null,

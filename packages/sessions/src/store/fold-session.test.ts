@@ -83,8 +83,13 @@ test('the plan of the agent is known from its tool or its status, also after the
     { type: 'turn:start', sessionId: id, message: 'Go' },
     { type: 'tool:start', sessionId: id, toolUseId: 't', name: 'TodoWrite', input: {}, facts: facts('One') },
     {
-      ...{ type: 'tool:start', sessionId: id, toolUseId: 'u', name: 'TodoWrite', input: {} },
-      ...{ facts: facts('Of a sub-agent'), parentToolUseId: 't' },
+      type: 'tool:start',
+      sessionId: id,
+      toolUseId: 'u',
+      name: 'TodoWrite',
+      input: {},
+      facts: facts('Of a sub-agent'),
+      parentToolUseId: 't',
     },
     { type: 'status', sessionId: id, status: 'notice', message: '', level: 'info', todos: plan('Two') },
   ])
@@ -220,8 +225,13 @@ function envelopesOf(events: readonly UIEvent[], turnIds: readonly string[] = []
 
 function asks(requestId: string): UIEvent {
   return {
-    ...{ type: 'permission:request', sessionId: id, requestId, kind: 'tool', toolName: 'Bash' },
-    ...{ input: { command: 'ls' }, raw: null },
+    type: 'permission:request',
+    sessionId: id,
+    requestId,
+    kind: 'tool',
+    toolName: 'Bash',
+    input: { command: 'ls' },
+    raw: null,
   }
 }
 
@@ -240,20 +250,30 @@ function anyEvent({ forks = true } = {}): fc.Arbitrary<UIEvent> {
     requestId.map(asks),
     requestId.map(resolves),
     fc.constantFrom('claude-sonnet-5', 'no-such-model').map(model => ({
-      ...{ type: 'session:init', sessionId, claudeSessionId: 'native', model, tools: [] },
+      type: 'session:init',
+      sessionId,
+      claudeSessionId: 'native',
+      model,
+      tools: [],
     })),
     usage.map(spent => ({ type: 'usage', sessionId, usage: spent })),
     fc
       .record({ usage, usd: fc.option(fc.double({ min: 0, max: 2, noNaN: true })) })
       .map(({ usd, ...rest }) => ({
-        ...{ type: 'session:complete', sessionId, ...rest },
+        type: 'session:complete',
+        sessionId,
+        ...rest,
         ...(usd === null ? {} : { costUsd: usd }),
       })),
     fc.constant({ type: 'session:error', sessionId, error: 'Too many requests.', code: 'rate_limited' }),
     fc.constant({ type: 'chat:message', sessionId, messageId: 'm', text: 'Said.' }),
     fc.constant({ type: 'chat:delta', sessionId, messageId: 'm', text: 'Sa' }),
     fc.constantFrom('requesting', 'compacting').map(status => ({
-      ...{ type: 'status', sessionId, status, message: '', level: 'info' },
+      type: 'status',
+      sessionId,
+      status,
+      message: '',
+      level: 'info',
     })),
     fc.constant({ type: 'log:gap', sessionId, afterSeq: 1, missing: 2, reason: 'damaged' }),
     fc.constant(notice(sessionId, 'Nobody answered.', { stoppedUnanswered: true })),

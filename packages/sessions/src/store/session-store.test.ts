@@ -24,8 +24,10 @@ const stores = useStore()
 const file = (session: StoredSession) => project.file('sessions', `${session.id}.json`)
 
 const NO_USAGE = {
-  ...{ input_tokens: 0, output_tokens: 0 },
-  ...{ cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+  input_tokens: 0,
+  output_tokens: 0,
+  cache_read_input_tokens: 0,
+  cache_creation_input_tokens: 0,
 }
 
 describe('create, save, resume', () => {
@@ -54,17 +56,20 @@ describe('create, save, resume', () => {
       ledger: NO_COST,
       lastSeq: 0,
       progress: {
-        ...{
-          turn: null,
-          turnLedger: NO_COST,
-          activity: null,
-          pending: [],
-          error: null,
-          lastLine: null,
-          todos: [],
-        },
-        ...{ spends: [], limits: null },
-        ...{ usage: NO_USAGE, contextTokens: 0, driftCount: 0, version: null, permissionMode: null },
+        turn: null,
+        turnLedger: NO_COST,
+        activity: null,
+        pending: [],
+        error: null,
+        lastLine: null,
+        todos: [],
+        spends: [],
+        limits: null,
+        usage: NO_USAGE,
+        contextTokens: 0,
+        driftCount: 0,
+        version: null,
+        permissionMode: null,
       },
       forkedFrom: null,
       settings: {},

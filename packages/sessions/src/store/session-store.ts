@@ -225,7 +225,14 @@ export class SessionStore {
     const createdAt = this.#now().toISOString()
     const lastSeq = Math.max(0, Math.min(atSeq ?? Number.POSITIVE_INFINITY, log?.lastSeq ?? 0))
     const empty = newSession({
-      ...{ id: requireSessionId(id), projectRoot, persona, mode, createdAt, harness, model, settings },
+      id: requireSessionId(id),
+      projectRoot,
+      persona,
+      mode,
+      createdAt,
+      harness,
+      model,
+      settings,
       title: title ?? (source.title === null ? null : `${source.title} (fork)`),
       ...(worktree === undefined ? {} : { worktree }),
     })

@@ -81,14 +81,27 @@ export function summaryOf(session: StoredSession): SessionSummary {
   const { costUsd, costIsEstimate, tokens, ledger, workedMs, progress } = session
   const { version, permissionMode, ...rest } = progress
   return {
-    ...{ sessionId: id, seq: lastSeq, updatedAt, phase: status, title, turnCount, leftUnanswered },
+    sessionId: id,
+    seq: lastSeq,
+    updatedAt,
+    phase: status,
+    title,
+    turnCount,
+    leftUnanswered,
     lastTurn,
     condition: conditionOf({ phase: status, leftUnanswered, lastTurn }),
     agent: {
-      ...{ harness: session.harness, nativeSessionId: session.claudeSessionId, model: session.model },
-      ...{ version, permissionMode },
+      harness: session.harness,
+      nativeSessionId: session.claudeSessionId,
+      model: session.model,
+      version,
+      permissionMode,
     },
-    ...{ costUsd, costIsEstimate, tokens, ledger, workedMs },
+    costUsd,
+    costIsEstimate,
+    tokens,
+    ledger,
+    workedMs,
     ...rest,
   }
 }
@@ -98,9 +111,20 @@ export function withSummary(session: StoredSession, summary: SessionSummary): St
   const { costUsd, costIsEstimate, tokens, ledger, workedMs } = summary
   return {
     ...session,
-    ...{ title, turnCount, leftUnanswered, costUsd, costIsEstimate, tokens, ledger, workedMs },
-    ...{ claudeSessionId: agent.nativeSessionId, harness: agent.harness, model: agent.model },
-    ...{ status: summary.phase, lastSeq: summary.seq, updatedAt: summary.updatedAt ?? session.updatedAt },
+    title,
+    turnCount,
+    leftUnanswered,
+    costUsd,
+    costIsEstimate,
+    tokens,
+    ledger,
+    workedMs,
+    claudeSessionId: agent.nativeSessionId,
+    harness: agent.harness,
+    model: agent.model,
+    status: summary.phase,
+    lastSeq: summary.seq,
+    updatedAt: summary.updatedAt ?? session.updatedAt,
     lastTurn: summary.lastTurn,
     progress: progressOf(summary),
   }
@@ -319,7 +343,9 @@ export function parseFork(value: unknown): ForkOrigin | null {
   if (!isSessionId(sessionId)) return null
   const history = FORK_HISTORIES.find(known => known === said)
   return {
-    ...{ sessionId, seq: count(seq), claudeSessionId: textOrNull(claudeSessionId) },
+    sessionId,
+    seq: count(seq),
+    claudeSessionId: textOrNull(claudeSessionId),
     ...(typeof point === 'string' ? { point } : {}),
     ...(history === undefined ? {} : { history }),
   }

@@ -69,7 +69,9 @@ export class OwnSetups {
     const root = realPath(projectRoot)
     const name = createHash('sha256').update(root).digest('hex').slice(0, 32)
     return {
-      ...{ home: this.#home, ops: this.#ops, root },
+      home: this.#home,
+      ops: this.#ops,
+      root,
       path: join(this.#home, 'setups', `${name}.json`),
     }
   }

@@ -47,7 +47,11 @@ export async function setUpFolder(
   await endMarked(marker)
   const timeoutMs = setup.minutes * 60_000
   const { exitCode, stopped, output } = await runCommand(setup.command, {
-    ...{ cwd: folder, timeoutMs, marker, signal, env: variables },
+    cwd: folder,
+    timeoutMs,
+    marker,
+    signal,
+    env: variables,
   })
   if (exitCode !== 0)
     problems.push(`\`${setup.command}\` ${stopped ?? `exits with ${exitCode}`}.\n${output}`.trim())

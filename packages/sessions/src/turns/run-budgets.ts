@@ -55,7 +55,11 @@ export class RunBudgets implements RunAccount {
     let ledger = NO_COST
     const startedAt = performance.now()
     const watch = new TurnWatch({
-      ...{ sessionId: runId, turnId: runId, limits, projectBudget: budget, before: () => NOTHING },
+      sessionId: runId,
+      turnId: runId,
+      limits,
+      projectBudget: budget,
+      before: () => NOTHING,
       prices: this.#options.prices ?? readPrices(this.#options.home),
       now: () => ({ ...costSoFar(ledger), ms: performance.now() - startedAt }),
       model: () => ledger.model || run.model || null,

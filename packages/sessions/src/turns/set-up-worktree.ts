@@ -156,8 +156,12 @@ export class WorktreeSetUp {
       return false
     }
     const request: PermissionRequestEvent = {
-      ...{ type: 'permission:request', sessionId: this.#sessionId, requestId: `setup-${hash.slice(0, 12)}` },
-      ...{ kind: 'tool', toolName: 'WorkspaceSetup', raw: null },
+      type: 'permission:request',
+      sessionId: this.#sessionId,
+      requestId: `setup-${hash.slice(0, 12)}`,
+      kind: 'tool',
+      toolName: 'WorkspaceSetup',
+      raw: null,
       input: {
         ...(setup.command === undefined ? {} : { command: setup.command }),
         file: WORKSPACE_FILE,
@@ -175,7 +179,10 @@ export class WorktreeSetUp {
     const by = decision.by ?? 'failure'
     yield [
       {
-        ...{ type: 'permission:resolved', sessionId, requestId, by },
+        type: 'permission:resolved',
+        sessionId,
+        requestId,
+        by,
         outcome: isAllowed ? 'allowed' : 'denied',
       },
     ]
@@ -192,7 +199,11 @@ export class WorktreeSetUp {
     const marker = setupMarker(id)
     await endMarked(marker)
     const running = runCommand(command, {
-      ...{ cwd: folder, timeoutMs, marker, signal: this.#stop.signal, env: this.variables },
+      cwd: folder,
+      timeoutMs,
+      marker,
+      signal: this.#stop.signal,
+      env: this.variables,
     })
     this.#ended = running.catch(() => {})
     const result = await running

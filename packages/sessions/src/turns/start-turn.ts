@@ -158,7 +158,8 @@ async function begin(
   const sent = history.kind === 'account' && account !== undefined ? withAccount(account, noted) : noted
   const opts: HarnessTurnOpts = {
     ...prepared.plan.opts,
-    ...{ turnId, signal: stop.signal },
+    turnId,
+    signal: stop.signal,
     ...(history.kind === 'branch' ? { account } : {}),
     onBetweenTurns: events => options.betweenTurns.take(events),
     onProcess: process => {
@@ -177,7 +178,10 @@ async function begin(
   }
   await turn.ready
   const { setUp, variables } = await WorktreeSetUp.of({
-    ...{ project: options.project, view, context: prepared.context, signal: stop.signal },
+    project: options.project,
+    view,
+    context: prepared.context,
+    signal: stop.signal,
     mayAsk: opts.permissionMode !== 'dontAsk',
   })
   const ask = (env: Record<string, string>) =>
@@ -238,7 +242,8 @@ export async function prepareTurn(
   const context = { sessionId, ...folders, persona: session.persona, harness: harness.id }
   const { decisionTimeoutMs: timeoutMs } = request
   const asking: AskContext = {
-    ...{ ...context, ...allowsOf(request, persona, harness) },
+    ...context,
+    ...allowsOf(request, persona, harness),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   }
   const decide = project.decider(asking)
@@ -277,7 +282,8 @@ function budgetOf({ view, request }: StartTurnOptions, { persona }: PreparedTurn
     session: view.spent,
     turnLimit: { usd: request.maxBudgetUsd, tokens: request.maxBudgetTokens },
     personaLimit: {
-      ...{ usd: persona?.budgetUsd, tokens: persona?.budgetTokens },
+      usd: persona?.budgetUsd,
+      tokens: persona?.budgetTokens,
       ms: toMs(persona?.budgetMinutes),
     },
   }
@@ -302,7 +308,12 @@ async function makeRecord(
   const file = new TurnRecordFile(projectRoot, id)
   await file.prepare()
   return new TurnRecordKeeper(file, {
-    ...{ turnId, message, harness: prepared.harness.id, processes: [], afterSeq: lastSeq, budget },
+    turnId,
+    message,
+    harness: prepared.harness.id,
+    processes: [],
+    afterSeq: lastSeq,
+    budget,
     startedAt: new Date().toISOString(),
     ...(request.images?.length ? { attachments: request.images.length } : {}),
     ...(request.decisionTimeoutMs === undefined ? {} : { decisionTimeoutMs: request.decisionTimeoutMs }),

@@ -173,13 +173,19 @@ export function makeWriter({
   const { id: sessionId } = view.session
   const { budget: projectBudget, prices, harnessLog } = project
   const watch = new TurnWatch({
-    ...{ sessionId, turnId, limits, projectBudget, prices: prices() },
+    sessionId,
+    turnId,
+    limits,
+    projectBudget,
+    prices: prices(),
     before: () => budget.session,
     now: () => view.spent,
     model: () => view.model,
   })
   return new TurnWriter({
-    ...{ turnId, folders: view.folders, recorder },
+    turnId,
+    folders: view.folders,
+    recorder,
     rows: new TurnRows(harnessLog, sessionId, () => view.turnCost.usd),
     watch,
     pending: () => view.pending,

@@ -120,7 +120,9 @@ test('tokens without a price are counted and marked, and a stated cost is no est
   await add(store, 'b', [['2026-11-16T10:00:00.000Z', 1]], { stated: true })
   const { rows } = await report(store)
   expect(rows.find(({ model }) => model === 'nobody-knows')).toMatchObject({
-    ...{ usd: 0, isEstimate: true, unpricedTokens: TOKENS_PER_USD },
+    usd: 0,
+    isEstimate: true,
+    unpricedTokens: TOKENS_PER_USD,
   })
   expect(rows.find(({ model }) => model === SONNET)).toMatchObject({ usd: 1, isEstimate: false })
 })
@@ -128,7 +130,9 @@ test('tokens without a price are counted and marked, and a stated cost is no est
 test('of each agent the newest limits are told', async () => {
   const store = stores.open()
   const limits = (usedPercent: number): UIEvent => ({
-    ...{ type: 'limits', sessionId: '', windows: [{ name: '5 hours', usedPercent }] },
+    type: 'limits',
+    sessionId: '',
+    windows: [{ name: '5 hours', usedPercent }],
   })
   await add(store, 'a', [['2026-11-16T10:00:00.000Z', 1]], { and: limits(10) })
   await add(store, 'b', [['2026-11-17T08:00:00.000Z', 1]], { and: limits(62) })
@@ -147,7 +151,10 @@ test('sessions of other machines count under their name, as far as what those to
   const session = await add(store, 'a', [['2026-11-16T10:00:00.000Z', 1]])
   const told = { ...session, id: 'b', title: 'theirs' }
   const liar = {
-    ...{ ...session, id: 'c', costUsd: 'much', tokens: Number.NaN },
+    ...session,
+    id: 'c',
+    costUsd: 'much',
+    tokens: Number.NaN,
     progress: { ...session.progress, spends: [{ slot: 'now', usd: {} }] },
   } as unknown as typeof session
   const others = [told, liar].map(one => ({ machine: 'build-1', session: one }))
@@ -204,8 +211,13 @@ async function add(store: SessionStore, id: string, turns: [string, number][], e
   return store.import({
     envelopes,
     session: {
-      ...{ id, projectRoot: project.root, persona: null, mode: 'direct', claudeSessionId: id },
-      ...{ createdAt: turns[0]?.[0] ?? '', updatedAt: last },
+      id,
+      projectRoot: project.root,
+      persona: null,
+      mode: 'direct',
+      claudeSessionId: id,
+      createdAt: turns[0]?.[0] ?? '',
+      updatedAt: last,
     },
   })
 }

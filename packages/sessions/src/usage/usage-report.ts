@@ -212,7 +212,12 @@ class Calendar {
 
   constructor(timeZone: string, days: number, now: Date) {
     this.#format = new Intl.DateTimeFormat('en-CA', {
-      ...{ timeZone, year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', hourCycle: 'h23' },
+      timeZone,
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      hourCycle: 'h23',
     })
     this.#byHour = days === 1
     const { day: today } = this.#parts(now)

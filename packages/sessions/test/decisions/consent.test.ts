@@ -69,7 +69,9 @@ test.each(AGENTS)(
     })
     const host = world.host([agent.harness(model)])
     const { id } = await host.createSession(world.project, {
-      ...{ persona: 'HELP', mode: 'direct', permissionMode: 'acceptEdits' },
+      persona: 'HELP',
+      mode: 'direct',
+      permissionMode: 'acceptEdits',
     })
     const session = await host.session(id)
     // One may edit without asking, but not what decides about asking.

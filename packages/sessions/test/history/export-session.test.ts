@@ -122,11 +122,20 @@ describe('what really ran', () => {
     { type: 'turn:start', message: 'Clean up' },
     { type: 'tool:start', toolUseId: 'u', name: 'Bash', input: { command: 'rm -rf dist' } },
     {
-      ...{ type: 'permission:request', requestId: 'r', kind: 'tool', toolName: 'Bash', toolUseId: 'u' },
-      ...{ input: { command: 'rm -rf dist' }, raw: null },
+      type: 'permission:request',
+      requestId: 'r',
+      kind: 'tool',
+      toolName: 'Bash',
+      toolUseId: 'u',
+      input: { command: 'rm -rf dist' },
+      raw: null,
     },
     {
-      ...{ type: 'permission:resolved', requestId: 'r', outcome: 'allowed', by: 'person', toolUseId: 'u' },
+      type: 'permission:resolved',
+      requestId: 'r',
+      outcome: 'allowed',
+      by: 'person',
+      toolUseId: 'u',
       updatedInput: { command: 'ls -la', password: 'tell-nobody-123' },
       facts: { kind: 'execute', label: 'Bash', object: 'ls -la', command: 'ls -la' },
     },
@@ -158,7 +167,9 @@ describe('Markdown', () => {
   test('reads as a transcript', async () => {
     const made = await session(TURN, 'Fix *the* <thing>')
     await stores.open().update(made.id, {
-      ...{ costUsd: 0.25, ledger: { ...NO_COST, statedUsd: 0.25, highUsd: 0.25 }, turnCount: 1 },
+      costUsd: 0.25,
+      ledger: { ...NO_COST, statedUsd: 0.25, highUsd: 0.25 },
+      turnCount: 1,
       updatedAt: '2026-02-07T11:00:00.000Z',
     })
     expect(await exported(made, { format: 'markdown' })).toBe(`# Fix \\*the\\* \\<thing\\>

@@ -59,7 +59,11 @@ const TURNS: LooseEvent[] = [
   { type: 'turn:start', message: 'And now?' },
   {
     type: 'permission:request',
-    ...{ requestId: 'r', kind: 'tool', toolName: 'Edit', input: { file_path: 'lake.txt' }, raw: {} },
+    requestId: 'r',
+    kind: 'tool',
+    toolName: 'Edit',
+    input: { file_path: 'lake.txt' },
+    raw: {},
   },
   { type: 'permission:resolved', requestId: 'r', outcome: 'allowed', by: 'person' },
   {

@@ -41,8 +41,14 @@ describe('an export of ours', () => {
     await store.delete(session.id)
     const back = await importExport(store, parseExport(text, project.root))
     expect(back).toMatchObject({
-      ...{ id: session.id, title: 'A title', persona: 'DECOMP', mode: 'workbench' },
-      ...{ claudeSessionId: 'native-1', turnCount: 1, costUsd: 0.3, lastSeq: 5 },
+      id: session.id,
+      title: 'A title',
+      persona: 'DECOMP',
+      mode: 'workbench',
+      claudeSessionId: 'native-1',
+      turnCount: 1,
+      costUsd: 0.3,
+      lastSeq: 5,
     })
     expect(await events(back.id)).toEqual(before)
   })
@@ -63,12 +69,20 @@ describe('an export of ours', () => {
 
   const GOOD = {
     session: {
-      ...{ id: 'a', createdAt: '2026-01-01T00:00:00.000Z', updatedAt: '2026-01-01T00:00:00.000Z' },
-      ...{ projectRoot: '/elsewhere', persona: null, mode: 'direct', claudeSessionId: null },
+      id: 'a',
+      createdAt: '2026-01-01T00:00:00.000Z',
+      updatedAt: '2026-01-01T00:00:00.000Z',
+      projectRoot: '/elsewhere',
+      persona: null,
+      mode: 'direct',
+      claudeSessionId: null,
     },
     envelopes: [
       {
-        ...{ seq: 7, at: '2026-01-01T00:00:00Z', sessionId: 'b', turnId: null },
+        seq: 7,
+        at: '2026-01-01T00:00:00Z',
+        sessionId: 'b',
+        turnId: null,
         event: { type: 'turn:start', sessionId: 'c', message: 'x' },
       },
     ],
@@ -119,15 +133,28 @@ describe('a conversation of an agent', () => {
     { harness = 'acp-one', projectRoot = project.root, nativeId = 'native-9' }: Native = {},
   ): ImportedSession => ({
     session: {
-      ...{ id, createdAt: AT, updatedAt: '2025-01-02T00:00:00.000Z' },
-      ...{ projectRoot, persona: null, mode: 'direct', claudeSessionId: nativeId },
+      id,
+      createdAt: AT,
+      updatedAt: '2025-01-02T00:00:00.000Z',
+      projectRoot,
+      persona: null,
+      mode: 'direct',
+      claudeSessionId: nativeId,
     },
     envelopes: [
       {
-        ...{ seq: 1, at: AT, sessionId: id, turnId: null },
+        seq: 1,
+        at: AT,
+        sessionId: id,
+        turnId: null,
         event: {
-          ...{ type: 'session:init', sessionId: id, claudeSessionId: nativeId, model: 'm', tools: [] },
-          ...{ harness, cwd: projectRoot },
+          type: 'session:init',
+          sessionId: id,
+          claudeSessionId: nativeId,
+          model: 'm',
+          tools: [],
+          harness,
+          cwd: projectRoot,
         },
       },
     ],
@@ -138,7 +165,9 @@ describe('a conversation of an agent', () => {
     const first = await importNative(store, native('one'))
     expect(
       await findByNativeId(store, {
-        ...{ nativeSessionId: 'native-9', harness: 'acp-one', projectRoot: project.root },
+        nativeSessionId: 'native-9',
+        harness: 'acp-one',
+        projectRoot: project.root,
       }),
     ).toMatchObject({ id: first.id })
     await expect(importNative(store, native('two'))).rejects.toMatchObject({

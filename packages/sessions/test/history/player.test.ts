@@ -18,7 +18,9 @@ test('nothing in the player could end its own tag', () => {
 describe('the clock', () => {
   const clock = new ReplayClock(
     [0, 0, 500, 400, 60_000, 60_100].map((ms, i) => ({
-      ...{ seq: i + 1, sessionId: 's', turnId: null },
+      seq: i + 1,
+      sessionId: 's',
+      turnId: null,
       at: i === 1 ? 'never' : new Date(ms).toISOString(),
       event: { type: 'turn:end', sessionId: 's', reason: 'completed' },
     })),

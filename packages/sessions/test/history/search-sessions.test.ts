@@ -209,7 +209,10 @@ describe('logs that are not right', () => {
     const id = await session(TURN)
     const line = (seq: number, text: string) =>
       `${JSON.stringify({
-        ...{ turnId: 't', at: '2026-01-01T00:00:00.000Z', sessionId: id, seq },
+        turnId: 't',
+        at: '2026-01-01T00:00:00.000Z',
+        sessionId: id,
+        seq,
         event: { text, messageId: 'm', sessionId: id, type: 'chat:message' },
       })}\n`
     const path = project.file('events', `${id}.ndjson`)

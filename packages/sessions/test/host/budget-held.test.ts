@@ -34,7 +34,8 @@ test('time is a budget too: an agent that says nothing is stopped when the time 
     { scope: 'session', limitMs: 60 },
   ])
   await expect(session.start('More')).rejects.toMatchObject({
-    ...{ code: 'budget', message: expect.stringMatching(/used up: \d+ ms of 60 ms.*chirality budget set/) },
+    code: 'budget',
+    message: expect.stringMatching(/used up: \d+ ms of 60 ms.*chirality budget set/),
   })
   expect((await run({ persona: 'QUICK' })).status.lastTurn).toBe('budget')
   await session.setBudget({ minutes: null })
@@ -51,7 +52,10 @@ test('time is a budget too: an agent that says nothing is stopped when the time 
 test('the time that a person is waited for does not count', () => {
   const sessionId = 's1'
   const at = (second: number, event: UIEvent, seq: number): Envelope => ({
-    ...{ seq, sessionId, turnId: 't1', event },
+    seq,
+    sessionId,
+    turnId: 't1',
+    event,
     at: new Date(second * 1000).toISOString(),
   })
   const asked = { type: 'permission:request', sessionId, requestId: 'r1', kind: 'tool' } as const

@@ -129,7 +129,9 @@ test('the cost of sub-agents counts, and the call that runs them does not delay 
 
 test('a stated cost replaces the estimate, and the shown cost never decreases', async () => {
   const states = (id: string, costUsd: number): UIEvent => ({
-    ...{ type: 'session:complete', sessionId: id, costUsd },
+    type: 'session:complete',
+    sessionId: id,
+    costUsd,
     usage: { input_tokens: 3, output_tokens: 0 },
   })
   const { session, host } = await open([
@@ -248,7 +250,9 @@ test('a stated cost counts for a model without a price', async () => {
       works(id => [
         ...[spends(id, 3), spends(id, 3)],
         {
-          ...{ type: 'session:complete', sessionId: id, costUsd: 12 },
+          type: 'session:complete',
+          sessionId: id,
+          costUsd: 12,
           usage: { input_tokens: 6, output_tokens: 0 },
         },
       ]),
@@ -285,7 +289,8 @@ test('tokens are a budget too: of a turn, a session, a persona and a project', a
   const { session, told } = await run({ budgetTokens: 9 })
   expect(told).toEqual([['session', true, 10]])
   await expect(session.start('More')).rejects.toMatchObject({
-    ...{ code: 'budget', message: expect.stringContaining('10 tokens of 9 tokens') },
+    code: 'budget',
+    message: expect.stringContaining('10 tokens of 9 tokens'),
   })
   expect((await run({ persona: 'SHORT' })).told).toEqual([['persona', true, 10]])
   await host.budgets.setLimits(world.project, { max_tokens: 36 })

@@ -185,8 +185,13 @@ test.each([
     const log = await openSessionLog(world.project, id)
     log.append({ type: 'turn:start', sessionId: id, message: 'Go' }, { turnId: 't1' })
     const request = {
-      ...{ type: 'permission:request' as const, sessionId: id, requestId: 'r1', kind: 'tool' as const },
-      ...{ toolName: 'Bash', input: {}, raw: {} },
+      type: 'permission:request' as const,
+      sessionId: id,
+      requestId: 'r1',
+      kind: 'tool' as const,
+      toolName: 'Bash',
+      input: {},
+      raw: {},
     }
     log.append(request, { turnId: 't1' })
     await log.flush()

@@ -19,7 +19,9 @@ test.each([
   async (_name, fd, spool) => {
     const environment = { PATH: PROGRAMS, HOME: world.root, [MARKER_VARIABLE]: world.marker }
     const flooder = new ClaudeCodeHarness({
-      ...{ binaryPath: floodingAgent(fd), environment, keepAlive: false },
+      binaryPath: floodingAgent(fd),
+      environment,
+      keepAlive: false,
       onLog: entry => host.log(entry),
     })
     const host = world.host([flooder, new ScriptedHarness(Array(MAX_TURNS).fill(answers('Yes.')))])

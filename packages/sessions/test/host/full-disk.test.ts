@@ -24,7 +24,9 @@ interface Agent {
 }
 
 const claudeProgram = (model: ScriptedModel) => ({
-  ...{ binary: claudeBinary(), environment: world.environment(model), keepAlive: true },
+  binary: claudeBinary(),
+  environment: world.environment(model),
+  keepAlive: true,
 })
 const AGENTS: Record<string, Agent> = {
   'claude-code': { harness: model => world.claude(model, { keepAlive: true }), program: claudeProgram },

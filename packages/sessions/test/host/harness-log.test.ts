@@ -10,7 +10,9 @@ const TURN = [
   {
     type: 'assistant',
     message: {
-      ...{ id: 'm1', role: 'assistant', model: 'claude-sonnet-4-5' },
+      id: 'm1',
+      role: 'assistant',
+      model: 'claude-sonnet-4-5',
       content: [{ type: 'tool_use', id: 't1', name: 'Bash', input: { command: `echo ${'x'.repeat(500)}` } }],
     },
   },
@@ -19,8 +21,14 @@ const TURN = [
     message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: 'four' }] },
   },
   {
-    ...{ type: 'result', subtype: 'success', is_error: false, result: 'Done.', num_turns: 1, duration_ms: 1 },
-    ...{ total_cost_usd: 0.5, usage: { input_tokens: 7, output_tokens: 3 } },
+    type: 'result',
+    subtype: 'success',
+    is_error: false,
+    result: 'Done.',
+    num_turns: 1,
+    duration_ms: 1,
+    total_cost_usd: 0.5,
+    usage: { input_tokens: 7, output_tokens: 3 },
   },
 ]
 

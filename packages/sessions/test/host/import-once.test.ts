@@ -12,8 +12,10 @@ test('a conversation that is imported twice at the same time becomes one session
   const command = resolve('../runner/test/programs/fake-acp-keeper.mjs')
   const harness = await acpDescriptor({ name: 'keeper', command, args: [], env: ['FAKE_FOLDER'] }).create({
     environment: {
-      ...{ PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, HOME: world.root },
-      ...{ FAKE_FOLDER: world.project, [MARKER_VARIABLE]: world.marker },
+      PATH: `${dirname(process.execPath)}:/usr/bin:/bin`,
+      HOME: world.root,
+      FAKE_FOLDER: world.project,
+      [MARKER_VARIABLE]: world.marker,
     },
   })
   world.atEnd(() => harness.close())
@@ -39,7 +41,8 @@ test('a conversation of another folder is not imported, and that folder is not o
   writeFileSync(join(kept, `${id}.jsonl`), `${JSON.stringify(line)}\n`)
   const host = world.host([new ClaudeCodeHarness({ environment: { HOME: world.root } })])
   await expect(host.importSession('claude-code', id, world.project)).rejects.toMatchObject({
-    ...{ code: 'session_not_found', message: expect.stringContaining(world.project) },
+    code: 'session_not_found',
+    message: expect.stringContaining(world.project),
   })
   expect(await host.store.list(world.project)).toEqual([])
   expect(readdirSync(elsewhere)).toEqual([])

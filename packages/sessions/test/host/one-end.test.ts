@@ -23,7 +23,9 @@ function ends(events: UIEvent[]): TurnEndReason[] {
 }
 
 const start: (sessionId: string, message: string) => UIEvent = (sessionId, message) => ({
-  ...{ type: 'turn:start', sessionId, message },
+  type: 'turn:start',
+  sessionId,
+  message,
 })
 
 test.each<[string, TurnScript, TurnEndReason]>([
@@ -203,8 +205,13 @@ test('a session that is deleted in a turn is stopped first, and gone', async () 
 test('unanswered requests are closed with the turn', async () => {
   const asks = (sessionId: string): UIEvent[] => [
     {
-      ...{ type: 'permission:request', sessionId, requestId: 'r1', kind: 'tool', toolName: 'Bash' },
-      ...{ input: { command: 'ls' }, raw: {} },
+      type: 'permission:request',
+      sessionId,
+      requestId: 'r1',
+      kind: 'tool',
+      toolName: 'Bash',
+      input: { command: 'ls' },
+      raw: {},
     },
   ]
   const { session } = await open(waits(undefined, asks))

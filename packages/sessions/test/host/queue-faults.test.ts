@@ -27,7 +27,11 @@ async function open({ start }: { start: (message: string) => void }) {
   }
   const none = () => {}
   const queue = await MessageQueue.open({
-    ...{ projectRoot: project.root, sessionId, ops, onChange: none, onRelease: none },
+    projectRoot: project.root,
+    sessionId,
+    ops,
+    onChange: none,
+    onRelease: none,
   })
   const events: UIEvent[] = []
   log = await openSessionLog(project.root, sessionId)
@@ -37,7 +41,11 @@ async function open({ start }: { start: (message: string) => void }) {
   })
   const steered = new SteeredMessages({ log, queue, recorder })
   const sending = new SendQueue({
-    ...{ sessionId, queue, recorder, steered, isFree: () => true },
+    sessionId,
+    queue,
+    recorder,
+    steered,
+    isFree: () => true,
     start: async ({ message }) => start(message),
   })
   return { queue, sending, steered, disk, events }

@@ -15,7 +15,10 @@ async function read(request: TurnRequest): Promise<MessageQueue> {
   writeFileSync(project.file('state', 'queue', `${SESSION}.json`), JSON.stringify(state))
   const none = () => {}
   return MessageQueue.open({
-    ...{ projectRoot: project.root, sessionId: SESSION, onChange: none, onRelease: none },
+    projectRoot: project.root,
+    sessionId: SESSION,
+    onChange: none,
+    onRelease: none,
   })
 }
 

@@ -66,7 +66,9 @@ test('run() of Claude Code counts in budget.json and claude-session.json, and is
 
   const { sessionId, totalCostUsd, usage } = await harness.run({ ...request, prompt: 'First' })
   expect(state('budget.json')).toMatchObject({
-    ...{ total_cost_usd: totalCostUsd, iterations: 1, unpriced_tokens: 0 },
+    total_cost_usd: totalCostUsd,
+    iterations: 1,
+    unpriced_tokens: 0,
     total_tokens: usage.input_tokens + usage.output_tokens,
   })
   expect(state('claude-session.json')).toEqual({
@@ -77,7 +79,8 @@ test('run() of Claude Code counts in budget.json and claude-session.json, and is
   const book = new BudgetBook({ home: world.data })
   await book.setLimits(world.project, { max_cost_usd: totalCostUsd + 0.05 })
   await expect(harness.run({ ...request, prompt: 'Forever' })).rejects.toMatchObject({
-    ...{ name: 'ClaudeRunError', code: 'budget_exceeded' },
+    name: 'ClaudeRunError',
+    code: 'budget_exceeded',
     message: expect.stringMatching(/The budget of the project is used up: \$\d.*chirality budget set/),
   })
   const asked = () => model.requests.filter(({ body }) => JSON.stringify(body).includes('Forever')).length

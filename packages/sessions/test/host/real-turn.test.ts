@@ -27,8 +27,15 @@ test('a turn of the real Claude Code: events, statuses, files, and a second turn
   expect(events.at(-1)?.type).toBe('process:exit')
   expect(phases).toEqual(['starting', 'running', 'ending', 'idle'])
   expect(session.status).toMatchObject({
-    ...{ phase: 'idle', lastTurn: 'completed', harness: 'claude-code', lastLine: 'Four.', turnId: null },
-    ...{ lastSeq: session.log.lastSeq, logHealth: 'ok', pending: [], queue: [] },
+    phase: 'idle',
+    lastTurn: 'completed',
+    harness: 'claude-code',
+    lastLine: 'Four.',
+    turnId: null,
+    lastSeq: session.log.lastSeq,
+    logHealth: 'ok',
+    pending: [],
+    queue: [],
   })
   expect(session.status.costUsd).toBeGreaterThan(0)
 

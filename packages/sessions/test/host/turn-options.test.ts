@@ -44,7 +44,11 @@ test('the session’s settings count less than the persona, the persona less tha
   await session.settled()
   const [one, two] = harness.turns
   expect(one?.opts).toMatchObject({
-    ...{ model: 'persona-model', permissionMode: 'plan', thinking: 'low', tools: 'Read,Grep', maxTurns: 7 },
+    model: 'persona-model',
+    permissionMode: 'plan',
+    thinking: 'low',
+    tools: 'Read,Grep',
+    maxTurns: 7,
   })
   expect(two?.opts).toMatchObject({ model: 'turn-model', maxTurns: 2, tools: 'Read,Grep' })
   expect(one?.opts.systemPromptAppend).toContain('Do it.')
@@ -128,13 +132,20 @@ test.each([
 test('an option that a harness lacks is left out, with a notice in the log', async () => {
   persona('SCOPED', 'tools: Read\ndisallowed_tools: Bash')
   const capabilities = {
-    ...{ supportsNamedTools: false, supportsMcp: false, supportsMaxTurns: false, supportsBudget: false },
+    supportsNamedTools: false,
+    supportsMcp: false,
+    supportsMaxTurns: false,
+    supportsBudget: false,
     supportsAppendSystemPrompt: false,
   }
   const { harness, session } = await open({ persona: 'SCOPED' }, { capabilities })
   const mcpServers = { a: { type: 'http' as const, url: 'http://127.0.0.1:9' } }
   await session.start('Go', {
-    ...{ mcpServers, maxTurns: 3, autoApproveTools: ['Read'], maxBudgetUsd: 5, permissionMode: 'dontAsk' },
+    mcpServers,
+    maxTurns: 3,
+    autoApproveTools: ['Read'],
+    maxBudgetUsd: 5,
+    permissionMode: 'dontAsk',
   })
   await session.settled()
   const { opts } = harness.turns[0] ?? {}
@@ -171,7 +182,9 @@ test('tools that an agent cannot be told by name are allowed when it asks, and t
     input: { command: 'touch a' },
   })
   expect(await opts?.decide?.(asked, new AbortController().signal)).toMatchObject({
-    ...{ behavior: 'allow', by: 'policy', rule: 'turn: allow Bash' },
+    behavior: 'allow',
+    by: 'policy',
+    rule: 'turn: allow Bash',
   })
   await session.settled()
   expect(notices(eventsOf(session)).join('\n')).not.toContain('autoApproveTools')
@@ -256,8 +269,13 @@ test('a decision goes through the broker of the host', async () => {
     yield { type: 'turn:start', sessionId, message }
     yield init(sessionId)
     const request = {
-      ...{ type: 'permission:request' as const, sessionId, requestId: 'r1', kind: 'tool' as const },
-      ...{ toolName: 'Bash', input: { command: 'ls' }, raw: {} },
+      type: 'permission:request' as const,
+      sessionId,
+      requestId: 'r1',
+      kind: 'tool' as const,
+      toolName: 'Bash',
+      input: { command: 'ls' },
+      raw: {},
     }
     yield request
     const decision = await opts.decide?.(request, new AbortController().signal)
@@ -375,7 +393,8 @@ test('prewarm, permission mode, title', async () => {
   session.interrupt()
   await session.settled()
   expect(await host.store.resume(session.id)).toMatchObject({
-    ...{ title: 'Named', settings: { permissionMode: 'acceptEdits' } },
+    title: 'Named',
+    settings: { permissionMode: 'acceptEdits' },
   })
   await session.start('Again')
   await session.settled()

@@ -58,7 +58,10 @@ test('a log whose events have missing and retyped fields opens, is shown, export
   await host.closeProject(world.project)
   const lines = [...SAMPLES, ...mutations(), ...SAMPLES].map((event, n) =>
     encodeLine({
-      ...{ seq: n + 1, at: '2026-01-01T00:00:00.000Z', sessionId, turnId: 't1' },
+      seq: n + 1,
+      at: '2026-01-01T00:00:00.000Z',
+      sessionId,
+      turnId: 't1',
       event: { ...event, sessionId } as unknown as UIEvent,
     }),
   )

@@ -21,7 +21,12 @@ async function leaveAtWork(marker = 'nobody-has-this', more: object = {}): Promi
   const spoolPath = world.file('logs', 'scripted', 'spool.ndjson')
   const trace = { pid: 2 ** 22 - 1, startTime: '1', marker, stderrPath: spoolPath }
   write('turns', id, {
-    ...{ turnId: 'turn-1', startedAt: at, message: 'One', harness: 'scripted', afterSeq: 0, budget: {} },
+    turnId: 'turn-1',
+    startedAt: at,
+    message: 'One',
+    harness: 'scripted',
+    afterSeq: 0,
+    budget: {},
     processes: [{ ...trace, spoolPath, spoolOffset: 0 }],
     ...more,
   })
@@ -103,7 +108,8 @@ test('files that came with a project run nothing: no turn is found again, and wh
 /** What an agent would be: a process with the marker of the turn on record. */
 async function startMarked(): Promise<{ agent: ChildProcess; gone: Promise<unknown> }> {
   const agent = spawn(process.execPath, ['-e', 'console.log(1); setInterval(() => {}, 1000)'], {
-    ...{ stdio: ['ignore', 'pipe', 'ignore'], detached: true },
+    stdio: ['ignore', 'pipe', 'ignore'],
+    detached: true,
     env: { PATH: process.env.PATH, [MARKER_VARIABLE]: world.marker },
   })
   const gone = once(agent, 'exit')

@@ -30,8 +30,14 @@ test('the host is killed after a turn: what the kept Claude Code left in the bac
   const { id } = await first.createSession(world.project, { harness: 'claude-code' })
   await first.close()
   const options: HostProgramOptions = {
-    ...{ project: world.project, data: world.data, sessionId: id, binary: claudeBinary() },
-    ...{ environment: world.environment(model), keepAlive: true, message: 'Go', allow: ['Bash'] },
+    project: world.project,
+    data: world.data,
+    sessionId: id,
+    binary: claudeBinary(),
+    environment: world.environment(model),
+    keepAlive: true,
+    message: 'Go',
+    allow: ['Bash'],
   }
   const killed = new HostProgram(program.file, options)
   await killed.until(line => line.settled === true)
@@ -63,14 +69,12 @@ test.each(['claude-code', 'codex'])(
     const { id } = await first.createSession(world.project, { harness })
     await first.close()
     const killed = new HostProgram(program.file, {
-      ...{
-        project: world.project,
-        data: world.data,
-        sessionId: id,
-        binary: agent,
-        keepAlive: true,
-        prewarm: true,
-      },
+      project: world.project,
+      data: world.data,
+      sessionId: id,
+      binary: agent,
+      keepAlive: true,
+      prewarm: true,
       ...(isCodex ? { environment, codex } : { environment: world.environment(model) }),
     })
     await killed.until(line => line.prewarmed === true)

@@ -24,8 +24,15 @@ test('Codex, and the host is killed between the end of a turn and its record: ev
 
   const { binaryPath: binary, environment, ...codex } = world.codexConfig(model)
   const options: HostProgramOptions = {
-    ...{ project: world.project, data: world.data, sessionId: id, binary, environment, codex },
-    ...{ keepAlive: true, message: 'Two', dieAtEnd: true },
+    project: world.project,
+    data: world.data,
+    sessionId: id,
+    binary,
+    environment,
+    codex,
+    keepAlive: true,
+    message: 'Two',
+    dieAtEnd: true,
   }
   expect(await new HostProgram(program.file, options).exited).toBe('SIGKILL')
   expect(readdirSync(world.file('state', 'turns'))).toHaveLength(1)

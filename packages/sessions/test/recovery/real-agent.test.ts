@@ -31,8 +31,13 @@ function launch(
   more: { keepAlive: boolean; message?: string; until?: 'leave'; allow?: string[] },
 ) {
   return new HostProgram(program.file, {
-    ...{ project: world.project, data: world.data, sessionId, binary: claudeBinary() },
-    ...{ environment: world.environment(model), allow: ['Bash'], ...more },
+    project: world.project,
+    data: world.data,
+    sessionId,
+    binary: claudeBinary(),
+    environment: world.environment(model),
+    allow: ['Bash'],
+    ...more,
   })
 }
 
@@ -230,7 +235,9 @@ interface Asking {
 
 /** An adapter of Claude Code, as a user would configure it. */
 const ADAPTER: AcpAgentSpec = {
-  ...{ name: 'adapter', command: acpAdapter('claude-agent-acp'), args: [] },
+  name: 'adapter',
+  command: acpAdapter('claude-agent-acp'),
+  args: [],
   env: ['ANTHROPIC_API_KEY', 'ANTHROPIC_BASE_URL', 'CLAUDE_CONFIG_DIR', 'CLAUDE_CODE_EXECUTABLE'],
 }
 
@@ -295,7 +302,11 @@ test.each(ASKING)(
     const { id } = await first.createSession(world.project)
     await first.close()
     const killed = new HostProgram(program.file, {
-      ...{ project: world.project, data: world.data, sessionId: id, keepAlive: true, message: 'Go' },
+      project: world.project,
+      data: world.data,
+      sessionId: id,
+      keepAlive: true,
+      message: 'Go',
       ...options(model),
     })
     await killed.until(line => line.pending === 1)

@@ -89,7 +89,11 @@ test('logs of a running agent, of an unfinished turn and of a kept agent stay, a
   rawLog('recorded-t', 9)
   rawLog('gone-t', 9)
   const process = {
-    ...{ pid: 1, startTime: '', marker: 'm', stderrPath: '', spoolOffset: 0 },
+    pid: 1,
+    startTime: '',
+    marker: 'm',
+    stderrPath: '',
+    spoolOffset: 0,
     spoolPath: rawLog('shared', 9, { harness: 'codex' }),
   }
   const agents = new KeptAgentsFile(world.project, 'somebody')
@@ -97,8 +101,13 @@ test('logs of a running agent, of an unfinished turn and of a kept agent stay, a
   agents.add(process)
   mkdirSync(world.file('state', 'turns'), { recursive: true })
   const record = {
-    ...{ turnId: 't', startedAt: '2026-01-01T00:00:00.000Z', message: 'Go', harness: 'x', afterSeq: 0 },
-    ...{ processes: [], budget: {} },
+    turnId: 't',
+    startedAt: '2026-01-01T00:00:00.000Z',
+    message: 'Go',
+    harness: 'x',
+    afterSeq: 0,
+    processes: [],
+    budget: {},
   }
   writeFileSync(world.file('state', 'turns', 'recorded.json'), JSON.stringify(record))
   const list = () => listRawLogs(world.project, { atWork: new Set(['at-work']) })

@@ -110,8 +110,12 @@ export function useHostWorld(): HostWorld {
         configOverrides: scripted.args.filter(arg => arg !== '-c'),
         allowEnvironment: Object.keys(scripted.env),
         environment: {
-          ...{ PATH: '/usr/local/bin:/usr/bin:/bin', HOME: home, CODEX_HOME: codexHome },
-          ...{ TMPDIR: join(home, 'tmp'), [MARKER_VARIABLE]: marker, ...scripted.env },
+          PATH: '/usr/local/bin:/usr/bin:/bin',
+          HOME: home,
+          CODEX_HOME: codexHome,
+          TMPDIR: join(home, 'tmp'),
+          [MARKER_VARIABLE]: marker,
+          ...scripted.env,
         },
       }
     },

@@ -157,7 +157,11 @@ export function waits(
 
 export function init(sessionId: string): UIEvent {
   return {
-    ...{ type: 'session:init', sessionId, claudeSessionId: 'native-1', tools: [], harness: 'scripted' },
+    type: 'session:init',
+    sessionId,
+    claudeSessionId: 'native-1',
+    tools: [],
+    harness: 'scripted',
     model: 'claude-sonnet-4-5',
   }
 }

@@ -5,15 +5,25 @@ import { init, type TurnScript } from './scripted-harness.ts'
 export const prices = { 'claude-sonnet': { input: 1e6, output: 1e6, cacheRead: 0, cacheWrite: 0 } }
 
 export const spends = (sessionId: string, tokens: number, parentToolUseId?: string): UIEvent => ({
-  ...{ type: 'usage', sessionId, usage: { input_tokens: tokens, output_tokens: 0 } },
+  type: 'usage',
+  sessionId,
+  usage: { input_tokens: tokens, output_tokens: 0 },
   ...(parentToolUseId === undefined ? {} : { parentToolUseId }),
 })
 export const calls = (sessionId: string, toolUseId: string, parentToolUseId?: string): UIEvent => ({
-  ...{ type: 'tool:start', sessionId, toolUseId, name: 'Bash', input: { command: 'ls' } },
+  type: 'tool:start',
+  sessionId,
+  toolUseId,
+  name: 'Bash',
+  input: { command: 'ls' },
   ...(parentToolUseId === undefined ? {} : { parentToolUseId }),
 })
 export const result = (sessionId: string, toolUseId: string, parentToolUseId?: string): UIEvent => ({
-  ...{ type: 'tool:result', sessionId, toolUseId, content: '', isError: false },
+  type: 'tool:result',
+  sessionId,
+  toolUseId,
+  content: '',
+  isError: false,
   ...(parentToolUseId === undefined ? {} : { parentToolUseId }),
 })
 

@@ -313,7 +313,10 @@ class AcpReader implements AcpTranslator {
     if (!form) return [this.#unknown('elicitation/create', raw)]
     const toolUseId = asText(params.toolCallId)
     const request: PermissionRequestEvent = {
-      ...{ type: 'permission:request', sessionId: this.sessionId, requestId: this.#requestId(id), ...form },
+      type: 'permission:request',
+      sessionId: this.sessionId,
+      requestId: this.#requestId(id),
+      ...form,
       ...(toolUseId !== undefined && this.#open.has(toolUseId) ? { toolUseId } : {}),
       raw,
     }

@@ -21,7 +21,10 @@ export async function readsAgentsFile(
   if (CLAUDE_FILES.some(file => existsSync(path.join(cwd, file)))) return false
   const extra = telemetryEnv(config)
   const { env } = buildChildEnv({
-    ...{ source: environment, own: CLAUDE_ENVIRONMENT, allow: config.allowEnvironment, extra },
+    source: environment,
+    own: CLAUDE_ENVIRONMENT,
+    allow: config.allowEnvironment,
+    extra,
   })
   try {
     const command = await findClaude({ binaryPath: config.binaryPath, environment, agent: variant.agent })

@@ -157,7 +157,8 @@ export function slashCommands(commands: unknown): SlashCommand[] | undefined {
     const hint = Array.isArray(argumentHint) ? argumentHint.join(' ') : argumentHint
     return [
       {
-        ...{ name, type: 'slash_command' as const },
+        name,
+        type: 'slash_command' as const,
         ...(typeof description === 'string' ? { description } : {}),
         ...(typeof hint === 'string' && hint !== '' ? { hint } : {}),
       },
@@ -174,7 +175,8 @@ export function offeredModels(models: unknown): HarnessModel[] {
     if (typeof value !== 'string' || value === '') return []
     return [
       {
-        ...{ id: value, label: typeof displayName === 'string' ? displayName : value },
+        id: value,
+        label: typeof displayName === 'string' ? displayName : value,
         ...(typeof description === 'string' ? { description } : {}),
         ...(value === 'default' ? { isDefault: true } : {}),
         ...(efforts.length > 0 ? { efforts } : {}),

@@ -98,7 +98,13 @@ function deniedEvents(
 ): UIEvent[] {
   const request: PermissionRequestEvent = {
     type: 'permission:request',
-    ...{ sessionId, requestId, kind: 'tool', toolName, input, toolUseId, raw },
+    sessionId,
+    requestId,
+    kind: 'tool',
+    toolName,
+    input,
+    toolUseId,
+    raw,
   }
   const decision = { behavior: 'deny' as const, message: reason }
   return [request, decisionTold(request, { decision, by: 'policy', ...(rule === undefined ? {} : { rule }) })]

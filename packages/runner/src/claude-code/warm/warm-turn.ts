@@ -108,7 +108,11 @@ function liveTurn(
   const { config, variant = PLAIN_VARIANT } = context
   const { resumeSessionId, newSessionId, forkSession } = query
   return new LiveTurn({
-    ...{ lease, content, uuid, opening, record },
+    lease,
+    content,
+    uuid,
+    opening,
+    record,
     agent: variant.agent,
     sessionId: session.id,
     expectedId: forkSession ? newSessionId : (resumeSessionId ?? newSessionId),

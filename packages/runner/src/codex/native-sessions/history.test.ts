@@ -3,7 +3,9 @@ import type { ThreadHistory, ThreadTurn } from '../rollouts/thread.ts'
 import { withToolCalls } from './history.ts'
 
 const turn = (id: string, ...types: string[]): ThreadTurn => ({
-  ...{ id, status: 'completed', items: types.map(type => ({ type })) },
+  id,
+  status: 'completed',
+  items: types.map(type => ({ type })),
 })
 const thread = (...turns: ThreadTurn[]): ThreadHistory => ({ id: 'x', cwd: '/p', turns, missing: 0 })
 const words = (id: string) => turn(id, 'userMessage', 'agentMessage')

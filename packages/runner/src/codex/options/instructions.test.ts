@@ -9,7 +9,9 @@ const PARENT = '01a1e299-f6ed-7c52-bac1-135cf1f26a6e'
 const FORK = '01a1e299-f6ed-7c52-bac1-135cf1f26a6f'
 
 const message = (role: string, ...texts: string[]) => ({
-  ...{ type: 'message', role, content: texts.map(text => ({ type: 'input_text', text })) },
+  type: 'message',
+  role,
+  content: texts.map(text => ({ type: 'input_text', text })),
 })
 const said = (role: string, ...texts: string[]) => ({
   type: 'response_item',

@@ -75,8 +75,11 @@ test('through a pipe everything is said as it is', () => {
   expect(codexMcpServers(servers, options)).toEqual({
     config: {
       web: {
-        ...{ url: 'http://a', http_headers: headers, default_tools_approval_mode: 'approve' },
-        ...{ required: true, startup_timeout_sec: 60 },
+        url: 'http://a',
+        http_headers: headers,
+        default_tools_approval_mode: 'approve',
+        required: true,
+        startup_timeout_sec: 60,
       },
       one: { command: 'npx', args: ['server'], cwd: '/work', env: { API_KEY: 'hush' } },
       bare: { url: 'http://b' },

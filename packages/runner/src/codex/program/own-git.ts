@@ -83,7 +83,8 @@ async function submodules(place: Place): Promise<Set<string>> {
 /** Empty if git fails, as Codex's own would, or is not there. */
 async function ask({ cwd, env, signal }: Place, args: string[]): Promise<string> {
   const { stdout, code, timedOut } = await runCommand('git', [...NO_PROGRAMS, ...args], {
-    ...{ cwd, signal },
+    cwd,
+    signal,
     env: { ...env, ...QUIET },
     timeoutMs: TIMEOUT_MS,
     maxChars: MAX_CHARS,

@@ -59,7 +59,11 @@ export class NativeRun {
     const { prepared, grants, canAsk, guard, query, tracer } = options
     this.#meter = new SpendingMeter(prepared.prices)
     this.#toolbox = new Toolbox(prepared.toolbox, {
-      ...{ emit: this.#emit, grants, canAsk, guard, marker: tracer.marker },
+      emit: this.#emit,
+      grants,
+      canAsk,
+      guard,
+      marker: tracer.marker,
       onCommand: pid => tracer.command(pid),
       onInterrupt: () => this.stop(),
     })

@@ -204,7 +204,10 @@ export function parsePsUsage(output: string): ProcessUsage[] {
     const [, pid, age = '', cpu = '', kilobytes, command = ''] = match
     return [
       {
-        ...{ pid: Number(pid), command, ageMs: parsePsTime(age), cpuMs: parsePsTime(cpu) },
+        pid: Number(pid),
+        command,
+        ageMs: parsePsTime(age),
+        cpuMs: parsePsTime(cpu),
         memoryBytes: Number(kilobytes) * 1024,
       },
     ]

@@ -115,7 +115,8 @@ describe('an agent that never says that it read a message', () => {
     })
     const binary = faultyClaude(world.home, claudeVersions()[0]?.path ?? '', 'no-replay')
     const { turn, events, harness, session, pids } = world.chat({
-      ...{ model, binary },
+      model,
+      binary,
       ...(stops ? {} : { lingerMs: 200 }),
     })
     const reading = collectAnd(

@@ -15,14 +15,12 @@ async function keep() {
   const file = new TurnRecordFile(root, SESSION)
   await file.prepare()
   const keeper = new TurnRecordKeeper(file, {
-    ...{
-      turnId: 't',
-      message: 'Go',
-      harness: 'x',
-      processes: [],
-      afterSeq: 0,
-      budget: { session: { usd: 0, tokens: 0, unpricedTokens: 0, ms: 0 }, turnLimit: {}, personaLimit: {} },
-    },
+    turnId: 't',
+    message: 'Go',
+    harness: 'x',
+    processes: [],
+    afterSeq: 0,
+    budget: { session: { usd: 0, tokens: 0, unpricedTokens: 0, ms: 0 }, turnLimit: {}, personaLimit: {} },
     startedAt: '2026-01-01T00:00:00.000Z',
   })
   keeper.write()

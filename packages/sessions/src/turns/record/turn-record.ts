@@ -145,7 +145,11 @@ function parseRecord(text: string): TurnRecord | undefined {
   if (typeof harness !== 'string' || !Array.isArray(processes) || !processes.every(isTurnProcess))
     return undefined
   return {
-    ...{ turnId, startedAt, message, harness, processes },
+    turnId,
+    startedAt,
+    message,
+    harness,
+    processes,
     afterSeq: amount(value.afterSeq) ?? 0,
     budget: parseBudget(value.budget),
     ...(value.decisionTimeoutMs === undefined ? {} : { decisionTimeoutMs: waitOf(value.decisionTimeoutMs) }),

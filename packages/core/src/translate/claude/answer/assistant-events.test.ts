@@ -22,7 +22,11 @@ describe('tools', () => {
   test('E21: a call that comes whole has its input in the start', () => {
     expect(eventsOf(assistant('m', toolUse('t1', { command: 'ls' })))).toStrictEqual([
       {
-        ...{ type: 'tool:start', sessionId, toolUseId: 't1', name: 'Bash', input: { command: 'ls' } },
+        type: 'tool:start',
+        sessionId,
+        toolUseId: 't1',
+        name: 'Bash',
+        input: { command: 'ls' },
         facts: { kind: 'execute', label: 'Bash', object: 'ls', command: 'ls' },
       },
     ])
@@ -49,7 +53,11 @@ describe('tools', () => {
     )
     expect(events).toStrictEqual([
       {
-        ...{ type: 'tool:start', sessionId, toolUseId: 's1', name: 'web_search', input: { query: 'x' } },
+        type: 'tool:start',
+        sessionId,
+        toolUseId: 's1',
+        name: 'web_search',
+        input: { query: 'x' },
         facts: { kind: 'fetch', label: 'Search', object: 'x' },
       },
       {

@@ -266,13 +266,20 @@ describe('tools', () => {
     )
     expect(events).toStrictEqual([
       {
-        ...{ type: 'tool:start', sessionId, toolUseId: 't1', name: 'Bash', input: {} },
+        type: 'tool:start',
+        sessionId,
+        toolUseId: 't1',
+        name: 'Bash',
+        input: {},
         facts: { kind: 'execute', label: 'Bash', object: '' },
       },
       { type: 'tool:input', sessionId, toolUseId: 't1', delta: '{"command"' },
       { type: 'tool:input', sessionId, toolUseId: 't1', delta: ':"ls"}' },
       {
-        ...{ type: 'tool:input', sessionId, toolUseId: 't1', input: { command: 'ls' } },
+        type: 'tool:input',
+        sessionId,
+        toolUseId: 't1',
+        input: { command: 'ls' },
         facts: { kind: 'execute', label: 'Bash', object: 'ls', command: 'ls' },
       },
     ])
