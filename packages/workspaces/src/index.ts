@@ -1,4 +1,4 @@
-// Git for agents. Nothing that a repository names is run.
+// Git for agents: runs nothing that a repository names.
 
 export {
   type BlamedLines,

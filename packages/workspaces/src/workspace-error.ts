@@ -1,6 +1,6 @@
 import { CodedError } from '@chirality/core'
 
-/** What a call to git or about a worktree can fail with. */
+/** Codes of the errors of calls about git and worktrees. */
 export type WorkspaceErrorCode =
   | 'git-missing'
   | 'git-failed'
@@ -8,14 +8,14 @@ export type WorkspaceErrorCode =
   | 'worktree-refused'
   | 'worktree-missing'
   | 'worktree-exists'
-  /** A file, a branch or a commit is not in the state that was asked about. Nothing was changed. */
+  /** A file, branch or commit is not in the expected state. Nothing was changed. */
   | 'review-refused'
   | 'review-missing'
-  /** Who wrote a file cannot be said: it is no text, or too large. */
+  /** Blame is unavailable: the file is binary or too large. */
   | 'blame-refused'
-  /** The session has no such turn, or the files around it are not kept. */
+  /** The session has no such turn, or the files around it are not stored. */
   | 'turn-missing'
-  /** There is no such file in an earlier state, or no such line in a file. */
+  /** An earlier state has no such file, or a file no such line. */
   | 'not-found'
   | 'invalid-input'
   /** A file of a project cannot be read. */

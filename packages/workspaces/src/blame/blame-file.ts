@@ -17,20 +17,20 @@ import {
 } from './turn-chain.ts'
 import { type Labels, labelsOf, type PointLabel } from './turn-labels.ts'
 
-/** Where a line comes from. */
+/** Origin of a line. */
 export type LineOrigin =
   | {
       kind: 'turns'
-      /** One, or all that ran when it was written. */
+      /** One turn, or all that ran when the line was written. */
       turns: string[]
-      /** False if it may also have been written after the turn, whose end was not recorded. */
+      /** False if the line may have been written after the turn, because the turn's end was not recorded. */
       isSure: boolean
-      /** The commit of the user through which it came here from another work folder or branch. */
+      /** The user's commit that brought the line here from another work folder or branch. */
       commit?: UserCommit | undefined
     }
-  /** In the history of the repository, and not from a turn that is known. */
+  /** Written in the repository's history by no known turn. */
   | { kind: 'commit'; commit: UserCommit }
-  /** Not committed, and not in a turn: by a person or another program, between these times. */
+  /** Uncommitted and in no turn: written by a person or another program between these times. */
   | { kind: 'between'; since: number | null; until: number | null }
 
 /** Lines of one origin, from `line` (the first is 1). */
@@ -43,36 +43,36 @@ export interface BlamedLines {
 export interface BlameRequest {
   /** The folder of Chirality's own objects. */
   stateFolder: string
-  /** Names the work folder among those of the project; letters, digits, `-` and `_`. */
+  /** Names the work folder within the project; letters, digits, `-` and `_`. */
   place: string
-  /** Of the turns in this work folder. */
+  /** States of the turns in this work folder. */
   points: readonly TurnPoint[]
-  /** Turns that run now. */
+  /** Turns that are running. */
   running: ReadonlySet<string>
-  /** The work folders of the project, also removed ones: a line can come from each of them through a commit. */
+  /** All work folders of the project, including removed ones: a commit can bring lines from each of them. */
   places: readonly string[]
-  /** Of the turns in another of these places. Asked only if lines came by a commit. */
+  /** States of the turns in another of these places. Called only if lines came by a commit. */
   pointsOf(place: string): Promise<readonly TurnPoint[]>
   /** From the root of the project. */
   file: string
   content: Buffer
-  /** The content is that of this state. Default: it is in the work folder now. */
+  /** The past state that the content belongs to. Default: the current state of the work folder. */
   at?: PastState | undefined
 }
 
-/** A commit, or the files at the beginning or the end of a turn. */
+/** A commit, or the files at the start or the end of a turn. */
 export interface PastState {
   tree: string
-  /** Undefined for files that are in no commit as a whole. */
+  /** Undefined for files that no commit has as a whole. */
   commit?: string | undefined
   /** In milliseconds since 1970. */
   time: number
 }
 
 /**
- * Which turn wrote each line of a file, from the trees before and after the turns: through renames, and through later
- * changes by people. Nothing is guessed: a line that was not written in a turn is the history's, or somebody's between
- * the turns.
+ * Finds the turn that wrote each line of a file by comparing the trees before and after the turns, through renames and
+ * later changes by people. Nothing is guessed: a line that no turn wrote belongs to the history, or was written between
+ * turns.
  */
 export async function blameFile(repository: GitRepository, request: BlameRequest): Promise<BlamedLines[]> {
   const { stateFolder, place, points, running, content } = request
@@ -82,7 +82,7 @@ export async function blameFile(repository: GitRepository, request: BlameRequest
   const whole = await turnChain(repository, stateFolder, { place, points })
   const until = request.at?.time ?? Number.POSITIVE_INFINITY
   const chain = whole.filter(({ at }) => (at ?? 0) <= until)
-  // A turn that ended after a past state was running then.
+  // A turn that ended after the past state was running at its time.
   const ended = whole.flatMap(({ turn, when }) => (when === 'after' ? [turn] : []))
   const labels = labelsOf(chain, new Set([...running, ...ended]))
   return withPrivateGit(repository, stateFolder, async own => {
@@ -99,7 +99,7 @@ export async function blameFile(repository: GitRepository, request: BlameRequest
   })
 }
 
-/** A larger file is not kept in the states of a turn either. */
+/** Snapshots do not store larger files either. */
 export const MAX_BLAME_BYTES = 5 * 1024 * 1024
 const MAX_LINES = 200_000
 
@@ -117,7 +117,10 @@ export function refused(file: string, why: string) {
   return workspaceError('blame-refused', `Who wrote ${JSON.stringify(file)} cannot be said: ${why}.`)
 }
 
-/** As git would store it: with the line endings and the filters of the user's own config. Returns a file of it. */
+/**
+ * Stores the content the way git would, with the line endings and filters of the user's config. Returns a file that
+ * holds it.
+ */
 async function storedContent(
   repository: GitRepository,
   {
@@ -149,7 +152,7 @@ interface ByTurns {
   at: BlameRequest['at']
 }
 
-/** The commit of the chain that each line is from; null for what changed since its end. */
+/** The chain's commit for each line; null for lines changed after the end of the chain. */
 async function blameTurns(
   repository: GitRepository,
   { own, chain, stateFolder, name, stored, at }: ByTurns,
@@ -166,7 +169,7 @@ async function blameTurns(
       })
       return lines
     }
-    // Made or renamed since the last turn: only the tree of all files shows from what.
+    // The file was made or renamed since the last turn: only the tree of all files shows its origin.
     const now = await commitOnTop(repository, { own, stateFolder, name, at }, tip)
     if (now === undefined) return []
     await own.setHead(now)
@@ -175,13 +178,15 @@ async function blameTurns(
     })
     return lines
   } catch (error) {
-    // The trees are not complete: objects of them were the user's, and git has removed them since.
+    // Objects of the trees were only in the user's repository, and git has removed them since.
     if (hasCode(error, 'git-failed')) return []
     throw error
   }
 }
 
-/** All files of the state, as a commit after another one: blame sees there which file was renamed to this one. */
+/**
+ * Commits all files of the state on top of another commit, so that blame finds the file that was renamed to this one.
+ */
 async function commitOnTop(
   repository: GitRepository,
   { own, stateFolder, name, at }: Pick<ByTurns, 'own' | 'stateFolder' | 'name' | 'at'>,
@@ -211,12 +216,15 @@ interface Unexplained extends BlameRequest {
   others: readonly number[]
 }
 
-/** Lines that no turn in this folder wrote: by the user's commits, and by turns elsewhere that these commits have. */
+/**
+ * Explains lines that no turn in this folder wrote, by the user's commits and by turns elsewhere that these commits
+ * contain.
+ */
 async function explain(repository: GitRepository, request: Unexplained): Promise<void> {
   const { own, name, stored, origins, others } = request
   const last = await historyAt(repository, request.at)
   if (last === undefined) return
-  // Renamed and not committed, it is in no commit by this name.
+  // A file that was renamed and not committed is in no commit by this name.
   const isThere = await has(own, last, name)
   const head = isThere ? last : await commitOnTop(repository, { ...request, at: request.at }, last)
   if (head === undefined) return
@@ -224,7 +232,7 @@ async function explain(repository: GitRepository, request: Unexplained): Promise
   const groups = await blame(own, [...rangesOf(others), '--contents', stored, '--', name], {
     timeoutMs: HISTORY_TIMEOUT_MS,
   }).catch((error: unknown) => {
-    // A very long history, or one that is not here whole: these lines stay as they are.
+    // The history is too long or incomplete: these lines stay unexplained.
     if (hasCode(error, 'git-failed')) return []
     throw error
   })
@@ -250,12 +258,12 @@ export async function stateOfCommit(repository: GitRepository, name: string): Pr
   const id = await resolveCommit(repository, name)
   if (id === undefined) return undefined
   const listed = await git(repository, ['rev-list', '--timestamp', '--max-count=1', id])
-  // To the second: what was recorded in the same one counts.
+  // Commit times have whole seconds: states recorded in the same second count.
   const time = Number.parseInt(listed.toString('utf8'), 10) * 1000 + 999
   return { tree: `${id}^{tree}`, commit: id, time }
 }
 
-/** The commit whose history says where the other lines are from: the one that was checked out, as far as is known. */
+/** The commit whose history explains the other lines: the one that was checked out, as far as known. */
 async function historyAt(repository: GitRepository, at: PastState | undefined): Promise<string | undefined> {
   if (at?.commit !== undefined) return at.commit
   const head = await resolveCommit(repository, 'HEAD')
@@ -266,8 +274,8 @@ async function historyAt(repository: GitRepository, at: PastState | undefined): 
 }
 
 /**
- * A commit whose file has exactly the content that a turn left was made from it: its lines are blamed there. By the
- * commit and the path; each is a list of origins by line.
+ * Blames lines of commits that contain a turn's result: a commit whose file equals the content that a turn left was
+ * made from it. Returns lists of origins by line, keyed by commit and path.
  */
 async function turnsElsewhere(
   repository: GitRepository,
@@ -313,7 +321,7 @@ async function turnsElsewhere(
   return found
 }
 
-/** Objects that its trees name were the user's, and git has removed them since. */
+/** Objects of the trees were only in the user's repository, and git has removed them since. */
 function lostTrees(error: unknown): ChainPoint[] {
   if (hasCode(error, 'git-failed')) return []
   throw error
@@ -338,7 +346,7 @@ async function blobAt(own: PrivateGit, tree: string, name: string): Promise<stri
   return /^100\d+ blob ([0-9a-f]+)\t/.exec(listed.toString('latin1'))?.[1]
 }
 
-/** As arguments, unless there are too many. */
+/** Line ranges as arguments; none if there are too many. */
 function rangesOf(indexes: readonly number[]): string[] {
   const ranges: [from: number, to: number][] = []
   for (const index of [...indexes].sort((a, b) => a - b)) {

@@ -18,11 +18,11 @@ import {
 import { commitsOfTurns, type TurnLines, writeNotes } from './notes.ts'
 import type { TurnPoint } from './turn-chain.ts'
 
-/** Which turn wrote each line of a file. */
+/** A file with the turn that wrote each line. */
 export interface Blame {
   path: string
   lines: BlamedLines[]
-  /** By `turnName()`: those that `lines` names. */
+  /** Facts about the turns in `lines`, by `turnName()`. */
   turns: Record<string, BlamedTurn>
 }
 
@@ -31,21 +31,21 @@ export interface BlamedTurn extends TurnFacts {
   turnId: string
   title: string | null
   harness: string | null
-  /** The session is deleted: nothing else is known of it. */
+  /** The session is deleted, so nothing else about the turn is known. */
   isDeleted: boolean
 }
 
-/** What the log of a session says of one of its turns. */
+/** Facts about a turn from its session's log. */
 export interface TurnFacts {
   model: string | null
   prompt: string | null
   at: string | null
-  /** Of the whole turn. */
+  /** Cost of the whole turn. */
   costUsd: number | null
   costIsEstimate: boolean
 }
 
-/** A session as its list entry has it. */
+/** A session as in the list of sessions. */
 export interface SessionOfPlace {
   id: string
   /** The id of its worktree; null if it works in the project's folder. */
@@ -59,18 +59,18 @@ export interface SessionOfPlace {
 export interface BlamePlace {
   /** The project's folder. */
   root: string
-  /** Where the file is: the project's folder, or the same folder in a worktree. */
+  /** The folder with the file: the project's folder, or the same folder in a worktree. */
   folder: string
-  /** The id of that worktree. */
+  /** Id of that worktree. */
   worktree: string | null
   repository: GitRepository
   stateFolder: string
   trees: TurnTrees
-  /** All of the project. */
+  /** All sessions of the project. */
   sessions: readonly SessionOfPlace[]
-  /** The turn that runs in each session. */
+  /** The running turn of each session. */
   running: ReadonlyMap<string, string>
-  /** What the log says of a turn; `endSeq` is about where it ended. Nothing if there is no log. */
+  /** Facts about a turn from the log; `endSeq` tells where to look for its end. Empty if there is no log. */
   turnFacts(turn: {
     sessionId: string
     turnId: string
@@ -78,7 +78,7 @@ export interface BlamePlace {
   }): Promise<Partial<TurnFacts>>
 }
 
-/** Writes what turns wrote in the latest commits as git notes. Returns how many commits have one. */
+/** Writes git notes about the turns in the latest commits. Returns the number of commits with a note. */
 export async function noteCommits(place: BlamePlace, { limit }: { limit: number }): Promise<number> {
   const { repository, stateFolder } = place
   const commits = await commitsOfTurns(repository, {
@@ -116,7 +116,7 @@ function noteText(turn: BlamedTurn, lines: readonly TurnLines[]): string {
 
 const MAX_NOTED = 50
 
-/** Which turn wrote each line of a file of a project, with its agent, prompt and cost. */
+/** Finds the turn that wrote each line of a project's file, with its agent, prompt and cost. */
 export async function blameProjectFile(
   place: BlamePlace,
   { path: relative, line, at }: { path: string; line?: number | undefined; at?: PastState | undefined },
@@ -149,7 +149,7 @@ function placeName(worktree: string | null): string {
   return worktree === null ? 'project' : `worktree-${worktree}`
 }
 
-/** The work folders of the project, whose records are read once, and only if they are asked for. */
+/** The work folders of the project. Their records are read on demand and once. */
 function otherPlaces(place: BlamePlace): Pick<BlameRequest, 'places' | 'pointsOf'> {
   const worktrees = place.sessions.flatMap(session => session.worktree ?? [])
   const byName = new Map([null, ...worktrees].map(worktree => [placeName(worktree), worktree]))
@@ -164,7 +164,7 @@ function otherPlaces(place: BlamePlace): Pick<BlameRequest, 'places' | 'pointsOf
   }
 }
 
-/** By its real name: a link inside the project is the file that it leads to. */
+/** Reads the file by its real name: a link inside the project stands for its target. */
 async function readForBlame(folder: string, relative: string): Promise<{ file: string; content: Buffer }> {
   const real = await confine(folder, relative)
   const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
@@ -196,12 +196,12 @@ async function readPastFile(
   return { file: relative, content: found.bytes }
 }
 
-/** The recorded states of the turns in one work folder. */
+/** Recorded states of the turns in one work folder. */
 async function pointsOfPlace({ root, worktree, sessions, trees }: BlamePlace): Promise<TurnPoint[]> {
   const points: TurnPoint[] = []
   const seen = new Set<string>()
   const here = sessions.filter(session => session.worktree === worktree)
-  // Oldest first: a session that went back begins with turns of an older one.
+  // Oldest session first: a session made by going back starts with turns of an older one.
   const ordered = here.toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : 1))
   const untimed: TurnPoint[][] = []
   for (const { id } of ordered) {
@@ -214,7 +214,7 @@ async function pointsOfPlace({ root, worktree, sessions, trees }: BlamePlace): P
     }
     if (old.length > 0) untimed.push(old)
   }
-  // Records without a time have the order of their session. In what order those of two sessions were is not known.
+  // Records without a time are ordered within their session only; the order of two such sessions is unknown.
   return untimed.length === 1 ? [...untimed.flat(), ...points] : points
 }
 

@@ -8,9 +8,9 @@ export interface UserCommit {
   subject: string
 }
 
-/** Lines that one commit has. */
+/** Consecutive lines of one commit. */
 export interface BlamedGroup {
-  /** Null for what is in no commit. */
+  /** Null for uncommitted lines. */
   commit: string | null
   line: number
   count: number
@@ -19,7 +19,7 @@ export interface BlamedGroup {
   info: UserCommit | undefined
 }
 
-/** Reads the output of `git blame --incremental`. */
+/** Parses the output of `git blame --incremental`. */
 export function parseIncremental(text: string): BlamedGroup[] {
   const groups: BlamedGroup[] = []
   const infos = new Map<string, UserCommit>()

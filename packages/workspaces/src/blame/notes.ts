@@ -3,25 +3,25 @@ import { asUser } from '../review/commit.ts'
 import { readBlobs } from '../review/read-objects.ts'
 import { type BlameRequest, blameFile, MAX_BLAME_BYTES, type PastState } from './blame-file.ts'
 
-/** Lines of a commit that a turn wrote. */
+/** Lines of a commit that one turn wrote. */
 export interface TurnLines {
   turn: string
   file: string
-  /** The first is 1. */
+  /** First line, counted from 1. */
   from: number
   to: number
 }
 
 export interface CommitOfTurns {
   commit: string
-  /** How many lines the commit added, in files that are text. */
+  /** Number of lines that the commit added in text files. */
   added: number
   lines: TurnLines[]
 }
 
 export type CommitsRequest = Omit<BlameRequest, 'file' | 'content' | 'at' | 'running'> & { limit: number }
 
-/** What turns wrote in the latest commits of the branch that is checked out, newest first. Merges are left out. */
+/** The lines that turns wrote in the latest commits of the current branch, newest first, without merges. */
 export async function commitsOfTurns(
   repository: GitRepository,
   { limit, ...request }: CommitsRequest,
@@ -39,7 +39,7 @@ export async function commitsOfTurns(
   const found: CommitOfTurns[] = []
   for (const line of listed.toString('utf8').split('\n').filter(Boolean)) {
     const [commit = '', seconds = ''] = line.split(' ')
-    // To the second: what was recorded in the same one counts.
+    // Commit times have whole seconds: states recorded in the same second count.
     const at = { tree: `${commit}^{tree}`, commit, time: Number(seconds) * 1000 + 999 }
     const { added, lines } = await linesOf(repository, { ...request, at })
     if (lines.length > 0) found.push({ commit, added, lines })
@@ -47,10 +47,10 @@ export async function commitsOfTurns(
   return found
 }
 
-/** A ref of its own: `git log --notes=chirality` shows it, and nothing else of git reads it. */
+/** A separate ref: `git log --notes=chirality` shows it, and nothing else in git reads it. */
 export const NOTES_REF = 'refs/notes/chirality'
 
-/** Replaces the notes of these commits. Other notes, and the commits themselves, stay as they are. */
+/** Replaces the notes of these commits. Other notes and the commits themselves stay unchanged. */
 export async function writeNotes(
   repository: GitRepository,
   notes: readonly { commit: string; text: string }[],
@@ -90,7 +90,7 @@ async function linesOf(
   return { added, lines }
 }
 
-/** Of the project, without those that the commit deletes. */
+/** Files of the project that the commit added or changed. */
 async function filesOf(repository: GitRepository, commit: string): Promise<{ file: string; blob: string }[]> {
   const options = ['-r', '-z', '--root', '--raw', '--no-renames', '--no-abbrev', '--no-commit-id']
   const listed = await git(repository, [

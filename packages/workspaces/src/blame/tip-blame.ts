@@ -21,8 +21,8 @@ export async function blame(
 }
 
 /**
- * Git reads each version of the file into new memory. The C library of Linux gives large pieces back to the system at
- * once, which takes a third of the time of a long blame; others do not know these variables.
+ * Keeps large memory blocks in the process. Git allocates a block per version of the file, and returning each to the
+ * system takes a third of a long blame with glibc; other C libraries ignore these variables.
  */
 const KEPT_MEMORY = {
   MALLOC_MMAP_THRESHOLD_: String(256 * 1024 * 1024),
@@ -31,8 +31,8 @@ const KEPT_MEMORY = {
 }
 
 /**
- * The commit of each line of a file at the end of a chain. The result is kept: the next one reads only the points that
- * are new since, however long the chain is.
+ * The commit of each line at the end of a chain. The result is stored, so the next call reads only the new points,
+ * however long the chain is.
  */
 export async function blameTip(
   own: PrivateGit,
@@ -61,7 +61,9 @@ async function wholeBlame(own: PrivateGit, tip: string, name: string): Promise<s
   return lines
 }
 
-/** The older and the newer half of a long chain at the same time. Undefined if the file was not there in the middle. */
+/**
+ * Blames the older and the newer half of a long chain in parallel. Undefined if the file did not exist at the middle.
+ */
 async function inHalves(
   own: PrivateGit,
   chain: readonly ChainPoint[],
@@ -72,7 +74,7 @@ async function inHalves(
   if (chain.length < MIN_HALVED || middle === undefined || tip === undefined || middle === tip)
     return undefined
   const [older, newer] = await Promise.all([
-    // It fails if the file is not there.
+    // Fails if the file does not exist there.
     wholeBlame(own, middle, name).catch(() => undefined),
     blame(own, [`^${middle}`, tip, '--', name]),
   ])
@@ -81,7 +83,7 @@ async function inHalves(
 
 const MIN_HALVED = 100
 
-/** Undefined if the file had another name at the kept point. */
+/** Undefined if the file had another name at the stored point. */
 async function addedTo(
   own: PrivateGit,
   known: Kept,
@@ -112,7 +114,7 @@ interface Kept {
   lines: string[]
 }
 
-/** Each commit once, and how many lines follow each other from it. */
+/** Compact form: each commit once, with runs of consecutive lines. */
 interface Packed {
   tip: string
   commits: string[]
@@ -132,7 +134,7 @@ function packed({ tip, lines }: Kept): Packed {
   return { tip, commits: [...indexes.keys()], runs }
 }
 
-/** Other programs can write the file: what is not valid is made again. */
+/** Reads a stored result. Other programs can write the file, so an invalid one is ignored and made again. */
 async function readKept(file: string): Promise<Kept | undefined> {
   try {
     const { tip, commits, runs } = JSON.parse((await readStateFile(file)).toString('utf8')) as Packed

@@ -7,26 +7,26 @@ import { type GitRepository, git } from '../git/git.ts'
 import { snapshotEnvironment } from '../git/snapshot.ts'
 import { readStateFile, writeStateFile } from '../git/state-file.ts'
 
-/** The files of a work folder at the beginning or the end of a turn. */
+/** The files of a work folder at the start or the end of a turn. */
 export interface TurnPoint {
-  /** Names one turn of one session. */
+  /** Identifies one turn of one session. */
   turn: string
   when: 'before' | 'after'
-  /** In milliseconds since 1970; null if it was not recorded. */
+  /** In milliseconds since 1970; null if unknown. */
   at: number | null
   tree: string
 }
 
-/** A point with the commit that stands for it. Points without a change between them share one. */
+/** A point with its commit. Consecutive equal points share one commit. */
 export interface ChainPoint extends TurnPoint {
   commit: string
-  /** Contents that the files changed since the point before have. Empty if they are too many. */
+  /** Contents of the files that changed since the previous point. Empty if there are too many. */
   blobs: string[]
 }
 
 /**
- * The points of one work folder as a chain of commits, oldest first, so that `git blame` can read them. The commits are
- * in Chirality's own objects. Only points that are new since the last call are added.
+ * Turns the points of one work folder into a chain of commits, oldest first, that `git blame` can read. The commits are
+ * among Chirality's own objects. Only points that are new since the last call are added.
  */
 export async function turnChain(
   repository: GitRepository,
@@ -64,7 +64,10 @@ export async function turnChain(
 const MAX_POINTS = 20_000
 const MAX_BLOBS = 500
 
-/** Points that were in the chain stay, also if their session is deleted: their changes are nobody else's. */
+/**
+ * Merges new points into the chain. Known points stay even if their session is deleted, so that their changes are not
+ * credited to another turn.
+ */
 function inOrder(known: readonly ChainPoint[], points: readonly TurnPoint[]): (ChainPoint | TurnPoint)[] {
   const keyOf = ({ turn, when }: TurnPoint) => `${when} ${turn}`
   const seen = new Set(known.map(keyOf))
@@ -74,7 +77,7 @@ function inOrder(known: readonly ChainPoint[], points: readonly TurnPoint[]): (C
   return [...known, ...fresh].sort((a, b) => time(a) - time(b))
 }
 
-/** Always the same bytes for the same history, so that nothing is stored twice. */
+/** Content of a commit. Equal histories give equal bytes, so nothing is stored twice. */
 function commitObject(tree: string, parent: string | undefined): Buffer {
   const who = 'Chirality <chirality@localhost> 0 +0000'
   const lines = [`tree ${tree}`, ...(parent ? [`parent ${parent}`] : []), `author ${who}`, `committer ${who}`]
@@ -86,7 +89,7 @@ function objectId(type: string, content: Buffer, idLength: number): string {
   return hash.update(`${type} ${content.length}\0`).update(content).digest('hex')
 }
 
-/** One git for all of them. */
+/** Stores all commits with one git process. */
 async function storeCommits(
   repository: GitRepository,
   contents: readonly Buffer[],
@@ -113,10 +116,10 @@ async function storeCommits(
   }
 }
 
-/** So many at once are one file, which is much faster written and read than one for each. */
+/** From this many objects on, one pack is much faster to write and read than a file for each. */
 const MIN_PACKED = 100
 
-/** Commits in git's format for many objects in one file. */
+/** Packs commits into one file in git's pack format. */
 function packOf(contents: readonly Buffer[], idLength: number): Buffer {
   const head = Buffer.alloc(12)
   head.write('PACK', 'latin1')
@@ -129,7 +132,10 @@ function packOf(contents: readonly Buffer[], idLength: number): Buffer {
   return Buffer.concat([...parts, hash.digest()])
 }
 
-/** The type, and the size in groups of 4 and then 7 bits, lowest first; the highest bit says that another follows. */
+/**
+ * Header of an object: the type, then the size in groups of 4 and then 7 bits, lowest first; the highest bit announces
+ * another byte.
+ */
 function commitHeader(size: number): Buffer {
   const bytes: number[] = []
   let rest = size >> 4
@@ -143,7 +149,7 @@ function commitHeader(size: number): Buffer {
 
 const COMMIT_TYPE = 1
 
-/** With them a commit of the user is known again as what a turn left, on whichever branch it is. */
+/** Notes the blobs of each point. A commit of the user is recognized by them as a turn's result, on any branch. */
 async function nameBlobs(
   repository: GitRepository,
   chain: ChainPoint[],
@@ -169,18 +175,21 @@ async function nameBlobs(
     if (pair !== undefined) point = byPair.get(pair)
     if (blob !== undefined && point !== undefined && !/^0+$/.test(blob)) point.blobs.push(blob)
   }
-  // So many come with another branch, not from a turn.
+  // A change this large comes from a switch of branches, not from a turn.
   for (const { point: named } of pairs) if (named.blobs.length > MAX_BLOBS) named.blobs = []
 }
 
 export interface PrivateGit {
-  /** Has no config, no attributes and no refs; reads the objects of the user and of Chirality. */
+  /** Has no config, attributes or refs; reads the objects of the user and of Chirality. */
   repository: GitRepository
-  /** What the next command of it begins at. */
+  /** Sets the commit at which the next command starts. */
   setHead(commit: string): Promise<void>
 }
 
-/** A git folder for reading alone: nothing that the user's repository or `.chirality` contains is its config. */
+/**
+ * Runs `work` with a temporary git folder for reading. Config of the user's repository or of `.chirality` does not
+ * apply there.
+ */
 export async function withPrivateGit<T>(
   repository: GitRepository,
   stateFolder: string,
@@ -202,7 +211,7 @@ export async function withPrivateGit<T>(
       path.join(own, 'config'),
       isPlain ? version : `${version}[extensions]\n\tobjectFormat = ${format}\n`,
     )
-    // Commits that a shallow clone does not have must not be looked for.
+    // Lists the commits that a shallow clone lacks, so that git does not look for them.
     const cut = await readStateFile(path.resolve(repository.top, shallow)).catch(() => undefined)
     if (cut !== undefined) await writeFile(path.join(own, 'shallow'), cut)
     const setHead = (commit: string) => writeFile(path.join(own, 'HEAD'), `${commit}\n`)
@@ -214,13 +223,13 @@ export async function withPrivateGit<T>(
   }
 }
 
-/** Settings of the user's own config that would change who wrote a line. */
+/** Overrides settings of the user's config that would change the author of a line. */
 const NO_EXTRAS: GitRepository['overrides'] = [
   ['blame.ignoreRevsFile', ''],
   ['mailmap.file', '/dev/null'],
 ]
 
-/** Where the chains are, and what was computed from them. */
+/** Folder of the chains and of the results computed from them. */
 export function blameFolder(stateFolder: string): string {
   return path.join(stateFolder, 'blame')
 }
@@ -229,7 +238,7 @@ function chainFile(stateFolder: string, place: string): string {
   return path.join(blameFolder(stateFolder), `chain-${place}.json`)
 }
 
-/** Other programs can write this file, so what is not exactly valid is ignored: the chain is then made again. */
+/** Reads a chain. Other programs can write the file, so an invalid one is ignored and made again. */
 async function readChain(file: string): Promise<ChainPoint[]> {
   try {
     const points: unknown = JSON.parse((await readStateFile(file)).toString('utf8'))

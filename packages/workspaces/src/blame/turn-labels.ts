@@ -1,8 +1,8 @@
 import type { ChainPoint } from './turn-chain.ts'
 
-/** What was changed between a point and the one before it. */
+/** The change between a point and the previous one. */
 export interface PointLabel {
-  /** That ran then; none for a change between turns. */
+  /** Turns that ran then; empty for a change between turns. */
   turns: string[]
   isSure: boolean
   since: number | null
@@ -11,16 +11,19 @@ export interface PointLabel {
 
 export interface Labels {
   ofCommit: Map<string, PointLabel>
-  /** Of what changed since the last point. */
+  /** Label of changes since the last point. */
   now: PointLabel
 }
 
-/** Which turns ran between each two points of a chain. The first point has no label: what it has was there before. */
+/**
+ * Finds the turns that ran between consecutive points of a chain. The first point has no label, because its content
+ * existed before.
+ */
 export function labelsOf(chain: readonly ChainPoint[], running: ReadonlySet<string>): Labels {
   const ends = new Set(chain.flatMap(({ turn, when }) => (when === 'after' ? [turn] : [])))
   const ofCommit = new Map<string, PointLabel>()
   const open = new Set<string>()
-  /** Their end was not recorded, as after a crash: they count until the next point, and nobody is sure. */
+  /** Turns without a recorded end, for example after a crash. They count until the next point, with `isSure` false. */
   const cut = new Set<string>()
   const label = (until: ChainPoint | undefined, since: ChainPoint | undefined): PointLabel => {
     return {

@@ -2,19 +2,22 @@ import { constants } from 'node:fs'
 import { type FileHandle, open, opendir } from 'node:fs/promises'
 import path from 'node:path'
 
-/** Git opens these in any folder of a project, and waits for ever if one is a named pipe. It follows no link there. */
+/**
+ * Files that git opens in any folder of a project. It waits for ever if one is a named pipe, and follows no links
+ * there.
+ */
 const READ_BY_GIT = new Set(['.gitignore', '.gitattributes', '.gitmodules', '.mailmap'])
 
 export interface BlockingPipe {
-  /** Below the top of the repository. */
+  /** Path below the top of the repository. */
   path: string
-  /** Until then whoever reads it waits. */
+  /** Closes the pipe. Until then its reader waits. */
   release(): Promise<void>
 }
 
 /**
- * The named pipe that a git in this repository waits for, if there is one: a clone cannot bring it, an archive or an
- * agent can. Looks only at names, at most `MAX_ENTRIES` of them, the upper folders first.
+ * Finds the named pipe that a git process in this repository waits for, if any. A clone cannot contain one, but an
+ * archive or an agent can make one. Looks only at names, at most `MAX_ENTRIES` of them, upper folders first.
  */
 export async function findBlockingPipe(top: string, signal: AbortSignal): Promise<BlockingPipe | undefined> {
   const folders = ['']
@@ -34,7 +37,7 @@ export async function findBlockingPipe(top: string, signal: AbortSignal): Promis
         if (reached !== undefined) return { path: below, release: () => reached.close() }
       }
     } catch {
-      // The folder was removed meanwhile, or may not be read: git cannot wait there.
+      // The folder was removed meanwhile, or is unreadable: git cannot wait there.
     }
   }
   return undefined
@@ -43,7 +46,7 @@ export async function findBlockingPipe(top: string, signal: AbortSignal): Promis
 const MAX_ENTRIES = 200_000
 const OBJECTS = /^\.git\/objects\/[0-9a-f]{2}$/
 
-/** Undefined if nobody reads it: then opening it to write fails instead of waiting. */
+/** Opens the pipe for writing. Undefined if it has no reader: the non-blocking open fails then. */
 async function openAsWriter(file: string): Promise<FileHandle | undefined> {
   const flags = constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
   return open(file, flags).catch(() => undefined)

@@ -1,4 +1,4 @@
-/** The changed files of a work tree, as `git status` has them. */
+/** The changed files of a work tree according to `git status`. */
 export interface GitStatus {
   branch: string | null
   /** Null before the first commit. */
@@ -9,26 +9,26 @@ export interface GitStatus {
 }
 
 export interface ChangedFile {
-  /** From the root of the project; outside of it with `../`. */
+  /** Relative to the root of the project; files outside of it start with `../`. */
   path: string
-  /** One letter each, as git has them: M, A, D, R, C, U, ? and . for none. */
+  /** Status letters of git, one each: M, A, D, R, C, U, ? and `.` for unchanged. */
   index: string
   worktree: string
   renamedFrom?: string | undefined
 }
 
-/** The difference of two trees. */
+/** The difference between two trees. */
 export interface Changes {
   files: FileChange[]
-  /** A unified diff, as `git apply` takes it. */
+  /** A unified diff that `git apply` accepts. */
   patch: string
-  /** The patch was too large; `files` is complete. */
+  /** True if the patch was too large; `files` is complete anyway. */
   truncated: boolean
-  /** Undefined if there are none. They are neither in `files` nor in `patch`. */
+  /** Undefined without any. Submodules are neither in `files` nor in `patch`. */
   submodules?: MovedSubmodule[] | undefined
 }
 
-/** A submodule that is at another commit: than the last commit names, or than the earlier tree. */
+/** A submodule at another commit than the last commit or the earlier tree names. */
 export interface MovedSubmodule {
   path: string
   /** Null if it is new. */
@@ -41,7 +41,7 @@ export interface FileChange {
   path: string
   kind: 'added' | 'deleted' | 'changed' | 'renamed'
   renamedFrom?: string | undefined
-  /** Null for what is not text. */
+  /** Null for files that are not text. */
   added: number | null
   removed: number | null
 }

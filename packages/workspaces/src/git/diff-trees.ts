@@ -25,8 +25,8 @@ export async function diffTrees(
 }
 
 /**
- * The difference of the last commit and the files as they are. Mostly they are as they were when the last turn ended: what
- * they were then is compared while git looks whether they still are.
+ * Compares the last commit with the current files. The files usually equal those at the end of the last turn, so that
+ * comparison runs while git checks whether they still do.
  */
 export async function diffWorkTree(
   repository: GitRepository,
@@ -40,13 +40,13 @@ export async function diffWorkTree(
   const guessed =
     guess === undefined
       ? undefined
-      : // Its objects may be gone: the snapshot writes them again.
+      : // Objects of the guessed tree may be gone; the snapshot writes them again.
         diffIn(repository, [head, guess], { env, signal: stop.signal }).catch(() => undefined)
   try {
     const { tree } = await snapshotIn(repository, opened, limits)
     const known = tree === guess ? await guessed : undefined
     const changes = known ?? (await diffIn(repository, [head, tree], { env }))
-    // The files are shown without them.
+    // Submodules are left out if they cannot be read.
     return withSubmodules(changes, await movedSubmodules(repository, head).catch(() => []))
   } finally {
     stop.abort()
@@ -69,14 +69,14 @@ async function diffIn(
       ...{ ...options, maxBytes, cuts: true, timeoutMs: DIFF_TIMEOUT_MS },
     })
   let hasPatch = true
-  // In one run: each format alone would compare all files again.
+  // One run for all formats: each format alone would compare all files again.
   const output = await run('--raw', '--numstat', '--patch').catch((error: unknown) => {
     if (!hasCode(error, 'git-failed') || options.signal?.aborted) throw error
-    // The patch may be what took too long: the files are shown without it.
+    // The patch may have been too slow: the files are shown without it.
     hasPatch = false
     return run('--raw', '--numstat')
   })
-  // Between the lists and the patch there is an empty field; no name is empty.
+  // An empty field separates the lists from the patch; no name is empty.
   const end = output.indexOf('\0\0')
   if (end === -1 && output.length > maxBytes)
     throw workspaceError('too-large', 'The changes are too large to show.')
@@ -94,7 +94,7 @@ const MAX_LIST_BYTES = 8 * 1024 * 1024
 const DIFF_TIMEOUT_MS = 30_000
 const MAX_PATCH_BYTES = 4 * 1024 * 1024
 
-/** A file of a tree as git stores it, `path` from the root of the project. Undefined if the tree has no such file. */
+/** A file of a tree as git stores it; `path` is relative to the root of the project. Undefined if the tree lacks it. */
 export async function fileOfTree(
   repository: GitRepository,
   { tree, path, stateFolder }: { tree: string; path: string; stateFolder: string },
@@ -121,7 +121,7 @@ export const SAFE_DIFF = [
   '--ignore-submodules=all',
 ]
 
-/** The entries of `--raw`, and what comes after them. */
+/** Parses the entries of `--raw`, and returns the rest. */
 function parseFiles(words: readonly string[]): { files: FileChange[]; rest: readonly string[] } {
   const files: FileChange[] = []
   let i = 0
@@ -148,13 +148,13 @@ function uncounted(path: string, kind: FileChange['kind']): FileChange {
   return { path, kind, added: null, removed: null }
 }
 
-/** By the new name. */
+/** Line counts by new name. */
 function parseCounts(words: readonly string[]): Map<string, [added: number | null, removed: number | null]> {
   const counts = new Map<string, [number | null, number | null]>()
   for (let i = 0; i < words.length; i += 1) {
     const [added, removed, path] = words[i]?.split('\t') ?? []
     if (added === undefined || removed === undefined || path === undefined) continue
-    // After a rename both names follow as separate fields.
+    // After a rename the old and the new name follow as separate fields.
     const name = path === '' ? words[i + 2] : path
     if (path === '') i += 2
     if (name !== undefined) counts.set(name, [toCount(added), toCount(removed)])

@@ -4,8 +4,8 @@ import { type GitSetting, LIST_NAMES, repositoryNames, settingsAgainst } from '@
 import { readStateFile } from './state-file.ts'
 
 /**
- * Settings that override those of the repository. An agent can change its config at any time, so this is asked before
- * each command, and read again when a file of the config changed.
+ * Settings that override dangerous ones of the repository. An agent can change its config at any time, so they are
+ * determined before each command, and read again when a config file changed.
  */
 export async function distrusted(
   top: string,
@@ -18,7 +18,7 @@ export async function distrusted(
   const names = repositoryNames(listed.toString('utf8'))
   const settings = settingsAgainst(names)
   kept.delete(top)
-  // Which files are included can depend on the branch, and on files that are not there yet.
+  // Included files can depend on the branch, and on files that do not exist yet.
   const isWhole = ![...names].some(name => /^include(?:if)?\./i.test(name))
   // The config may have changed while git read it.
   if (isWhole && state !== undefined && (await configState(top)) === state) {
@@ -35,8 +35,8 @@ const kept = new Map<string, { state: string; settings: readonly GitSetting[] }>
 const MAX_KEPT = 500
 
 /**
- * Differs whenever a file of the repository's config may differ, and whenever another repository is meant. Undefined if
- * that cannot be said: one was changed a moment ago, or is no file.
+ * A fingerprint of the repository's config files. Undefined if it would be unreliable: a file was changed a moment ago,
+ * or is not a regular file.
  */
 async function configState(top: string): Promise<string | undefined> {
   try {
@@ -58,14 +58,14 @@ async function stateOf(file: string, isFolder: boolean): Promise<string | undefi
   if (facts === null) return 'none'
   const { dev, ino, size, mtimeNs, ctimeNs } = facts
   if (isFolder) return `${dev} ${ino}`
-  // Two changes in one tick of the clock have the same time.
+  // Two changes within one tick of the clock have the same time.
   const isFresh = Math.abs(Date.now() - Number(ctimeNs / 1_000_000n)) < FRESH_MS
   return facts.isFile() && !isFresh ? `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}` : undefined
 }
 
 const FRESH_MS = 100
 
-/** Undefined if there is none. */
+/** Undefined if there is no such file. */
 async function smallText(file: string): Promise<string | undefined> {
   const facts = await stat(file).catch(() => undefined)
   if (facts === undefined) return undefined

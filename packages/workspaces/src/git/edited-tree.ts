@@ -7,26 +7,26 @@ import { writeFileAtomic } from '@chirality/disk'
 import { type GitOptions, type GitRepository, git } from './git.ts'
 import { readStateFile } from './state-file.ts'
 
-/** A file that differs from a tree. Its name is byte for byte as `latin1`, because it need not be UTF-8. */
+/** A file that differs from a tree. Its name is a `latin1` string of its bytes, because it need not be UTF-8. */
 export interface TreeEdit {
   name: string
-  /** Null if it is deleted. */
+  /** Null for a deleted file. */
   mode: '100644' | '100755' | null
 }
 
 export interface TreeEdits {
   tree: string
   edits: readonly TreeEdit[]
-  /** Where new objects go. `options.env` names it, too. */
+  /** Folder for new objects. `options.env` names it too. */
   objects: string
   options: GitOptions
 }
 
 /**
- * The tree with these files as they are on the disk. Only the folders of the files are read and written: with an index,
- * git reads and writes the entries of all files of the repository, twice. Undefined where git has to decide with an index:
- * very many or large files, carriage returns, odd names and modes, a file in the place of a folder, a missing
- * `.gitattributes`.
+ * Applies these files' current content to a tree. Reads and writes only the folders of the files; with an index, git
+ * reads and writes the entries of all files of the repository, twice. Undefined where only git with an index decides
+ * correctly: very many or large files, carriage returns, odd names and modes, a file in the place of a folder, a
+ * missing `.gitattributes`.
  */
 export async function editedTree(
   repository: GitRepository,
@@ -49,7 +49,7 @@ export async function editedTree(
   return writeFolder(folders, '', content => writeTree(content, { objects, like: tree }))
 }
 
-/** A tree as git stores it. */
+/** A tree object of git. */
 export interface TreeObject {
   id: string
   content: Buffer
@@ -57,14 +57,14 @@ export interface TreeObject {
 
 export interface TreeSteps {
   tree: string
-  /** By name, null for one that is removed. Each begins where the one before ended. */
+  /** Changes by name, null for a removed file. Each step starts where the previous one ended. */
   steps: readonly ReadonlyMap<string, Entry | null>[]
   options: GitOptions
 }
 
 /**
- * The trees after each step, and what has to be stored for them. Undefined where git has to decide with an index: odd names
- * and modes, a file in the place of a folder.
+ * The trees after each step, and the objects to store for them. Undefined where only git with an index decides
+ * correctly: odd names and modes, a file in the place of a folder.
  */
 export async function steppedTrees(
   repository: GitRepository,
@@ -82,7 +82,7 @@ export async function steppedTrees(
   }
   const ids: string[] = []
   for (const step of steps) {
-    // Of a folder of its name, and of what is below a file, there is nothing to remove.
+    // A folder of that name, or a path below a file, has nothing to remove.
     for (const [name, file] of step)
       if (file === null && (entryOf(folders, name)?.mode ?? FOLDER) !== FOLDER) removeFile(folders, name)
     for (const [name, file] of step) if (file !== null && !addFile(folders, name, file)) return undefined
@@ -94,12 +94,13 @@ export async function steppedTrees(
 const MAX_EDITS = 100
 const MAX_FILE_BYTES = 1024 * 1024
 /**
- * Git takes one name in each line, without a carriage return before its end, and one that begins with a quotation mark as
- * quoted. An index refuses `.git` however a file system may spell it, and attributes decide how other files are stored.
+ * Names that need an index. Git reads one name per line, drops a carriage return at its end, and takes a leading
+ * quotation mark for quoting. An index refuses `.git` in every spelling that a file system may accept, and attributes
+ * decide how other files are stored.
  */
 const ODD_NAME = /[\n\r\\]|^"|(^|\/)(\.git|git~|\.[^/]*[^ -~/])/i
 
-/** Whether a line ending is converted depends on the one that the index has. */
+/** True if no file has a carriage return: its conversion would depend on the index. */
 async function areSimple(repository: GitRepository, edits: readonly TreeEdit[]): Promise<boolean> {
   const checked = await Promise.all(
     edits.map(({ name }) =>
@@ -114,12 +115,12 @@ async function areSimple(repository: GitRepository, edits: readonly TreeEdit[]):
 
 const CARRIAGE_RETURN = 13
 
-/** Byte for byte. */
+/** Path of a file as bytes. */
 export function fileOnDisk({ top }: GitRepository, name: string): Buffer {
   return Buffer.concat([Buffer.from(`${top}/`), Buffer.from(name, 'latin1')])
 }
 
-/** Undefined if one of them cannot be read. */
+/** Undefined if a file cannot be read. */
 async function storeFiles(
   repository: GitRepository,
   edits: readonly TreeEdit[],
@@ -140,10 +141,10 @@ interface Entry {
   id: string
 }
 
-/** The entries of each folder by name; the root is ''. */
+/** Entries of each folder by name; '' is the root. */
 type Folders = Map<string, Map<string, Entry>>
 
-/** All folders above these files that the tree has. Undefined if they cannot be read. */
+/** Reads all folders of the tree above these files. Undefined if that fails. */
 async function readFolders(
   repository: GitRepository,
   { tree, names, options }: { tree: string; names: readonly string[]; options: GitOptions },
@@ -161,9 +162,9 @@ async function readFolders(
     const [, type, size] = /^[0-9a-f]+ (\w+) (\d+)$/.exec(output.toString('latin1', at, end)) ?? []
     at = end + 1
     const listed = folder === '' ? FOLDER : entryOf(folders, folder)?.mode
-    // Its object is gone: as an empty folder it would lose its files.
+    // The folder's object is gone: treated as empty, it would lose its files.
     if (listed === FOLDER && type !== 'tree') return undefined
-    // There is none, or a file has its place.
+    // The folder does not exist, or a file has its place.
     const entries = type === 'tree' ? parseTree(output.subarray(at, at + Number(size)), tree) : new Map()
     if (entries === undefined) return undefined
     folders.set(folder, entries)
@@ -179,7 +180,7 @@ function parentsOf(name: string): string[] {
   return parts.map((_, depth) => parts.slice(0, depth).join('/'))
 }
 
-/** Undefined if it has a mode that an index would not keep. */
+/** Undefined if an entry has a mode that an index would not keep. */
 function parseTree(content: Buffer, like: string): Map<string, Entry> | undefined {
   const entries = new Map<string, Entry>()
   for (let at = 0; at < content.length; ) {
@@ -197,7 +198,7 @@ function parseTree(content: Buffer, like: string): Map<string, Entry> | undefine
 const FOLDER = '40000'
 const MODES = new Set([FOLDER, '100644', '100755', '120000', '160000'])
 
-/** In their place git would take those of the index. */
+/** False if a `.gitattributes` of the tree is missing on the disk: git would take it from the index instead. */
 async function hasAttributeFiles(repository: GitRepository, folders: Folders): Promise<boolean> {
   for (const [folder, entries] of folders) {
     if (!entries.has('.gitattributes')) continue
@@ -208,7 +209,7 @@ async function hasAttributeFiles(repository: GitRepository, folders: Folders): P
   return true
 }
 
-/** Folders that have no file any more go, too. */
+/** Removes a file, and the folders that become empty. */
 function removeFile(folders: Folders, name: string): void {
   for (let left = name; ; left = path.posix.dirname(left)) {
     const parent = folderOf(left)
@@ -217,7 +218,7 @@ function removeFile(folders: Folders, name: string): void {
   }
 }
 
-/** False if a folder is in its place, or a file in that of one of its folders. */
+/** False if a folder has the file's place, or a file that of one of its folders. */
 function addFile(folders: Folders, name: string, entry: Entry): boolean {
   const before = entryOf(folders, name)
   if (before !== undefined && !before.mode.startsWith('100')) return false
@@ -240,7 +241,7 @@ function folderOf(name: string): string {
   return folder === '.' ? '' : folder
 }
 
-/** Writes it and all read folders below it. */
+/** Writes a folder and all loaded folders below it. */
 async function writeFolder(
   folders: Folders,
   folder: string,
@@ -259,7 +260,7 @@ async function writeFolder(
   return write(Buffer.concat(rows.map(({ row }) => row)))
 }
 
-/** As git stores one: whole under its name, or not at all. */
+/** Stores a tree object atomically. */
 async function writeTree(
   content: Buffer,
   { objects, like }: { objects: string; like: string },
@@ -270,7 +271,7 @@ async function writeTree(
   if ((await lstat(place).catch(() => undefined)) !== undefined) return id
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const packed = await compress(Buffer.concat([headOf('tree', content), content]))
-  // Git removes files of this name.
+  // Git removes leftover files with this prefix.
   const temporary = path.join(folder, `tmp_obj_${randomBytes(6).toString('hex')}`)
   await writeFileAtomic(place, packed, { temporary, mode: 0o444, survives: 'kill' })
   return id
@@ -278,7 +279,7 @@ async function writeTree(
 
 const compress = promisify<Buffer, Buffer>(deflate)
 
-/** The id that git gives this content. `like` is any id of the same repository. */
+/** The id that git gives this content. `like` is any id of the same repository, which tells the hash. */
 export function objectId(type: 'blob' | 'tree' | 'commit', content: Buffer, like: string): string {
   return createHash(like.length === 64 ? 'sha256' : 'sha1')
     .update(headOf(type, content))

@@ -2,7 +2,7 @@ import { lstat } from 'node:fs/promises'
 import path from 'node:path'
 import type { GitRepository } from './git.ts'
 
-/** The repository that a project is in, or undefined. Nothing in it is executed. */
+/** The repository that a project is in, or undefined. Executes nothing in it. */
 export async function findRepository(root: string): Promise<GitRepository | undefined> {
   for (let folder = root; ; folder = path.dirname(folder)) {
     if (await isRepository(path.join(folder, '.git'))) {
@@ -17,7 +17,7 @@ export async function findRepository(root: string): Promise<GitRepository | unde
 async function isRepository(gitFolder: string): Promise<boolean> {
   const stats = await lstat(gitFolder).catch(() => undefined)
   if (stats === undefined || (process.geteuid !== undefined && stats.uid !== process.geteuid())) return false
-  // A linked work tree has a `.git` file that names the repository.
+  // A linked work tree has a `.git` file that names its repository.
   if (stats.isFile()) return true
   const head = await lstat(path.join(gitFolder, 'HEAD')).catch(() => undefined)
   return stats.isDirectory() && head !== undefined

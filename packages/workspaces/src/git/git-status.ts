@@ -3,7 +3,7 @@ import type { ChangedFile, GitStatus } from './changes.ts'
 import { findRepository } from './find-repository.ts'
 import { git } from './git.ts'
 
-/** The changes since the last commit, or null if there is no git repository. */
+/** The changes since the last commit, or null without a git repository. */
 export async function gitStatus(root: string): Promise<GitStatus | null> {
   const repository = await findRepository(root)
   if (repository === undefined) return null
@@ -11,7 +11,7 @@ export async function gitStatus(root: string): Promise<GitStatus | null> {
     const options = [`--untracked-files=${untracked}`, '--ignore-submodules=all', '--branch', '-z']
     return git(repository, ['status', '--porcelain=v2', ...options, '--', repository.prefix || '.'])
   }
-  // A folder with a million new files is reported as one entry.
+  // Reports a folder with a million new files as one entry.
   const output = await run('all').catch((error: unknown) => {
     if (hasCode(error, 'too-large')) return run('normal')
     throw error
@@ -66,7 +66,7 @@ function entry(line: string, file: string): ChangedFile {
   return { path: file, index: line[2] ?? '.', worktree: line[3] ?? '.' }
 }
 
-/** The path, which may contain spaces, comes after this many fields. */
+/** The path follows after this many fields, and may contain spaces. */
 function fieldsAfter(line: string, count: number): string {
   return line.split(' ').slice(count).join(' ')
 }

@@ -14,15 +14,15 @@ import { findBlockingPipe } from './blocking-pipe.ts'
 import { distrusted } from './distrust.ts'
 
 export interface GitRepository {
-  /** The folder of `.git`: the project or one of its parents. */
+  /** The folder with `.git`: the project or one of its parents. */
   top: string
-  /** The path of the project below `top`, with `/`; empty if they are the same. */
+  /** Path of the project below `top`, with `/`; empty if they are the same. */
   prefix: string
-  /** Config beside that which overrides what the repository itself names. */
+  /** Config in addition to the one that overrides the repository's dangerous settings. */
   overrides: GitSetting[]
-  /** For every command in it. */
+  /** Environment of every command in this repository. */
   env?: Record<string, string>
-  /** Kills every command in it. */
+  /** Kills every command in this repository. */
   signal?: AbortSignal | undefined
 }
 
@@ -32,16 +32,18 @@ export interface GitOptions {
   env?: Record<string, string>
   input?: string | Buffer
   maxBytes?: number
-  /** Longer output is cut there, a little longer than `maxBytes`, instead of refused. */
+  /** Cuts longer output, a little after `maxBytes`, instead of failing. */
   cuts?: boolean
   timeoutMs?: number
-  /** Exit codes that count as success. Default only 0. */
+  /** Exit codes that count as success. Default: only 0. */
   okCodes?: number[]
-  /** Kills it. */
+  /** Kills the command. */
   signal?: AbortSignal | undefined
 }
 
-/** Runs git in a repository, so that its config, hooks and attributes cannot run a program or use the network. */
+/**
+ * Runs git in a repository such that its config, hooks and attributes can neither run a program nor use the network.
+ */
 export async function git(
   repository: OpenedRepository & Pick<GitRepository, 'signal'>,
   args: string[],
@@ -106,10 +108,7 @@ async function run(
   throw workspaceError('git-failed', `git ${args[0]}: ${why}`)
 }
 
-/**
- * Resolves when it has ended: with the named pipe for which it waited. It was killed, or has just gone on as if that
- * were an empty file.
- */
+/** Kills the process while it waits for a named pipe. Resolves at its end, with that pipe if there was one. */
 async function killIfBlocked(
   child: ChildProcess,
   top: string,
@@ -129,10 +128,10 @@ async function killIfBlocked(
   return undefined
 }
 
-/** Hardly a command takes longer. */
+/** Longer than almost any command takes. */
 const LOOK_MS = 1000
 
-/** Why a program could not be started: it is not there, or the system has no room for one more. */
+/** The error for a program that could not be started: it is missing, or the system has no room for another process. */
 export function notStarted(program: string, error: unknown): Error {
   if (error instanceof SpawnError && !error.code.startsWith('command-'))
     return workspaceError('git-failed', error.message, error)
@@ -143,7 +142,7 @@ const MAX_OUTPUT_BYTES = 8 * 1024 * 1024
 const MAX_ERROR_CHUNKS = 16
 const TIMEOUT_MS = 15_000
 
-/** Each of these settings would let a repository name a program, or change the output. */
+/** Settings that would let a repository name a program, or change the output. */
 const HARDENING: GitSetting[] = [
   ['core.fsmonitor', 'false'],
   ['core.hooksPath', '/dev/null'],
@@ -157,12 +156,12 @@ const HARDENING: GitSetting[] = [
   ['sequence.editor', 'false'],
   ['credential.helper', ''],
   ['diff.external', ''],
-  // Read completely, and it may be /dev/zero.
+  // Git reads this file completely, and it may be /dev/zero.
   ['diff.orderFile', '/dev/null'],
   ['diff.noprefix', 'false'],
   ['diff.mnemonicPrefix', 'false'],
   ['diff.submodule', 'short'],
-  // Each runs the program that `gpg.program` names, for signed commits that are shown or merged.
+  // Each of these runs the program that `gpg.program` names, for signed commits that are shown or merged.
   ['log.showSignature', 'false'],
   ['merge.verifySignatures', 'false'],
   ['submodule.recurse', 'false'],
@@ -172,7 +171,7 @@ const HARDENING: GitSetting[] = [
   ['color.ui', 'false'],
 ]
 
-/** Of a git in this repository that runs nothing of it. */
+/** Environment of a git that runs nothing that this repository names. */
 export async function gitEnvironment(repository: OpenedRepository): Promise<Record<string, string>> {
   return environmentOf(await withDistrust(repository))
 }

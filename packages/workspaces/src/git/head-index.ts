@@ -6,25 +6,25 @@ import { type GitRepository, git } from './git.ts'
 import { readStateFile, writeStateFile } from './state-file.ts'
 
 export interface HeadIndexOptions {
-  /** Of Chirality's own, beside the objects. */
+  /** Chirality's own folder with the objects. */
   stateFolder: string
   /** The tree of the last commit. */
   head: string
-  /** Where the index is wanted. */
+  /** Path for the new index. */
   target: string
   env: Record<string, string>
   timeoutMs: number
 }
 
 /**
- * Writes an index that has the last commit and knows when the unchanged files were changed last, so that git need not
- * read them all. Kept for each work tree; made again when another commit is checked out.
+ * Writes an index of the last commit that has the modification times of unchanged files, so that git need not read them
+ * all. One is stored per work tree, and made again when another commit is checked out.
  */
 export async function writeHeadIndex(repository: GitRepository, options: HeadIndexOptions): Promise<void> {
   const { stateFolder, head, target } = options
   const indexes = path.join(stateFolder, 'indexes')
   const folder = path.join(indexes, createHash('sha256').update(repository.top).digest('hex'))
-  // A clone can contain these folders: as links, they would lead what is written here anywhere.
+  // A clone can contain these folders; as links they would redirect the writes.
   await ensurePrivateDirectory(indexes)
   await ensurePrivateDirectory(folder)
   const kept = path.join(folder, `${head}.index`)
@@ -32,7 +32,7 @@ export async function writeHeadIndex(repository: GitRepository, options: HeadInd
   await writeStateFile(path.join(folder, TOP_FILE), repository.top)
   const before = (await readdir(folder)).filter(name => name.endsWith('.index'))
   await makeIndex(repository, { ...options, seeds: before.map(name => path.join(folder, name)) })
-  // First, because something else than a file may be where the new one goes.
+  // Removed first, because something else than a file may be in the place of the new one.
   for (const name of before) await rm(path.join(folder, name), { recursive: true, force: true })
   await copyIndex(target, kept)
   await removeUnused(indexes)
@@ -45,7 +45,7 @@ async function makeIndex(
   const options = { env: { ...env, GIT_INDEX_FILE: target }, timeoutMs }
   const seed = await seedOf(repository, seeds, target)
   try {
-    // Keeps what the seed knows about the files that are the same in this commit.
+    // Keeps the seed's facts about files that are equal in this commit.
     await git(repository, ['read-tree', '--reset', head], options)
   } catch (error) {
     if (seed === 'none') throw error
@@ -57,7 +57,7 @@ async function makeIndex(
   await git(repository, ['update-index', '-q', '--refresh'], { ...options, okCodes: [0, 1] })
 }
 
-/** The index of the user knows the files of a work tree that is new here. */
+/** Copies the best index to start from. The user's index knows the files of a work tree that is new here. */
 async function seedOf(
   repository: GitRepository,
   seeds: string[],
@@ -69,7 +69,7 @@ async function seedOf(
   return (await copyIndex(users, target)) ? 'users' : 'none'
 }
 
-/** Files that the user told git not to look at are looked at here. A sparse checkout stays one. */
+/** Clears flags that hide files from git, because changes in them count here. A sparse checkout stays sparse. */
 async function clearFlags(repository: GitRepository, options: IndexOptions): Promise<void> {
   const sparse = await git(repository, ['config', '--type=bool', '--get', 'core.sparseCheckout'], {
     okCodes: [0, 1],
@@ -87,14 +87,17 @@ async function clearFlags(repository: GitRepository, options: IndexOptions): Pro
   if (!isSparse) await clear('--no-skip-worktree', tag => tag.toUpperCase() === 'S')
 }
 
-/** To check a submodule for changes, git would run `git status` in it, with the programs that its config names. */
+/**
+ * Skips submodules: to check one for changes, git would run `git status` in it, with the programs that its config
+ * names.
+ */
 async function passOverSubmodules(
   repository: GitRepository,
   tree: string,
   options: IndexOptions,
 ): Promise<void> {
   const folders = await git(repository, ['ls-tree', '-r', '-d', '-z', '--full-tree', tree], options)
-  // Byte for byte, because a name need not be UTF-8.
+  // Names are bytes, because they need not be UTF-8.
   const submodules = folders
     .toString('latin1')
     .split('\0')
@@ -105,9 +108,9 @@ async function passOverSubmodules(
 }
 
 /**
- * With the time of the original, rounded down: git compares the content of files that are not older than their index,
- * because they may have changed just after it was written. False if there is none: a link could name an endless file,
- * and a FIFO would block a thread of the pool for ever.
+ * Copies an index with its time rounded down: git compares the content of files that are not older than their index,
+ * because they may have changed just after it was written. False if it is missing or not a regular file: a link could
+ * name an endless file, and a FIFO would block a thread of the pool for ever.
  */
 async function copyIndex(from: string, to: string): Promise<boolean> {
   try {
@@ -120,7 +123,7 @@ async function copyIndex(from: string, to: string): Promise<boolean> {
   }
 }
 
-/** The indexes of worktrees that are gone. */
+/** Removes the indexes of worktrees that are gone. */
 async function removeUnused(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     if (!entry.isDirectory()) continue

@@ -5,8 +5,8 @@ import { type GitRepository, git } from './git.ts'
 import { headTree } from './snapshot.ts'
 
 /**
- * The submodules of a work tree that are at another commit than the tree of its last commit names. Only where they are is
- * read: to look for changes in them git would run the programs that their config names.
+ * The submodules that are at another commit than the last commit names. Reads only their position: to look for changes
+ * in them, git would run the programs that their config names.
  */
 export async function movedSubmodules(
   repository: GitRepository,
@@ -17,7 +17,7 @@ export async function movedSubmodules(
   const named = await git(
     repository,
     ['config', '--file', file, '-z', '--get-regexp', '^submodule\\..*\\.path$'],
-    // 3, 128: it cannot be read as a config.
+    // 3 and 128: the file is no valid config.
     { okCodes: [0, 1, 3, 128] },
   )
   const places = named
@@ -30,7 +30,7 @@ export async function movedSubmodules(
   const head = knownHead ?? (await headTree(repository))
   const differences = (format: string[], places: string[]) =>
     differencesFrom(repository, head, format, places)
-  // The file may name anything: only what is a submodule for git counts.
+  // The file may name anything, so only submodules in git's own view count.
   const raw = await differences(['--raw', '-z'], places.slice(0, MAX_SUBMODULES))
   const moved: MovedSubmodule[] = []
   for (const [, was, is, , , place = ''] of raw.matchAll(ENTRY)) {
@@ -44,7 +44,7 @@ export async function movedSubmodules(
   return moved
 }
 
-/** The submodules that two trees name with different commits. */
+/** The submodules for which two trees name different commits. */
 export async function submodulesBetween(
   repository: GitRepository,
   [from, to]: [from: string, to: string],
@@ -65,8 +65,8 @@ export async function submodulesBetween(
 }
 
 /**
- * The submodules that a turn set to another commit: those that the trees name otherwise (`named`), and those that were at
- * another commit than its tree names when the turn began or ended.
+ * The submodules that a turn set to another commit: those that the trees name differently (`named`), and those that
+ * differed from their tree at the start or the end of the turn.
  */
 export function submodulesOfTurn({ named, before, after }: MovedInTurn): MovedSubmodule[] {
   const paths = new Set([...named, ...before, ...after].map(moved => moved.path))
@@ -86,7 +86,7 @@ export interface MovedInTurn {
 
 const MAX_LIST_BYTES = 8 * 1024 * 1024
 
-/** Plumbing: `git diff` would write the user's index. */
+/** Uses plumbing, because `git diff` would write the user's index. */
 async function differencesFrom(
   repository: GitRepository,
   head: string,
@@ -99,7 +99,7 @@ async function differencesFrom(
   return output.toString('utf8')
 }
 
-/** The mode of a submodule in a tree. */
+/** Mode of a submodule in a tree. */
 const SUBMODULE = '160000'
 const ENTRY = /:(\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+) [A-Z]\0([^\0]+)\0/g
 const MOVED = /^-Subproject commit (?<from>[0-9a-f]+)$(?:\n\+Subproject commit (?<to>[0-9a-f]+)$)?/m

@@ -2,7 +2,7 @@ import { lstat } from 'node:fs/promises'
 import path from 'node:path'
 import { type GitOptions, type GitRepository, git } from './git.ts'
 
-/** Stages all that changed, or with `--update` only what git knows. Nested repositories stay staged as they are. */
+/** Stages all changes, or with `--update` only those of known files. Nested repositories stay staged as they are. */
 export async function stageFiles(
   repository: GitRepository,
   which: '--all' | '--update',
@@ -12,9 +12,9 @@ export async function stageFiles(
 }
 
 /**
- * For commands that compare the work tree with the index and have no option for this: `add`, and `merge` and `revert`,
- * which make a stash first. Git would start a `git status` in each nested repository that the index has, and with it the
- * filters that the config there names. Meanwhile the index says that these are not checked out.
+ * Runs commands that compare the work tree with the index and have no option against it: `add`, and `merge` and
+ * `revert`, which make a stash first. Without this git would start a `git status` in each nested repository of the
+ * index, with the filters that its config names. During `work` the index marks them as not checked out.
  */
 export async function overNested<T>(
   repository: GitRepository,
@@ -33,7 +33,7 @@ export async function overNested<T>(
   }
 }
 
-/** Byte for byte as latin1, because a name need not be UTF-8. Git does not look into those in a conflict. */
+/** Nested repositories of the index, as `latin1` strings of their bytes. Git does not look into those in a conflict. */
 async function nestedOf(repository: GitRepository, { env }: GitOptions): Promise<string[]> {
   const listed = await git(repository, ['ls-files', '--stage', '-z'], {
     ...(env === undefined ? {} : { env }),
@@ -46,7 +46,7 @@ async function nestedOf(repository: GitRepository, { env }: GitOptions): Promise
   const top = Buffer.from(path.join(repository.top, '/'))
   const nested: string[] = []
   for (const name of names) {
-    // One that is gone is seen as such, and so is what is in its place.
+    // A removed repository, or a file in its place, needs no mark.
     const found = await lstat(Buffer.concat([top, Buffer.from(`${name}/.git`, 'latin1')])).catch(() => null)
     if (found !== null) nested.push(name)
   }

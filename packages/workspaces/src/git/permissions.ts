@@ -4,9 +4,9 @@ import { fileOnDisk } from './edited-tree.ts'
 import type { GitRepository } from './git.ts'
 import { readStateFile, writeStateFile } from './state-file.ts'
 
-// A tree says of a file only whether it can be executed. A file that only its user may read would come back readable for
-// everybody, so unusual permissions are kept beside the tree of a snapshot. They are those of files that differ from the
-// last commit; git gives the others the usual ones whenever it writes them.
+// A tree stores only whether a file is executable. A file that only its user may read would come back readable for
+// everybody, so unusual permissions are stored beside the tree of a snapshot. Only files that differ from the last
+// commit are covered; git writes all others with usual permissions.
 
 /** Notes the unusual permissions of these files for a tree. */
 export async function notePermissions(
@@ -25,11 +25,11 @@ export async function notePermissions(
     }
   }
   if (Object.keys(noted).length > 0) await writeStateFile(fileOf(stateFolder, tree), JSON.stringify(noted))
-  // The same files had others the last time.
+  // The same files had unusual permissions the last time.
   else await rm(fileOf(stateFolder, tree), { force: true })
 }
 
-/** By name; empty for a tree of which nothing is noted. */
+/** Noted permissions by name; empty if the tree has none. */
 export async function notedPermissions(stateFolder: string, tree: string): Promise<Map<string, number>> {
   try {
     const text = (await readStateFile(fileOf(stateFolder, tree))).toString('utf8')
@@ -40,7 +40,7 @@ export async function notedPermissions(stateFolder: string, tree: string): Promi
   }
 }
 
-/** Not those that a check-out gives, with one of the usual masks. */
+/** False for permissions that a check-out with one of the usual masks gives. */
 export function areUnusual(permissions: number): boolean {
   return !USUAL.has(permissions)
 }

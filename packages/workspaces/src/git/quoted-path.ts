@@ -1,4 +1,4 @@
-/** Git quotes a name that contains a line break, a quote or a control character. */
+/** Decodes a name as git quotes it: one with a line break, a quote or a control character. */
 export function unquotedPath(name: string): string {
   const [, inside] = /^"(.*)"$/s.exec(name) ?? []
   if (inside === undefined) return name

@@ -3,7 +3,7 @@ import { MARKER_VARIABLE, startProgram } from '@chirality/runner'
 import { notStarted } from './git.ts'
 
 export interface ProgramEnd {
-  /** Null if it took too long, and was killed with all that it started. */
+  /** Null if it took too long and was killed with all that it started. */
   code: number | null
   stdout: string
   stderr: string
@@ -14,11 +14,11 @@ export interface ProgramOptions {
   env: Record<string, string>
   input?: string
   timeoutMs: number
-  /** By which the next process finds it, and all that it started, if this one is killed. */
+  /** Marks the program and its children, so that the next process finds them if this one is killed. */
   marker?: string | undefined
 }
 
-/** Runs a program without a terminal: what would ask a person for a password there fails instead of waiting. */
+/** Runs a program without a terminal: one that asks for a password fails instead of waiting. */
 export async function runProgram(
   program: string,
   args: string[],
@@ -56,10 +56,10 @@ export async function runProgram(
   try {
     const code = await new Promise<number | null>(resolve => {
       child.once('close', resolve)
-      // Something that it started may go on and hold its output, such as a daemon that keeps passwords.
+      // A child may live on and hold the output, such as a daemon that stores passwords.
       child.once('exit', ended => {
         clearTimeout(timer)
-        // What it wrote is read before an immediate.
+        // The output written so far is read before the immediate runs.
         held = setTimeout(() => setImmediate(() => resolve(ended)), HELD_MS)
       })
     })
@@ -74,7 +74,7 @@ export async function runProgram(
   }
 }
 
-/** Kills all that still run in this process, with all that they started: they must not outlive a server that ends. */
+/** Kills all running programs with their children, so that none outlives a server that ends. */
 export function endPrograms(): void {
   timesEnded += 1
   for (const child of running) killGroup(child)
@@ -85,12 +85,12 @@ function killGroup({ pid }: ChildProcess): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // All of it ended already.
+    // All processes have ended already.
   }
 }
 
 const running = new Set<ChildProcess>()
-/** A program that was about to start is not among the running ones. */
+/** Counts calls of `endPrograms`: a program that is just starting is not yet in `running`. */
 let timesEnded = 0
 const HELD_MS = 1000
 const MAX_BYTES = 1024 * 1024

@@ -6,13 +6,13 @@ import { type GitOptions, type GitRepository, git } from './git.ts'
 import { writeHeadIndex } from './head-index.ts'
 import { notePermissions } from './permissions.ts'
 
-/** The tree object of all files of the project in their current state. */
+/** A tree object with all files of the project in their current state. */
 export interface Snapshot {
   tree: string
 }
 
 export interface SnapshotLimits {
-  /** The disk space limit of all snapshots of a project, before the one that is being made. */
+  /** Disk space limit of all snapshots of a project, without the one being made. */
   maxBytes: number
   maxObjects: number
   /** A larger file is stored only if git already has it. */
@@ -26,8 +26,8 @@ export const SNAPSHOT_LIMITS: SnapshotLimits = {
 }
 
 /**
- * Records the files of a project as a git tree, with an index and an object folder of its own: the user's index, refs
- * and objects are only read. Ignored files are left out. A large file that git does not have is replaced by a line that
+ * Records the files of a project as a git tree, with a separate index and object folder: the user's index, refs and
+ * objects are only read. Ignored files are left out. A large file that git does not have is replaced by a line that
  * says so.
  */
 export async function takeSnapshot(
@@ -52,7 +52,7 @@ export async function snapshotIn(
     const changed = await changedFiles(repository, withIndex)
     if (changed.length === 0) return { tree: head }
     const place = placeOf(repository, stateFolder)
-    // Before the files are read: what changes from here on has other marks.
+    // Taken before the files are read: a later change has other marks.
     const marks = await marksOf(repository, changed, [head, maxFileBytes, repository.overrides])
     const known = lastSnapshots.get(place)
     if (known !== undefined && known.marks === marks && (await hasObject(stateFolder, known.tree)))
@@ -60,7 +60,7 @@ export async function snapshotIn(
     const tree =
       (await treeOfEdits(repository, { stateFolder, head, changed, options: withIndex, maxFileBytes })) ??
       (await treeOfIndex(repository, await largeOf(repository, changed, maxFileBytes), withIndex))
-    // Without them a private file would come back readable; a snapshot without them is still one.
+    // Without them a private file would come back readable, but the snapshot itself is still valid.
     const names = changed.map(({ name }) => name)
     await notePermissions(repository, { stateFolder, tree, names }).catch(() => {})
     remember(place, marks === undefined ? undefined : { marks, tree })
@@ -71,14 +71,17 @@ export async function snapshotIn(
 }
 
 interface ChangedName {
-  /** Byte for byte as `latin1`, because a name need not be UTF-8. */
+  /** Bytes as `latin1`, because a name need not be UTF-8. */
   name: string
   isNew: boolean
-  /** In the work tree, as git has it: 000000 if it is deleted. Undefined for a new file. */
+  /** Mode in the work tree, 000000 if deleted. Undefined for a new file. */
   mode?: string | undefined
 }
 
-/** What differs from the last commit, by `git status`: unlike `git ls-files` it looks at files in several threads. */
+/**
+ * Lists the differences from the last commit. Uses `git status`, which checks files in several threads, unlike `git
+ * ls-files`.
+ */
 async function changedFiles(repository: GitRepository, options: GitOptions): Promise<ChangedName[]> {
   const wanted = ['--untracked-files=all', '--no-renames', '--ignore-submodules=all', '-z']
   const listed = await git(
@@ -91,16 +94,16 @@ async function changedFiles(repository: GitRepository, options: GitOptions): Pro
   )
   const files = new Map<string, ChangedName>()
   for (const entry of listed.toString('latin1').split('\0')) {
-    // What the index has and the commit has not is nothing that a file differs in.
+    // Entries that only the index has are no difference of a file.
     const [, mode, found] = /^(?:\? |1 .[^.] [^ ]+ [^ ]+ [^ ]+ ([^ ]+) [^ ]+ [^ ]+ )(.+)$/s.exec(entry) ?? []
-    // A repository inside of this one ends with a slash.
+    // The name of a nested repository ends with a slash.
     const name = found?.replace(/\/$/, '')
     if (name !== undefined) files.set(name, { name, isNew: entry.startsWith('?'), mode })
   }
   return [...files.values()]
 }
 
-/** What the last snapshot of a work tree was made of: while that is the same, its tree is, too. */
+/** The marks of the last snapshot of a work tree. While they are equal, so is its tree. */
 interface LastSnapshot {
   marks: string
   tree: string
@@ -108,7 +111,7 @@ interface LastSnapshot {
 
 const lastSnapshots = new Map<string, LastSnapshot>()
 
-/** The tree that the files had last. It may have been trimmed since. */
+/** The tree of the last snapshot. It may have been trimmed since. */
 export function lastTree(repository: GitRepository, stateFolder: string): string | undefined {
   return lastSnapshots.get(placeOf(repository, stateFolder))?.tree
 }
@@ -127,8 +130,8 @@ function remember(place: string, snapshot: LastSnapshot | undefined): void {
 }
 
 /**
- * All that says whether a file was changed since. Undefined where that cannot be told: for a repository inside of this one,
- * for very many files, and for a file that was changed so recently that the next change could have the same time.
+ * Marks that change whenever a file changes. Undefined where that is not certain: nested repositories, very many files,
+ * and files changed so recently that the next change could have the same time.
  */
 async function marksOf(
   repository: GitRepository,
@@ -145,7 +148,7 @@ async function marksOf(
     const facts = found[index]
     if (facts !== undefined && !facts.isFile() && !facts.isSymbolicLink()) return undefined
     const { ctimeNs = 0n, mtimeNs, size, mode, ino } = facts ?? {}
-    // File systems with whole seconds are rare, and need a longer time.
+    // File systems with whole seconds are rare and need a longer age.
     const ageMs = ctimeNs % NS_PER_SECOND === 0n ? 2500n : 100n
     if (facts !== undefined && ctimeNs > now - ageMs * NS_PER_MS) return undefined
     marks.push([isNew, mode, ino, size, mtimeNs, ctimeNs, name].join(' '))
@@ -153,7 +156,7 @@ async function marksOf(
   return marks.join('\0')
 }
 
-/** Together, but not all at once: one after the other, a thousand files take as long as git itself. */
+/** Works in batches: one at a time, a thousand files take as long as git itself. */
 async function inBatches<T, R>(all: readonly T[], work: (one: T) => Promise<R>): Promise<R[]> {
   const results: R[] = []
   for (let at = 0; at < all.length; at += BATCH)
@@ -166,7 +169,7 @@ const MAX_MARKED = 2000
 const NS_PER_MS = 1_000_000n
 const NS_PER_SECOND = 1_000_000_000n
 
-/** All of them are deleted together, see `trimSnapshots()`. */
+/** True if the object is stored. All objects are deleted together, see `trimSnapshots()`. */
 async function hasObject(stateFolder: string, id: string): Promise<boolean> {
   const file = path.join(stateFolder, 'objects', id.slice(0, 2), id.slice(2))
   return (await lstat(file).catch(() => undefined)) !== undefined
@@ -177,7 +180,10 @@ interface FilesToAdd {
   large: { name: string; note: string }[]
 }
 
-/** Each version of a large new file would be stored whole. Its size and time still show that it changed. */
+/**
+ * Separates large new files, of which each version would be stored whole. A note with size and time still shows their
+ * changes.
+ */
 async function largeOf(
   repository: GitRepository,
   changed: readonly ChangedName[],
@@ -205,7 +211,7 @@ interface EditsOfSnapshot {
   maxFileBytes: number
 }
 
-/** Without the index, for a few files of the usual kinds. Undefined for others. */
+/** Builds the tree without an index, for a few files of the usual kinds. Undefined for others. */
 async function treeOfEdits(
   repository: GitRepository,
   { stateFolder, head, changed, options, maxFileBytes }: EditsOfSnapshot,
@@ -221,7 +227,7 @@ async function treeOfEdits(
   return editedTree(repository, { tree: head, edits, objects: path.join(stateFolder, 'objects'), options })
 }
 
-/** Whether a program stays one is for git to say: a repository can be told not to keep that. */
+/** False for executables: a repository can tell git to ignore the executable bit. */
 async function isPlain(repository: GitRepository, name: string, maxFileBytes: number): Promise<boolean> {
   const facts = await lstat(fileOnDisk(repository, name)).catch(() => undefined)
   return facts?.isFile() === true && facts.size <= maxFileBytes && (facts.mode & 0o111) === 0
@@ -255,7 +261,7 @@ async function addFiles(
   if (names.length === 0) return
   const update = ['update-index', '--add', '--remove', '--replace', '-z', '--stdin']
   await git(repository, update, asInput(names.map(name => `${name}\0`).join(''))).catch(() =>
-    // One file that cannot be read ends the update; this passes over it, and looks at all files again.
+    // One unreadable file ends the update; this call skips it, and checks all files again.
     git(repository, ['add', '--all', '--ignore-errors', '--', repository.prefix || '.'], {
       ...options,
       okCodes: [0, 1],
@@ -264,8 +270,8 @@ async function addFiles(
 }
 
 /**
- * Deletes all snapshots when they use too much space: the changes of old turns then come from their tools. No other
- * reader may be active. Resolves with how many objects there are now.
+ * Deletes all snapshots when they use too much space; the changes of old turns are then taken from their tools.
+ * Requires that no other reader is active. Resolves with the number of objects left.
  */
 export async function trimSnapshots(
   repository: GitRepository,
@@ -284,7 +290,7 @@ export async function trimSnapshots(
   return 0
 }
 
-/** The indexes of snapshots whose process was killed: each is as large as that of the repository. */
+/** Removes the indexes of killed snapshots: each is as large as the repository's index. */
 async function removeLeft(stateFolder: string): Promise<void> {
   for (const entry of await readdir(stateFolder, { withFileTypes: true })) {
     if (!entry.isDirectory() || !entry.name.startsWith(INDEX_PREFIX)) continue
@@ -299,7 +305,7 @@ const INDEX_PREFIX = 'index-'
 /** Longer than all commands of a snapshot together may take. */
 const LEFT_MS = 10 * 60_000
 
-/** The tree of the last commit; the empty tree before the first. */
+/** The tree of the last commit, or the empty tree before the first. */
 export async function headTree(repository: GitRepository): Promise<string> {
   const tree = await git(repository, ['rev-parse', '--quiet', '--verify', 'HEAD^{tree}'], {
     okCodes: [0, 1, 128],
@@ -307,7 +313,7 @@ export async function headTree(repository: GitRepository): Promise<string> {
   return tree.toString('utf8').trim() || EMPTY_TREE
 }
 
-/** Both trees may be in Chirality's objects or the user's, so both folders are searched. */
+/** Environment that finds objects of both Chirality and the user. */
 export async function snapshotEnvironment(
   repository: GitRepository,
   stateFolder: string,
@@ -317,16 +323,16 @@ export async function snapshotEnvironment(
 
 export interface OpenSnapshots {
   stateFolder: string
-  /** With which git finds the objects of the snapshots. */
+  /** Environment with which git finds the objects of the snapshots. */
   env: Record<string, string>
-  /** The tree of the last commit; the empty tree before the first. */
+  /** The tree of the last commit, or the empty tree before the first. */
   head: string
 }
 
 export async function openSnapshots(repository: GitRepository, stateFolder: string): Promise<OpenSnapshots> {
   const objects = path.join(stateFolder, 'objects')
   await ensurePrivateDirectory(objects)
-  // Before the first commit the second line is the question itself.
+  // Before the first commit git echoes the query as second line.
   const found = await git(repository, ['rev-parse', '--git-path', 'objects', '--quiet', 'HEAD^{tree}'], {
     okCodes: [0, 128],
   })

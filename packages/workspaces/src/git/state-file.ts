@@ -3,7 +3,10 @@ import { open } from 'node:fs/promises'
 import path from 'node:path'
 import { ensurePrivateDirectory, writeFileAtomic } from '@chirality/disk'
 
-/** Non-blocking and without links: the file may have been replaced by a FIFO or by a link to an endless file. */
+/**
+ * Opened non-blocking and without following links: the file may have been replaced by a FIFO or by a link to an endless
+ * file.
+ */
 export async function readStateFile(file: string | Buffer, maxBytes = MAX_BYTES): Promise<Buffer> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
   try {

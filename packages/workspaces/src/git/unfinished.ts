@@ -2,14 +2,14 @@ import { lstat } from 'node:fs/promises'
 import path from 'node:path'
 import { type GitRepository, git } from './git.ts'
 
-/** What git was told to do in a work tree and has not ended, in words. */
+/** Names of operations that git started and did not finish in a work tree. */
 export type Unfinished = (typeof STATES)[number]['name']
 
-/** By the file in git's own folder of the work tree that is there as long as it lasts. */
+/** Operations by the file in git's folder that exists while they last. */
 const STATES = [
   { file: 'MERGE_HEAD', name: 'merge' },
   { file: 'rebase-merge', name: 'rebase' },
-  // Both are there while patches of mails are applied.
+  // Both files exist while patches from mails are applied.
   { file: 'rebase-apply/applying', name: 'git am' },
   { file: 'rebase-apply', name: 'rebase' },
   { file: 'CHERRY_PICK_HEAD', name: 'cherry-pick' },

@@ -1,22 +1,25 @@
 import { type GitRepository, git } from '../git/git.ts'
 import { snapshotEnvironment } from '../git/snapshot.ts'
 
-/** The work of one session, as far as it is recorded. */
+/** The recorded work of one session. */
 export interface SessionWork {
   session: string
-  /** Names its work folder: two sessions in one folder have the same. */
+  /** Identifies its work folder: two sessions in one folder have the same. */
   place: string
   /** The commit that is checked out there. */
   head: string
-  /** The branch or commit that its work began at. Null for the project's folder: its work is what is not committed. */
+  /**
+   * The branch or commit at which its work started. Null in the project's folder, where the uncommitted changes are its
+   * work.
+   */
   base: string | null
-  /** The files as its last turn left them. */
+  /** The files after its last turn. */
   tree: string
-  /** From the root of the repository: only these are its own. Null: all that differ. */
+  /** Only these files are its own, relative to the root of the repository. Null: all that differ. */
   files: ReadonlySet<string> | null
 }
 
-/** Lines, both included; the first is 1. */
+/** First and last line, both included, counted from 1. */
 export type LineRange = [from: number, to: number]
 
 export interface Overlap {
@@ -25,18 +28,18 @@ export interface Overlap {
 }
 
 export interface OverlappingFile {
-  /** From the root of the repository. */
+  /** Relative to the root of the repository. */
   file: string
-  /** The two would not merge here. */
+  /** True if the two versions would not merge. */
   conflicts: boolean
-  /** What each changed, by the numbers of its own lines; empty for what is not text. */
+  /** Line ranges that each session changed, in its own version; empty if the file is not text. */
   own: LineRange[]
   theirs: LineRange[]
 }
 
 /**
- * Which other sessions of the same repository changed a file that this one changed, and where the two would not merge.
- * Reads only what turns left, so it costs an agent nothing; each pair of states is compared once.
+ * Finds other sessions of the repository that changed the same files, and where the two would not merge. Reads only
+ * recorded states, so no agent is disturbed; each pair of states is compared once.
  */
 export async function findOverlaps(
   repository: GitRepository,
@@ -62,7 +65,7 @@ export async function findOverlaps(
         theirs: (touching?.right ?? right).map(({ lines }) => lines),
       }
     })
-    // Conflicts first: these need somebody.
+    // Conflicts come first, because they need attention.
     files.sort((a, b) => Number(b.conflicts) - Number(a.conflicts))
     found.push({ session: other.session, files: files.slice(0, MAX_FILES) })
   }
@@ -73,12 +76,12 @@ const MAX_OTHERS = 20
 const MAX_FILES = 100
 
 interface Hunk {
-  /** In the version that both began with, if they began with the same. */
+  /** Range in the common earlier version, if both started from the same. */
   before: LineRange
   lines: LineRange
 }
 
-/** By file; a file without text has no hunks. */
+/** Hunks by file; empty for a file that is not text. */
 type FileHunks = Map<string, Hunk[]>
 
 async function changesOf(repository: GitRepository, work: SessionWork): Promise<FileHunks> {
@@ -88,7 +91,7 @@ async function changesOf(repository: GitRepository, work: SessionWork): Promise<
   return files === null ? all : new Map([...all].filter(([file]) => files.has(file)))
 }
 
-/** Where the branch left its base. The commit itself if the base is gone. */
+/** The commit where the branch left its base, or the commit itself if the base is gone. */
 async function forkPoint(repository: GitRepository, head: string, base: string): Promise<string> {
   const found = await git(repository, ['merge-base', head, base], { okCodes: [0, 1, 128] })
   return found.toString('utf8').trim() || head
@@ -118,8 +121,8 @@ async function diffHunks(repository: GitRepository, from: string, to: string): P
   let next = 0
   let header = ''
   for (const line of patch.toString('utf8').split('\n')) {
-    // The files of the patch have the order of the names, which need no unquoting.
-    // A file that became a link, or a link a file, has two entries there: one deletes it, the other makes it.
+    // The files of the patch have the order of the names, which need no unquoting. A file that became a link, or a link
+    // that became a file, has two entries: a deletion and a creation.
     if (line.startsWith('diff --git ') && line !== header) {
       header = line
       file = order[next++]
@@ -134,12 +137,15 @@ async function diffHunks(repository: GitRepository, from: string, to: string): P
   return hunks
 }
 
-/** A place without lines is named by the line before it. */
+/** An empty range is named by the line before it. */
 function range(from: number, count: number): LineRange {
   return [Math.max(1, from), Math.max(1, from + count - 1, from)]
 }
 
-/** The hunks of both that touch in the version before. All of them if none does: the two began with other versions. */
+/**
+ * The hunks of both that overlap in the earlier version. All of them if none does, because the two started from
+ * different versions.
+ */
 function touches(
   left: readonly Hunk[],
   right: readonly Hunk[],
@@ -150,7 +156,7 @@ function touches(
   return lefts.length === 0 ? { left, right } : { left: lefts, right: rights }
 }
 
-/** Files that would not merge, with what is not committed yet. */
+/** Files that would not merge, including uncommitted changes. */
 async function conflictsOf(
   repository: GitRepository,
   own: SessionWork,
@@ -160,14 +166,14 @@ async function conflictsOf(
   return kept(key, async () => {
     const [ours, theirs] = [await stateCommit(repository, own), await stateCommit(repository, other)]
     const args = ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', ours, theirs]
-    // Two histories without a common commit do not merge at all.
+    // Histories without a common commit do not merge at all.
     const output = await git(repository, args, { okCodes: [0, 1, 128], timeoutMs: TIMEOUT_MS })
     const [, ...conflicts] = output.toString('utf8').split('\0').filter(Boolean)
     return new Set(conflicts)
   })
 }
 
-/** The files of a session as a commit of Chirality's own, on what is checked out. */
+/** Commits the files of a session, among Chirality's objects, on top of the current commit. */
 async function stateCommit(repository: GitRepository, { head, tree }: SessionWork): Promise<string> {
   const made = await git(repository, ['commit-tree', tree, '-p', head, '-m', 'state'], { env: IDENTITY })
   return made.toString('utf8').trim()
@@ -179,7 +185,7 @@ const IDENTITY = {
   GIT_COMMITTER_DATE: '@0 +0000',
 }
 
-/** By the ids of what was compared, which never stand for anything else. */
+/** Results by the ids of the compared objects, which always stand for the same content. */
 const results = new Map<string, Promise<unknown>>()
 const MAX_RESULTS = 500
 

@@ -6,7 +6,7 @@ import { filesOfTurns } from '../undo/back-to.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 import { findOverlaps, type LineRange, type SessionWork } from './conflict-radar.ts'
 
-/** The folder of a project, with what is known of its sessions. */
+/** A project with the facts about its sessions. */
 export interface RadarPlace extends Pick<BlamePlace, 'root' | 'stateFolder' | 'trees' | 'turnFacts'> {
   repository: GitRepository
   sessions: readonly RadarSession[]
@@ -15,11 +15,11 @@ export interface RadarPlace extends Pick<BlamePlace, 'root' | 'stateFolder' | 't
 
 export interface RadarSession extends SessionOfPlace {
   updatedAt: string
-  /** `archived` sessions are not compared. */
+  /** Archived sessions are not compared. */
   shelf: string | null
 }
 
-/** What another session of the repository changed in the files that a session changed. */
+/** Changes of another session in the files that a session changed. */
 export interface SessionOverlap {
   sessionId: string
   title: string | null
@@ -28,7 +28,7 @@ export interface SessionOverlap {
   inSameFolder: boolean
   files: {
     path: string
-    /** The two would not merge here. */
+    /** True if the two versions would not merge. */
     conflicts: boolean
     own: LineRange[]
     theirs: LineRange[]
@@ -36,8 +36,8 @@ export interface SessionOverlap {
 }
 
 /**
- * What other sessions of the project changed in the files that a session changed, from what their turns left: the most
- * recent ones, and none that is archived.
+ * Changes of other sessions in the files that a session changed, from their recorded turns. Covers the most recent
+ * sessions and no archived one.
  */
 export async function sessionOverlaps(place: RadarPlace, sessionId: string): Promise<SessionOverlap[]> {
   const own = place.sessions.find(({ id }) => id === sessionId)
@@ -71,7 +71,7 @@ export async function sessionOverlaps(place: RadarPlace, sessionId: string): Pro
 
 const MAX_SESSIONS = 20
 
-/** Undefined if nothing of it is recorded, or its worktree is not there. */
+/** Undefined if no turn is recorded, or the worktree is missing. */
 async function workOf(place: RadarPlace, session: RadarSession): Promise<SessionWork | undefined> {
   const turns = [...(await place.trees.all(place.root, session.id)).values()]
   const last = turns.at(-1)
@@ -99,7 +99,7 @@ async function headOf(repository: GitRepository): Promise<string | undefined> {
   return found.toString('utf8').trim() || undefined
 }
 
-/** In the folder of the project several sessions work: what is there now, the last turn of any of them left. */
+/** The state after the latest turn of any session in the project's folder, since several work there. */
 async function lastTree({ root, sessions, trees }: RadarPlace): Promise<string | undefined> {
   let latest: { at: number; tree: string } | undefined
   for (const { id, worktree } of sessions) {
@@ -115,7 +115,7 @@ async function lastTree({ root, sessions, trees }: RadarPlace): Promise<string |
 const filesByTurns = new Map<string, Promise<Set<string>>>()
 const MAX_KEPT = 200
 
-/** From the root of the repository. Computed once for the same turns. */
+/** The files that the turns of a session changed, relative to the root of the repository. Cached per set of turns. */
 function filesOf(
   { repository, stateFolder }: RadarPlace,
   sessionId: string,
@@ -141,7 +141,10 @@ function withoutPrefix({ repository: { prefix } }: RadarPlace, file: string): st
   return prefix !== '' && file.startsWith(`${prefix}/`) ? file.slice(prefix.length + 1) : file
 }
 
-/** In one folder the difference does not say who changed what; the states around the turns do. */
+/**
+ * Assigns lines to the two sessions by the states around their turns: in one folder the difference alone does not tell
+ * who changed a line.
+ */
 async function linesByTurns(
   place: RadarPlace,
   files: SessionOverlap['files'],

@@ -10,9 +10,9 @@ import { workspaceError } from '../workspace-error.ts'
 
 export interface CommitRequest {
   message: string
-  /** From the root of the project. Default: everything that changed. */
+  /** Relative to the root of the project. Default: all changed files. */
   files?: string[] | undefined
-  /** Runs the hooks of the repository, which the user allowed. */
+  /** Runs the repository's hooks, which requires the user's consent. */
   hooks?: boolean | undefined
 }
 
@@ -22,8 +22,8 @@ export interface Commit {
 }
 
 /**
- * Commits files of a work folder by the user's own identity. What is staged of other files stays staged. Nothing is
- * signed: the program for that would be named by the repository.
+ * Commits files of a work folder under the user's identity. Staged changes of other files stay staged. The commit is
+ * not signed, because the repository would name the program for that.
  */
 export async function commitFiles(
   repository: GitRepository,
@@ -37,7 +37,7 @@ export async function commitFiles(
   if (changed.length === 0) throw refused('There is nothing to commit.')
   const own = await asUser(repository, hooks)
   const paths = stagedPaths(repository, changed)
-  // Killed after this, the files are staged and nothing is lost.
+  // After a kill from here on the files are staged and nothing is lost.
   await stage(own, paths)
   const isMerge = (await resolve(own, 'MERGE_HEAD')) !== undefined
   const isAll = changed.length === status?.files.length && repository.prefix === ''
@@ -58,11 +58,11 @@ export async function commitFiles(
   return { commit: (await resolve(own, 'HEAD')) ?? '', files: changed.map(({ path }) => path).sort() }
 }
 
-/** Names from the top of the repository, each exactly as it is: a folder's name is not all that is below it. */
+/** Exact names from the top of the repository: the name of a folder does not include the files below it. */
 interface StagedPaths {
   gone: string[]
   there: string[]
-  /** Repositories in it that git does not know, and folders with too many files to list. */
+  /** Nested repositories that git does not know, and folders with too many files to list. */
   folders: string[]
 }
 
@@ -70,7 +70,8 @@ function stagedPaths(repository: GitRepository, changed: readonly ChangedFile[])
   const gone = new Set<string>()
   const there = new Set<string>()
   for (const { path, renamedFrom, index, worktree } of changed) {
-    // What is staged as renamed or deleted is neither in the index nor on the disk any more. A copy leaves its source.
+    // A file that is staged as renamed or deleted is neither in the index nor on the disk any more. A copy leaves its
+    // source.
     if (renamedFrom !== undefined && index !== 'C' && worktree !== 'C') gone.add(renamedFrom)
     const isGone = worktree === 'D' || (index === 'D' && worktree === '.')
     ;(isGone ? gone : there).add(path)
@@ -94,12 +95,15 @@ async function stage(
     await git(repository, args, { env, input, timeoutMs: TIMEOUT_MS })
   }
   await run(gone, 'update-index', '--force-remove', '-z', '--stdin')
-  // A file that is half of a conflict may be gone: it is removed then.
+  // One side of a conflict may be gone; it is removed then.
   await run(there, 'update-index', '--add', '--remove', '--replace', '-z', '--stdin')
   await run(folders, 'add', '--all', '--pathspec-from-file=-', '--pathspec-file-nul')
 }
 
-/** A temporary index with the last commit, which knows of the user's index when unchanged files were changed last. */
+/**
+ * Runs `work` with a temporary index of the last commit. Its copy of the user's index supplies the modification times
+ * of unchanged files.
+ */
 async function withHeadIndex(
   repository: GitRepository,
   work: (env: Record<string, string>) => Promise<void>,
@@ -119,7 +123,7 @@ async function withHeadIndex(
   }
 }
 
-/** The repository with the user's name and address, for commits that are the user's. */
+/** The repository with the user's name and address set, for commits of the user. */
 export async function asUser(repository: GitRepository, hooks = false): Promise<GitRepository> {
   const value = async (name: string) =>
     text(await git(repository, ['config', '--get', name], { okCodes: [0, 1] }))
@@ -134,7 +138,7 @@ export async function asUser(repository: GitRepository, hooks = false): Promise<
   return { ...repository, overrides: [...repository.overrides, ...settings] }
 }
 
-/** The names of the hooks that a commit would run, so that a person can decide about them. */
+/** Names of the hooks that a commit would run, so that a person can decide about them. */
 export function commitHooks(repository: GitRepository): Promise<string[]> {
   return hooksAmong(repository, COMMIT_HOOKS)
 }
@@ -154,12 +158,14 @@ export async function hooksAmong(repository: GitRepository, names: readonly stri
 
 const COMMIT_HOOKS = ['pre-commit', 'prepare-commit-msg', 'commit-msg', 'post-commit']
 
-/** Where git itself would look for them: as the repository says, or else the user or the machine, for all repositories. */
+/**
+ * The folder in which git looks for hooks: set by the repository, or by the user or the machine for all repositories.
+ */
 export async function hooksFolder(repository: GitRepository): Promise<string> {
   const common = text(await git(repository, ['rev-parse', '--path-format=absolute', '--git-common-dir']))
   const args = ['config', '-z', '--show-scope', '--type=path', '--get-all', 'core.hooksPath']
   const fields = (await git(repository, args, { okCodes: [0, 1] })).toString('utf8').split('\0')
-  // In pairs, the last one counts. Our own, which turns hooks off, is of the command.
+  // Pairs of scope and value; the last one counts. Our own override, which turns hooks off, has the scope `command`.
   const named = fields.filter((_, at) => at % 2 === 1 && fields[at - 1] !== 'command').at(-1) ?? ''
   if (named === '') return `${common}/hooks`
   return named.startsWith('/') ? named : `${repository.top}/${named}`

@@ -1,13 +1,13 @@
 import type { TreeFile } from './disk-files.ts'
 
-/** A file of which two trees have different versions. */
+/** A file that differs between two trees. */
 export interface Differing {
   name: string
   from: TreeFile | null
   to: TreeFile | null
 }
 
-/** The output of `diff-tree -r -z --raw --no-renames`, read as `latin1`. */
+/** Parses the output of `diff-tree -r -z --raw --no-renames`, read as `latin1`. */
 export function parseRaw(output: string): Differing[] {
   const words = output.split('\0')
   const files: Differing[] = []
@@ -19,7 +19,7 @@ export function parseRaw(output: string): Differing[] {
   return files
 }
 
-/** Whether two files have the same content and kind. */
+/** True if two files have the same content and kind. */
 export function isSame(a: TreeFile | null | undefined, b: TreeFile | null | undefined): boolean {
   return a === b || (a?.id === b?.id && a?.mode === b?.mode)
 }

@@ -9,36 +9,36 @@ import { type FileMove, FileMoves } from './file-moves.ts'
 import { findFiles, rawTrees, restorable } from './raw-trees.ts'
 import { enter, withIndex } from './temporary-index.ts'
 
-/** What shall be taken back of the difference of two trees. */
+/** The changes to discard from the difference between two trees. */
 export interface Discard {
   from: string
   to: string
   /** The folder of Chirality's own objects. */
   stateFolder: string
   files: DiscardedFile[]
-  /** The session. */
+  /** Id of the session. */
   scope: string
 }
 
 export interface DiscardedFile {
-  /** From the root of the project. */
+  /** Relative to the root of the project. */
   path: string
   renamedFrom?: string | undefined
   /** Hunks of the difference. Undefined: the whole file. */
   hunks?: HunkChoice[] | undefined
 }
 
-/** A hunk by where it is and what it says, without the line about a missing newline. */
+/** A hunk by its position and lines, without the line about a missing newline. */
 export interface HunkChoice {
   oldStart: number
   newStart: number
-  /** Each begins with a blank, `+` or `-`. */
+  /** Each line starts with a blank, `+` or `-`. */
   lines: string[]
 }
 
 /**
- * Takes changes back in the work folder. A change that is not there any more, because the file changed since, is refused
- * with the reason, and nothing is changed then. The index of the user is left as it is.
+ * Discards changes in the work folder. If a change is not there any more, because its file changed since, the call is
+ * refused with the reason and nothing is changed. The user's index is left as it is.
  */
 export async function discardChanges(repository: GitRepository, discard: Discard): Promise<FileMove> {
   if (discard.files.length === 0) throw refused('No file was named.')
@@ -70,13 +70,16 @@ function whatOf(files: readonly DiscardedFile[]): string {
   return `Discarded ${hunks === 1 ? 'a change' : `${hunks} changes`} in ${where}`
 }
 
-/** From the top of the repository. */
+/** Paths from the top of the repository. */
 function placesOf({ prefix }: GitRepository, { path, renamedFrom }: DiscardedFile): string[] {
   const places = renamedFrom === undefined ? [path] : [path, renamedFrom]
   return places.map(place => (prefix === '' ? place : `${prefix}/${place}`))
 }
 
-/** A file became a folder, or a folder a file: what differs below it can only be taken back together with it. */
+/**
+ * Names that differ below a file that became a folder, or a folder that became a file: they can only be discarded
+ * together with it.
+ */
 async function namesBelow(
   repository: GitRepository,
   { from, to }: Discard,
@@ -88,7 +91,10 @@ async function namesBelow(
   return output.toString('latin1').split('\0').filter(Boolean)
 }
 
-/** Only what git itself says differs is applied: the hunks of a caller choose, they are not a patch. */
+/**
+ * The patch of a file, always made by git: the caller's hunks only choose among its hunks and are never applied
+ * themselves.
+ */
 async function patchOf(
   repository: GitRepository,
   { from, to }: Discard,
@@ -105,14 +111,14 @@ async function patchOf(
 
 function chosenHunks(path: string, patch: string, hunks: readonly HunkChoice[]): Buffer {
   const [head = '', ...all] = patch.split(/(?<=\n)(?=@@ )/)
-  // A part of it would have no place beside the rest.
+  // A single part would not fit beside the rest.
   if (patch.includes('\ndiff --git '))
     throw refused(`${path} became a folder, a link or a file that it was not before. Discard the whole file.`)
   const chosen = all.filter(hunk => hunks.some(choice => isChosen(hunk, choice)))
   if (chosen.length !== hunks.length)
     throw refused(`A change in ${path} is not as it was shown. Look at the changes again.`)
   if (chosen.length === all.length) return Buffer.from(patch, 'latin1')
-  // Without the lines about a rename or a mode: they stay.
+  // Lines about a rename or a mode are left out, so both stay.
   const target = /^\+\+\+ (.*)$/m.exec(head)?.[1] ?? ''
   const source = target.replace(/^("?)b\//, '$1a/')
   return Buffer.from(`--- ${source}\n+++ ${target}\n${chosen.join('')}`, 'latin1')
@@ -132,7 +138,7 @@ function isChosen(hunk: string, { oldStart, newStart, lines }: HunkChoice): bool
   )
 }
 
-/** A hunk without lines on one side is numbered one lower there by git, and not by every reader of it. */
+/** Line number of a hunk. Git numbers a hunk without lines on one side one lower there, and some readers do not. */
 function firstLine(first = '', count = '1'): number {
   return count === '0' ? 0 : Number(first)
 }
@@ -148,7 +154,7 @@ interface Reversal {
   head: string
 }
 
-/** The files that differ when the patches are taken back from `before`, as git stores them. */
+/** The files that change when the patches are reverted on `before`, as git stores them. */
 async function reversed(
   repository: GitRepository,
   { before, patches, objects, head }: Reversal,

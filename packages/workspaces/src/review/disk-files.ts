@@ -24,25 +24,25 @@ export interface TreeFile {
   id: string
 }
 
-/** A file to write. Without `permissions` it has those of the file that it replaces, or the usual ones. */
+/** A file to write. Without `permissions` it gets those of the file that it replaces, or the usual ones. */
 export interface NewDiskFile extends DiskFile {
   permissions?: number | undefined
 }
 
-/** A file as it was found. While its `mark` is the same, so is its content. */
+/** A file as it was found. An equal `mark` guarantees equal content. */
 export interface SeenFile {
-  /** Null if there is none: also for a folder in its place, or a link in the place of one of its folders. */
+  /** Null if there is no file: also for a folder in its place, or a link in the place of one of its parents. */
   file: TreeFile | null
   mark: string | null
-  /** Of a regular file. */
+  /** Permissions of a regular file. */
   permissions?: number
-  /** Of as many files as may be in memory at once. */
+  /** Content, kept for as many files as fit into memory. */
   content?: Buffer
 }
 
 /**
  * The files of a work tree, byte for byte: no filter and no line ending is converted. Names are `latin1` strings of
- * their bytes, because a name need not be UTF-8.
+ * their bytes, because they need not be UTF-8.
  */
 export class DiskFiles {
   readonly #repository: GitRepository
@@ -54,7 +54,8 @@ export class DiskFiles {
   }
 
   /**
-   * Many files as they are. `like` is any id of the repository. Synchronous in slices, as `write` is. Throws for a device.
+   * Reads many files. `like` is any id of the repository. Works synchronously in slices, as `write` does. Throws for a
+   * device.
    */
   async look(names: readonly string[], like: string): Promise<Map<string, SeenFile>> {
     const folders: KnownFolders = new Map()
@@ -72,7 +73,7 @@ export class DiskFiles {
       }
       const content = this.#contentOf(name, facts)
       found.file = { mode: modeOf(facts), id: objectId('blob', content, like) }
-      // Two changes in one tick of the clock leave the same mark: what is fresh is read again to be stored.
+      // Two changes within one tick of the clock leave the same mark, so a fresh file is read again when it is stored.
       if (content.length > room || Date.now() - facts.ctimeMs < FRESH_MS) return
       room -= content.length
       found.content = content
@@ -87,8 +88,8 @@ export class DiskFiles {
   }
 
   /**
-   * Writes their contents into the user's repository, except those of `stored`, and what else is given. Throws if one that
-   * has to be read for this is not as it was seen.
+   * Stores the contents in the user's repository, except those in `stored`, together with `besides`. Throws if a file
+   * that has to be read for this has changed.
    */
   async store(
     seen: ReadonlyMap<string, SeenFile>,
@@ -117,7 +118,7 @@ export class DiskFiles {
       blobs.push({ id: file.id, content })
       bytes += content.length
       if (bytes > BATCH_BYTES) await send()
-      // Lets others in between.
+      // Lets other tasks run.
       else if (blobs.length % SLICE === 0) await setImmediate()
     }
     blobs = [...blobs, ...besides]
@@ -127,7 +128,7 @@ export class DiskFiles {
     if (large.some(({ id }, index) => ids[index] !== id)) throw changedWhileRead()
   }
 
-  /** Of a regular file or a link. */
+  /** Content of a regular file, or the target of a link. */
   #contentOf(name: string, facts: Stats | undefined): Buffer {
     if (facts === undefined) throw changedWhileRead()
     if (!facts.isFile() && !facts.isSymbolicLink()) throw refusedFile(name, 'is no regular file')
@@ -143,7 +144,7 @@ export class DiskFiles {
 
   async #hash(names: readonly string[], store: boolean): Promise<string[]> {
     if (names.length === 0) return []
-    // With `./` no name begins with a quotation mark, which git would take for a quoted one.
+    // The prefix `./` keeps git from taking a leading quotation mark for quoting.
     const input = Buffer.from(names.map(name => `./${name}\n`).join(''), 'latin1')
     const args = ['hash-object', ...(store ? ['-w'] : []), '--no-filters', '--stdin-paths']
     const output = await git(this.#repository, args, {
@@ -156,18 +157,21 @@ export class DiskFiles {
     return ids
   }
 
-  /** False where git would see no file of this name, but may refuse to look: in the place of a folder, and behind a link. */
+  /**
+   * True if the file exists. Also answers where git may refuse to look: in the place of a folder, and behind a link.
+   */
   has(name: string, folders: KnownFolders): boolean {
     const facts = this.#factsOf(name, folders)
     if (!facts?.isDirectory()) return facts !== undefined
-    // A repository of its own.
+    // A nested repository.
     return lstatSync(this.#bytes(`${name}/.git`), { throwIfNoEntry: false }) !== undefined
   }
 
   /**
-   * Replaces a file in one step: a process that is killed leaves the old or the new one. Undefined removes it. False, with
-   * nothing changed, if the file is not as it was seen. Synchronous, because a wait for each of ten thousand files takes
-   * longer than all the writing: the caller lets others in between. `folders` is kept by the caller for one run.
+   * Replaces a file atomically: a killed process leaves the old or the new one. Undefined removes it. False, with
+   * nothing changed, if the file has changed since it was seen. Synchronous, because awaiting each of ten thousand
+   * files takes longer than writing them; the caller lets other tasks run in between. The caller keeps `folders` for
+   * one run.
    */
   write(name: string, seen: SeenFile, file: NewDiskFile | undefined, folders: KnownFolders): boolean {
     const facts = this.#factsOf(name, folders)
@@ -184,7 +188,7 @@ export class DiskFiles {
     const temporary = this.#temporary(name)
     try {
       writeNew(temporary, file, exact)
-      // An empty folder may be left where a file was before.
+      // An empty folder may be left in the place of an earlier file.
       if (facts?.isDirectory()) rmdirSync(this.#bytes(name))
       renameSync(temporary, this.#bytes(name))
     } catch (error) {
@@ -203,14 +207,14 @@ export class DiskFiles {
     for (let at = folder; at !== '.'; at = path.posix.dirname(at)) folders.set(at, true)
   }
 
-  /** What a killed process left of this file. */
+  /** Removes the temporary file that a killed process left. */
   async clean(name: string): Promise<void> {
     if ((await this.#place(name)) !== undefined) await rm(this.#temporary(name), { force: true })
   }
 
   /**
-   * What keeps a file of this name from being written once the files of `leaving` are removed: a file in the place of one
-   * of its folders, or what else is in a folder in its own place.
+   * The file that blocks writing `name` after the files of `leaving` are removed: one in the place of a parent folder,
+   * or one in a folder that has the name itself.
    */
   async inTheWay(
     name: string,
@@ -224,7 +228,7 @@ export class DiskFiles {
     return facts?.isDirectory() ? this.#staying(name, leaving) : undefined
   }
 
-  /** The first parent that is there and is no folder. */
+  /** The first parent that exists and is not a folder. */
   #fileInParents(name: string, folders: KnownFolders): string | undefined {
     for (let at = name.indexOf('/'); at !== -1; at = name.indexOf('/', at + 1)) {
       const parent = name.slice(0, at)
@@ -242,7 +246,7 @@ export class DiskFiles {
     return facts?.isDirectory() === true
   }
 
-  /** Undefined if there is nothing, or a parent is missing, or is a file or a link. */
+  /** Undefined if nothing is there, or a parent is missing, a file or a link. */
   #factsOf(name: string, folders: KnownFolders): Stats | undefined {
     requireName(name)
     for (let at = name.indexOf('/'); at !== -1; at = name.indexOf('/', at + 1))
@@ -250,7 +254,9 @@ export class DiskFiles {
     return present(() => lstatSync(this.#bytes(name), { throwIfNoEntry: false }))
   }
 
-  /** The first of what is in a folder and does not leave. Only folders that a leaving file was in are removed with it. */
+  /**
+   * The first entry of a folder that is not leaving. Only folders that contained a leaving file are removed with it.
+   */
   async #staying(folder: string, leaving: ReadonlySet<string>): Promise<string | undefined> {
     const options = { encoding: 'latin1', withFileTypes: true } as const
     for (const entry of await readdir(this.#bytes(folder), options)) {
@@ -263,7 +269,7 @@ export class DiskFiles {
     return undefined
   }
 
-  /** Undefined if a parent is missing, or is a file or a link. */
+  /** Undefined if a parent is missing, a file or a link. */
   async #place(name: string): Promise<Buffer | string | undefined> {
     requireName(name)
     const parts = name.split('/')
@@ -290,27 +296,30 @@ export class DiskFiles {
     return this.#bytes(`${name.slice(0, at)}.${name.slice(at, at + 100)}.chirality-moving`)
   }
 
-  /** As a string where that is the same: many calls with one take a fifth less time. */
+  /** A string where its encoding is exact: calls with strings take a fifth less time. */
   #bytes(name: string): Buffer | string {
     const place = `${this.#top}/${name}`
     return OTHER_BYTES.test(place) ? Buffer.from(place, 'latin1') : place
   }
 }
 
-/** Git stores these itself, part by part; it takes one name in each line. */
+/**
+ * True for files that git stores itself, part by part. Git reads one name per line, so names with line breaks are
+ * excluded.
+ */
 function isLarge(name: string, facts: Stats): boolean {
   if (facts.isFile() && facts.size > MAX_FILE_BYTES)
     throw refusedFile(name, `has more than ${MAX_FILE_BYTES} bytes`)
   return facts.isFile() && facts.size > LARGE_BYTES && !ODD_NAME.test(name)
 }
 
-/** Something else, or nothing, is in the place of what was a file or a link a moment ago. */
+/** Codes for a file or link that was replaced or removed a moment ago. */
 const REPLACED = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'EINVAL', 'EAGAIN'])
 
-/** Which parents of files are folders, and no links: each is looked at once in a run over many files. */
+/** Parents of files that are known to be folders and no links, so that each is checked once per run. */
 export type KnownFolders = Map<string, boolean>
 
-/** Lets others in between: all at once would keep a server from everything else. */
+/** Works in slices and lets other tasks run in between; one long run would block the server. */
 export async function inSlices<T>(all: readonly T[], work: (one: T) => void): Promise<void> {
   for (const [index, one] of all.entries()) {
     if (index % SLICE === SLICE - 1) await setImmediate()
@@ -324,10 +333,10 @@ function requireName(name: string): void {
   if (NO_NAME.test(name)) throw refusedFile(name, 'is not a name that a repository may have')
 }
 
-/** A part of it is empty, `.`, `..` or `.git`. */
+/** Names with a part that is empty, `.`, `..` or `.git`. */
 const NO_NAME = /(?:^|\/)(?:\.{0,2}|\.git)(?:\/|$)/i
 
-/** A file in the place of a folder is no file of that folder. */
+/** Undefined if a file is in the place of a parent folder. */
 function present(look: () => Stats | undefined): Stats | undefined {
   try {
     return look()
@@ -336,12 +345,12 @@ function present(look: () => Stats | undefined): Stats | undefined {
   }
 }
 
-/** As people read it. */
+/** The name as text for a person. */
 export function shownName(name: string): string {
   return Buffer.from(name, 'latin1').toString('utf8')
 }
 
-/** A few names, and how many more there are. */
+/** Some names, and the number of further ones. */
 export function listOf(names: readonly string[]): string {
   const rest = names.length - SHOWN_NAMES
   return rest > 0 ? `${names.slice(0, SHOWN_NAMES).join(', ')} and ${rest} more` : names.join(', ')
@@ -354,16 +363,16 @@ export function byteName(name: string): string {
 }
 
 const MAX_FILE_BYTES = 256 * 1024 * 1024
-/** Larger ones are not read into memory. */
+/** Larger files are not read into memory. */
 export const LARGE_BYTES = 1024 * 1024
 const FRESH_MS = 100
-/** How much of what is read is kept for later. */
+/** Limit of content that is kept after reading. */
 export const KEPT_BYTES = 32 * 1024 * 1024
 const MAX_IDS_BYTES = 256 * 1024 * 1024
 const TIMEOUT_MS = 5 * 60_000
 // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
 const OTHER_BYTES = /[^\x00-\x7f]/
-/** Git takes one name in each line. */
+/** Git reads one name per line. */
 const ODD_NAME = /[\n\r]/
 
 function refusedFile(name: string, why: string) {

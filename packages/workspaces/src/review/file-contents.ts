@@ -4,7 +4,7 @@ import { inSlices, type TreeFile } from './disk-files.ts'
 import type { DiskFile } from './one-file.ts'
 import { batchesOf, readBlobs, sizesOf } from './read-objects.ts'
 
-/** Calls `write` for each file with its content. The next contents are read while those before are written. */
+/** Calls `write` for each file with its content. The next contents are read while the previous ones are written. */
 export async function withContents<F extends { to: TreeFile }>(
   repository: GitRepository,
   files: readonly F[],
@@ -13,7 +13,7 @@ export async function withContents<F extends { to: TreeFile }>(
     known = new Map(),
   }: {
     write: (file: F, content: DiskFile) => void
-    /** By their ids. */
+    /** Contents by id. */
     known?: ReadonlyMap<string, Buffer> | undefined
   },
 ): Promise<void> {
@@ -29,7 +29,7 @@ export async function withContents<F extends { to: TreeFile }>(
   const batches = batchesOf(sizes)
   const read = (at: number) => {
     const reading = readBlobs(repository, batches[at] ?? [])
-    // Waited for later, or never if a file cannot be written.
+    // Awaited later, or never if a file cannot be written.
     reading.catch(() => {})
     return reading
   }

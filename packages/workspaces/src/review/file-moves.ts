@@ -28,33 +28,33 @@ import { storeObjects } from './object-pack.ts'
 import { differing } from './raw-trees.ts'
 import { forScope, MOVING, markerOf } from './unfinished-moves.ts'
 
-/** Files that were taken back, and can be brought back. */
+/** A change of files that can be undone and redone. */
 export interface FileMove {
   id: string
   cause: MoveCause
-  /** What was done, in one line. */
+  /** Description in one line. */
   what: string
   at: string
-  /** `undone`: the files were brought back. It can be done again. */
+  /** `undone` means that the files were brought back, and the move can be redone. */
   state: 'done' | 'undone'
   files: string[]
-  /** Of these, files that somebody else changed while it was done: they are as that person left them. */
+  /** Files among them that somebody else changed during the move; they are left in that state. */
   left?: string[]
 }
 
 export interface NewMove {
-  /** Trees with the bytes of the disk: of the files as they are, and as they shall be. */
+  /** Trees with the bytes of the disk: the current files, and the wanted ones. */
   from: string
   to: string
   what: string
   cause: MoveCause
-  /** By name: those that files shall have and a tree does not say. */
+  /** Permissions of wanted files that a tree cannot store, by name. */
   permissions?: ReadonlyMap<string, number>
   /** The files as the caller found them, so that they are not read again. */
   seen?: ReadonlyMap<string, SeenFile>
-  /** In what the trees differ. */
+  /** The differences between the trees. */
   files?: Differing[]
-  /** Of files of `to`, by their ids. */
+  /** Contents of files of `to`, by id. */
   contents?: ReadonlyMap<string, Buffer>
 }
 
@@ -63,14 +63,17 @@ interface Performed extends Pick<NewMove, 'seen' | 'contents'> {
   begun: Parameters<Settle>[0]
 }
 
-/** What a move still needs besides its files, such as the conversation. `direction` is `undo` if they are brought back. */
+/**
+ * Completes a move beyond its files, for example in the conversation. `direction` is `undo` when the files are brought
+ * back.
+ */
 export type Settle = (begun: { cause: MoveCause; direction: 'do' | 'undo' }) => Promise<void>
 
 /**
- * Changes files of a work tree in a way that loses nothing. Before the first file is touched, `refs/chirality/moves/…`
- * names a commit with the files as they shall be, whose parent has them as they are. A process that is killed half-way
- * leaves `refs/chirality/moving/…`, and `recover()` finishes the work. A move that fails is taken back, and if that fails
- * too, it is finished before the next one. A file whose content is not the expected one is never overwritten.
+ * Changes files of a work tree without losing any. Before the first file is touched, `refs/chirality/moves/…` names a
+ * commit with the wanted files, whose parent has the current ones. A process that is killed half-way leaves
+ * `refs/chirality/moving/…`, and `recover()` finishes the work. A failed move is reverted, and if that fails too, it is
+ * finished before the next one. A file with unexpected content is never overwritten.
  */
 export class FileMoves {
   readonly #repository: GitRepository
@@ -79,8 +82,8 @@ export class FileMoves {
   readonly #settle: Settle
 
   /**
-   * `scope` is the id of the session. One caller at a time for each scope. `settle` is called after the files of a move
-   * are written, and may be called again for the same move after a kill.
+   * `scope` is the id of the session; only one caller at a time may use it. `settle` runs after the files of a move are
+   * written, and may run again for the same move after a kill.
    */
   constructor(repository: GitRepository, scope: string, settle: Settle = async () => {}) {
     this.#repository = forScope(repository, scope)
@@ -114,14 +117,14 @@ export class FileMoves {
       `delete ${this.#doneRef(id)} ${after.id}`,
     ])
     const all = await this.#rows([this.#doneRef(''), this.#undoneRef('')])
-    // The files are moved all the same.
+    // A failed trim does not undo the move.
     await this.#trim(all).catch(() => {})
     const row = all.find(one => one.id === id)
     if (row === undefined) throw missingMove(id)
     return { ...row, files: files.map(({ name }) => shownName(name)), ...(left.length > 0 ? { left } : {}) }
   }
 
-  /** Brings the files back as they were before. Refused if one of them changed since. */
+  /** Brings the files back to the state before the move. Refused if one of them changed since. */
   undo(id: string): Promise<FileMove> {
     return this.#turn(id, 'done')
   }
@@ -130,7 +133,7 @@ export class FileMoves {
     return this.#turn(id, 'undone')
   }
 
-  /** Newest first. */
+  /** Lists the moves, newest first. */
   async list(): Promise<FileMove[]> {
     return this.#listed([this.#doneRef(''), this.#undoneRef('')])
   }
@@ -165,7 +168,7 @@ export class FileMoves {
       })
   }
 
-  /** Finishes what a killed process began. Resolves with the files that somebody else changed meanwhile. */
+  /** Finishes the move of a killed process. Resolves with the files that somebody else changed meanwhile. */
   async recover(): Promise<string[]> {
     while ((await findByMarker(markerOf(this.#scope))).length > 0) await setTimeout(50)
     const moving = await this.#resolve(this.#movingRef)
@@ -182,7 +185,7 @@ export class FileMoves {
     return left
   }
 
-  /** A move of this process that failed half-way, and could not be taken back then. Resolves with the last commit. */
+  /** Finishes an earlier move of this process that failed and could not be reverted. Resolves with the last commit. */
   async #finishLast(): Promise<string | undefined> {
     const [moving, head] = await this.#resolveAll([this.#movingRef, 'HEAD'])
     if (moving === undefined) return head
@@ -198,8 +201,8 @@ export class FileMoves {
   }
 
   /**
-   * All of it or nothing: if it fails, the files become as they were, and `giveUp` undoes the refs. Resolves with the files
-   * that somebody else changed meanwhile.
+   * Carries out a move completely or not at all: after a failure the files are reverted, and `giveUp` reverts the refs.
+   * Resolves with the files that somebody else changed meanwhile.
    */
   async #perform(
     files: Differing[],
@@ -241,7 +244,7 @@ export class FileMoves {
     const [from, to] = state === 'done' ? [after, before] : [before, after]
     const files = await differing(this.#repository, from, to)
     const seen = await this.#requireOnDisk(files)
-    // The ref of a move that goes back needs a commit whose parent has the files as they are now.
+    // The ref of an undo needs a commit whose parent has the current files.
     const { cause } = await this.#get(id)
     const stored = permissionsIn(
       text(await git(this.#repository, ['show', '-s', '--format=%B', commit], { maxBytes: MAX_LIST_BYTES })),
@@ -268,7 +271,7 @@ export class FileMoves {
     return found
   }
 
-  /** Only files that are still as they were are written; the names of the others are returned. */
+  /** Writes the files that are unchanged since they were seen. Returns the names of the others. */
   async #carryOut(
     files: Differing[],
     permissions: Record<string, number>,
@@ -316,12 +319,12 @@ export class FileMoves {
     return seen
   }
 
-  /** A file became a folder, or a folder a file, and that is not taken back with it. */
+  /** Refuses if a file became a folder, or a folder a file, and that change is not part of the move. */
   async #requireRoom(files: Differing[], seen: ReadonlyMap<string, SeenFile>): Promise<void> {
     const leaving = new Set(files.flatMap(({ name, to }) => (to === null ? [name] : [])))
     const folders: KnownFolders = new Map()
     for (const { name, to } of files) {
-      // Where there is a file, there is room for one.
+      // An existing file can always be replaced.
       if (to === null || seen.get(name)?.mark !== null) continue
       const way = await this.#disk.inTheWay(name, leaving, folders)
       if (way === undefined) continue
@@ -340,7 +343,7 @@ export class FileMoves {
     return commit
   }
 
-  /** The commits that these names have, with one git. */
+  /** The commits of these names, found by one git process. */
   async #resolveAll(names: readonly string[]): Promise<(string | undefined)[]> {
     const input = names.map(name => `${name}^{commit}\n`).join('')
     const output = text(await git(this.#repository, ['cat-file', '--batch-check'], { input }))
@@ -352,14 +355,14 @@ export class FileMoves {
     return text(await git(this.#repository, args, { env: IDENTITY, input: message }))
   }
 
-  /** All of them or none. */
+  /** Updates all refs or none. */
   async #refs(lines: string[]): Promise<void> {
     await git(this.#repository, ['update-ref', '--stdin'], {
       input: ['start', ...lines, 'prepare', 'commit', ''].join('\n'),
     })
   }
 
-  /** The oldest are given up. What was brought back since is on the disk. */
+  /** Drops the oldest moves. Files brought back since are on the disk. */
   async #trim(all: Pick<FileMove, 'id' | 'state'>[]): Promise<void> {
     const old = all.toSorted((a, b) => (a.id < b.id ? 1 : -1)).slice(MAX_MOVES)
     if (old.length === 0) return
@@ -382,7 +385,7 @@ export class FileMoves {
 }
 
 const ID = /^[0-9a-z]+-[0-9a-f]+$/
-/** For each session. */
+/** Limit per session. */
 const MAX_MOVES = 200
 const MAX_LIST_BYTES = 256 * 1024 * 1024
 

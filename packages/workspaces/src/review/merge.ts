@@ -6,21 +6,21 @@ import { unfinishedIn } from '../git/unfinished.ts'
 import { asUser, refused, resolve, text } from './commit.ts'
 import { DiskFiles, listOf, shownName } from './disk-files.ts'
 
-/** A branch that work is on, and the one that it came from. */
+/** A branch with work, and the branch that it started from. */
 export interface Branches {
   branch: string
   base: string
 }
 
 export interface BranchState extends Branches {
-  /** Commits that the base does not have, and that only the base has. */
+  /** Number of commits that the base lacks, and that only the base has. */
   ahead: number
   behind: number
-  /** Files that are changed and not committed. */
+  /** Number of changed, uncommitted files. */
   uncommitted: number
   /** Files that would not merge. */
   conflicts: string[]
-  /** Why a merge would be refused where the base is checked out, in words; null if nothing is in its way. */
+  /** Reason for which a merge would be refused where the base is checked out; null if none. */
   blocked: string | null
 }
 
@@ -29,7 +29,7 @@ export type MergeHow = 'merge' | 'squash'
 export interface MergeRequest extends Branches {
   how: MergeHow
   message: string
-  /** Only up to this commit of the branch. What is not committed on the branch does not matter then. */
+  /** Merges only up to this commit of the branch. Uncommitted files on the branch are ignored then. */
   commit?: string
 }
 
@@ -51,12 +51,12 @@ export async function branchState(repository: GitRepository, branches: Branches)
   return { ...branches, ahead, behind, uncommitted: uncommitted.length, conflicts, blocked: blocked ?? null }
 }
 
-/** The files where a branch left its base, as a tree. */
+/** The tree at which a branch left its base. */
 export async function treeAtBase(repository: GitRepository, branches: Branches): Promise<string> {
   return text(await git(repository, ['rev-parse', `${await commitAtBase(repository, branches)}^{tree}`]))
 }
 
-/** The commit where a branch left its base. */
+/** The commit at which a branch left its base. */
 export async function commitAtBase(repository: GitRepository, branches: Branches): Promise<string> {
   const { ours, theirs } = await tipsOf(repository, branches)
   const common = await git(repository, ['merge-base', ours, theirs], { okCodes: [0, 1] })
@@ -65,8 +65,8 @@ export async function commitAtBase(repository: GitRepository, branches: Branches
 }
 
 /**
- * Brings the commits of a branch into its base. The merge is made without a work tree. Where the base is checked out,
- * its files follow only if the merge touches none that is changed there; otherwise it is refused, and no file is touched.
+ * Merges the commits of a branch into its base, without a work tree. Where the base is checked out, its files are
+ * updated only if the merge touches none with changes; otherwise it is refused and no file is touched.
  */
 export async function mergeIntoBase(
   repository: GitRepository,
@@ -97,7 +97,7 @@ export async function mergeIntoBase(
   return { kind: 'merged', commit, how: made }
 }
 
-/** Puts the commits of a branch on top of its base, each by its author. On a conflict nothing is changed. */
+/** Rebases the commits of a branch on its base, keeping their authors. On a conflict nothing is changed. */
 export async function rebaseOnBase(repository: GitRepository, branches: Branches): Promise<MergeResult> {
   await requireClean(repository)
   const own = await asUser(repository)
@@ -110,18 +110,18 @@ export async function rebaseOnBase(repository: GitRepository, branches: Branches
   let tip = ours
   for (const commit of commits) {
     const tree = `${tip}^{tree}`
-    // With the parent of the commit as a parent, what is merged is the difference that the commit made.
+    // With the commit's parent as its own parent, this side makes the merge consist of exactly the commit's changes.
     const side = text(await git(own, ['commit-tree', tree, '-p', `${commit}^`, '-m', 'rebase']))
     const { tree: result, conflicts } = await mergeTrees(repository, side, commit)
     if (conflicts.length > 0) return { kind: 'conflicts', files: conflicts }
     tip = await repeated(own, commit, { tree: result, parent: tip })
   }
-  // Only files that the rebase changes, and only if the work folder is still clean.
+  // Updates only files that the rebase changes, and only if the work folder is still clean.
   await git(repository, ['reset', '--quiet', '--keep', tip], { timeoutMs: TIMEOUT_MS })
   return { kind: 'merged', commit: tip, how: 'fast-forward' }
 }
 
-/** Merges the base into the branch in its own work folder, and leaves conflicts in the files for the agent. */
+/** Merges the base into the branch in its work folder, and leaves conflicts in the files for the agent. */
 export async function takeConflicts(repository: GitRepository, branches: Branches): Promise<string[]> {
   await requireClean(repository)
   const own = await asUser(repository)
@@ -130,7 +130,7 @@ export async function takeConflicts(repository: GitRepository, branches: Branche
   await overNested(own, {}, () =>
     git(own, [...args, '--no-verify-signatures', `refs/heads/${branches.base}`], options),
   )
-  // Not into nested repositories, whose config could name programs.
+  // Skips nested repositories, whose config could name programs.
   const list = ['diff', '--name-only', '--diff-filter=U', '--ignore-submodules=dirty', '-z']
   const unmerged = await git(repository, list)
   return unmerged.toString('utf8').split('\0').filter(Boolean)
@@ -168,7 +168,7 @@ async function mergeTrees(
   return { tree: tree.trim(), conflicts }
 }
 
-/** The same commit on another parent: its message, author and time stay. */
+/** Repeats a commit on another parent with the same message, author and time. */
 async function repeated(
   own: GitRepository,
   commit: string,
@@ -222,7 +222,7 @@ async function requireClean(repository: GitRepository): Promise<void> {
   )
 }
 
-/** Undefined if the files of the folder can follow the branch from one state to the other, and nothing of a person is lost. */
+/** Undefined if the folder's files can follow the branch between the two states without losing changes. */
 async function whatBlocks(
   place: GitRepository,
   { base, from, to }: { base: string; from: string; to: string },

@@ -1,7 +1,7 @@
 import { objectId } from '../git/edited-tree.ts'
 import type { GitObject } from './object-pack.ts'
 
-/** These commits are Chirality's, not the user's. */
+/** Identity of Chirality's own commits, which are not the user's. */
 export const IDENTITY = {
   GIT_AUTHOR_NAME: 'Chirality',
   GIT_AUTHOR_EMAIL: 'chirality@localhost',
@@ -9,11 +9,11 @@ export const IDENTITY = {
   GIT_COMMITTER_EMAIL: 'chirality@localhost',
 }
 
-/** Two of them are stored by one git. */
+/** Builds a commit here, so that one git process stores both commits of a move. */
 export function commitOf(tree: string, parent: string | undefined, message: string): GitObject {
   const by = `${IDENTITY.GIT_COMMITTER_NAME} <${IDENTITY.GIT_COMMITTER_EMAIL}> ${Math.floor(Date.now() / 1000)} +0000`
   const head = [`tree ${tree}`, ...(parent === undefined ? [] : [`parent ${parent}`])]
-  // Git reads a message only as far as a null byte.
+  // Git reads a message only up to a null byte.
   const said = `${message.replaceAll('\0', '').trimEnd()}\n`
   const content = Buffer.from([...head, `author ${by}`, `committer ${by}`, '', said].join('\n'))
   return { type: 'commit', id: objectId('commit', content, tree), content }

@@ -1,12 +1,12 @@
 import { isBits } from '../git/permissions.ts'
 
-/** Why files were changed, and for `back` the turn and the session that goes on from before it. */
+/** Reason for the change of files, and for `back` the turn, with the session that continues from before it. */
 export type MoveCause =
   | { kind: 'discard' }
   | { kind: 'fork' }
   | { kind: 'back'; turnId: string; sessionId: string }
 
-/** By name: of the files before and after a move, where a tree does not say them. */
+/** Permissions by name before and after a move, where a tree cannot store them. */
 export interface Permissions {
   from: Record<string, number>
   to: Record<string, number>
@@ -18,11 +18,11 @@ export function messageOf(what: string, permissions: Permissions, cause: MoveCau
   return `${what}\n\n${noted}${JSON.stringify(cause)}\n`
 }
 
-/** How the message of a move begins that brings files back. */
+/** First words of the message of a move that brings files back. */
 export const BROUGHT_BACK = 'Brought back'
 const PERMISSIONS = 'permissions '
 
-/** None of a move of an earlier version, or of a ref that somebody else made. */
+/** Permissions noted in a message. Empty for a move of an earlier version, or a ref that somebody else made. */
 export function permissionsIn(message: string): Permissions {
   const line = message.split('\n').find(one => one.startsWith(PERMISSIONS))
   try {
@@ -38,7 +38,10 @@ function numbersIn(value: unknown): Record<string, number> {
   return Object.fromEntries(entries.filter(([, bits]) => isBits(bits)))
 }
 
-/** The last line of the message of a move. One of an earlier version has none, and was a discard in all cases but few. */
+/**
+ * The cause from the last line of a move's message. Earlier versions wrote none; nearly all of their moves were
+ * discards.
+ */
 export function causeIn(message: string): MoveCause {
   try {
     const { kind, turnId, sessionId }: Partial<Record<string, unknown>> = JSON.parse(
@@ -48,7 +51,7 @@ export function causeIn(message: string): MoveCause {
     if (kind === 'back' && typeof turnId === 'string' && typeof sessionId === 'string')
       return { kind, turnId, sessionId }
   } catch {
-    // No such line.
+    // The message has no such line.
   }
   return { kind: 'discard' }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { constants, deflateSync } from 'node:zlib'
 import { type GitRepository, git } from '../git/git.ts'
 
-/** A content with the id that git gives it. */
+/** Content with its git id. */
 export interface GitObject {
   type?: keyof typeof TYPES
   id: string
@@ -10,9 +10,9 @@ export interface GitObject {
 }
 
 /**
- * Stores objects in the user's repository. Many become one pack that is written here and checked by `git index-pack`, as
- * git stores what it fetches: a git that stores them itself takes ten times as long, for a file or a compression each.
- * A content that has not the id does not get it.
+ * Stores objects in the user's repository. Many objects become one pack that is written here and verified by `git
+ * index-pack`, like fetched ones: storing them one by one takes git ten times as long. The verification computes the
+ * ids, so a wrong id is never stored.
  */
 export async function storeObjects(repository: GitRepository, objects: readonly GitObject[]): Promise<void> {
   const [first] = objects
@@ -23,7 +23,7 @@ export async function storeObjects(repository: GitRepository, objects: readonly 
   await git(repository, args, { input: packOf(objects, hash), timeoutMs: TIMEOUT_MS })
 }
 
-/** Version 2 of the format, see gitformat-pack(5). */
+/** Builds a pack of version 2, see gitformat-pack(5). */
 function packOf(objects: readonly GitObject[], hash: 'sha1' | 'sha256'): Buffer {
   const head = Buffer.alloc(12)
   head.write('PACK')
@@ -36,7 +36,7 @@ function packOf(objects: readonly GitObject[], hash: 'sha1' | 'sha256'): Buffer 
   return Buffer.concat([pack, createHash(hash).update(pack).digest()])
 }
 
-/** Four bits of the size beside the type, then seven in each byte, the lowest first. */
+/** Header of an entry: four bits of the size beside the type, then seven per byte, lowest first. */
 function entryHead(type: number, size: number): Buffer {
   const bytes = [(type << 4) | (size & 0x0f)]
   for (let rest = size >>> 4; rest > 0; rest >>>= 7) {
@@ -48,7 +48,10 @@ function entryHead(type: number, size: number): Buffer {
 
 const TYPES = { commit: 1, tree: 2, blob: 3 }
 
-/** A small content stays as it is, in one block: by itself it would use as much of the disk, and to compress it takes as long as all the rest. */
+/**
+ * Small contents are stored uncompressed in one block: they use the same disk space, and compressing them would double
+ * the time.
+ */
 function compressed(content: Buffer): Buffer[] {
   if (content.length > SMALL_BYTES) return [deflateSync(content, { level: constants.Z_BEST_SPEED })]
   const head = Buffer.from([0x78, 0x01, 1, 0, 0, 0, 0])
@@ -59,7 +62,7 @@ function compressed(content: Buffer): Buffer[] {
   return [head, content, sum]
 }
 
-/** Of at most `SMALL_BYTES`: more would not fit into the exact integers without a remainder in between. */
+/** Checksum of at most `SMALL_BYTES` bytes: more would exceed exact integers without a remainder in between. */
 function adler32(content: Buffer): number {
   let [low, high] = [1, 0]
   for (const byte of content) {
@@ -70,8 +73,8 @@ function adler32(content: Buffer): number {
 }
 
 const ADLER = 65_521
-/** A file system keeps a file in blocks of this size. */
+/** Block size of file systems. */
 const SMALL_BYTES = 4096
-/** As many as git itself stores one by one when it fetches. */
+/** The number up to which git itself unpacks fetched objects. */
 const FEW_OBJECTS = 100
 const TIMEOUT_MS = 5 * 60_000

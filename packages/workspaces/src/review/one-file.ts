@@ -17,7 +17,10 @@ export interface DiskFile {
   content: Buffer
 }
 
-/** Non-blocking and without links: another file may be in its place by now. What is added meanwhile is left out. */
+/**
+ * Opened non-blocking and without following links: another file may be in its place by now. Bytes added meanwhile are
+ * left out.
+ */
 export function readRegular(place: Buffer | string, size: number): Buffer {
   const handle = openSync(place, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
   try {
@@ -37,7 +40,7 @@ export function writeNew(place: Buffer | string, file: DiskFile, permissions: nu
     create(place, file, permissions)
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') throw error
-    // What a killed process left there.
+    // A leftover of a killed process.
     rmSync(place, { force: true })
     create(place, file, permissions)
   }
@@ -48,7 +51,7 @@ function create(place: Buffer | string, { mode, content }: DiskFile, permissions
   const handle = openSync(place, 'wx', permissions ?? (mode === '100755' ? 0o777 : 0o666))
   try {
     for (let at = 0; at < content.length; ) at += writeSync(handle, content, at)
-    // The user's mask counts for new files only.
+    // The user's mask applies to new files only.
     if (permissions !== undefined) fchmodSync(handle, permissions)
   } finally {
     closeSync(handle)

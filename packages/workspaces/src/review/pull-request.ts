@@ -4,32 +4,32 @@ import path from 'node:path'
 import { buildChildEnv, processEnv } from '@chirality/runner'
 import { type ProgramEnd, runProgram } from '../git/run-program.ts'
 
-/** A repository on GitHub or GitLab. Others have no program here. */
+/** A repository on GitHub or GitLab; other hosts have no program here. */
 export interface Forge {
   program: 'gh' | 'glab'
   host: string
-  /** `owner/repository`; on GitLab there can be groups in groups. */
+  /** `owner/repository`; GitLab allows nested groups. */
   repository: string
 }
 
 export interface PullRequest {
-  /** Where the branch is. */
+  /** The repository with the branch. */
   forge: Forge
-  /** Where it shall go: the same repository, or the one that it is a fork of. */
+  /** The target: the same repository, or the one that it was forked from. */
   into: Forge
   branch: string
-  /** Null: the default branch of the repository there. */
+  /** Null: the default branch of the target repository. */
   base: string | null
   title: string
   body: string
   isDraft?: boolean | undefined
-  /** Of the program that opens it. */
+  /** Marks the program that opens it. */
   marker?: string | undefined
 }
 
 export type OpenedPullRequest = { kind: 'opened'; url: string } | { kind: 'failed'; reason: string }
 
-/** Whether a pull request can be opened where a branch is pushed to; the reason if not. */
+/** The program and repository for a pull request on a remote, or the reason why none can be opened there. */
 export async function forgeOf(url: string): Promise<Forge | { reason: string }> {
   const [, given = '', repository = ''] =
     /^(?:(?:https?|ssh):\/\/(?:[^/@]*@)?([^/:]+)(?::\d+)?\/|(?:[^/@:]*@)?([^/:]+):)(.*)$/
@@ -51,7 +51,7 @@ export async function forgeOf(url: string): Promise<Forge | { reason: string }> 
   return { program, host, repository: place }
 }
 
-/** What both call it. */
+/** The forge's own name for a pull request. */
 export function requestWords({ program }: Pick<Forge, 'program'>): string {
   return program === 'gh' ? 'pull request' : 'merge request'
 }
@@ -63,9 +63,9 @@ function programFor(host: string): Forge['program'] | undefined {
   return /(^|\.)gitlab\./.test(host) || host === ownGitlab() ? 'glab' : undefined
 }
 
-/** The command that opens it, without the text, which is its input. */
+/** The command that opens the pull request; its text is passed as input. */
 export function pullRequestCommand({ forge, into, branch, base, title, isDraft }: PullRequest): string[] {
-  // `glab mr create` asks git for remotes, guesses a default branch, and does nothing for a fork without a terminal.
+  // `glab mr create` asks git for remotes, guesses a default branch, and fails for a fork without a terminal.
   if (forge.program === 'glab')
     return [
       ...['glab', 'api', '--hostname', into.host, '--method', 'POST', `${project(forge)}/merge_requests`],
@@ -81,8 +81,8 @@ export function pullRequestCommand({ forge, into, branch, base, title, isDraft }
 }
 
 /**
- * Through the user's own `gh` or `glab`. Not in the folder of the repository: they ask git there, and their git would run
- * what the config of the repository names.
+ * Opens a pull request through the user's own `gh` or `glab`. Runs outside the repository's folder: there they would
+ * call git, which could run what the repository's config names.
  */
 export async function openPullRequest(request: PullRequest): Promise<OpenedPullRequest> {
   const folder = await mkdtemp(path.join(tmpdir(), 'chirality-pull-request-'))
@@ -126,7 +126,7 @@ function project({ repository }: Forge): string {
   return `projects/${encodeURIComponent(repository)}`
 }
 
-/** Nothing if it failed, or said something else. */
+/** Empty if the call failed or answered something else. */
 function answerOf({ code, stdout }: ProgramEnd): Record<string, unknown> {
   try {
     const answer: unknown = code === 0 ? JSON.parse(stdout) : undefined
@@ -144,8 +144,8 @@ function failed(program: Forge['program'], { code, stderr, stdout }: ProgramEnd)
 }
 
 /**
- * Where the program finds the user's sign-in. A token in a variable is sent to any host, and the host is the repository's to
- * say: it goes to the user's own one only.
+ * Environment with the user's sign-in. A token in a variable would be sent to any host, and the repository names the
+ * host, so a token is passed to the user's own host only.
  */
 function environmentFor({ program, host }: Forge): Record<string, string> {
   const source = processEnv()
@@ -168,7 +168,7 @@ const QUIET = {
   glab: { NO_PROMPT: '1', GLAB_CHECK_UPDATE: 'false', GLAB_SEND_TELEMETRY: '0' },
 }
 
-/** The host that the user's variables for glab are of. */
+/** The host that the user's glab variables belong to. */
 function ownGitlab(): string {
   const { GITLAB_HOST, GITLAB_URI, GL_HOST } = processEnv()
   const given = GITLAB_HOST || GITLAB_URI || GL_HOST || 'gitlab.com'

@@ -4,19 +4,19 @@ import { type ProgramEnd, runProgram } from '../git/run-program.ts'
 import { workspaceError } from '../workspace-error.ts'
 import { hooksAmong, hooksFolder, refused, resolve, text } from './commit.ts'
 
-/** What a push would do, as the remote says now. */
+/** Effect of a push according to the remote's current state. */
 export interface PushPlan {
-  /** All of the repository, and the one that is pushed to. */
+  /** All remotes of the repository, and the one to push to. */
   remotes: string[]
   remote: string
-  /** Where that is, without a password. */
+  /** Address of the remote, without a password. */
   url: string
   branch: string
-  /** The newest commit of the branch, which is named in the command. */
+  /** Newest commit of the branch, named in the command. */
   commit: string
-  /** `new`: the remote does not have the branch yet. */
+  /** `new` means that the remote lacks the branch. */
   kind: 'new' | 'forward' | 'up-to-date'
-  /** Newest first, the first 100. */
+  /** Newest first, at most 100. */
   commits: { commit: string; subject: string }[]
   total: number
   /** Hooks of the repository that a push runs if they are allowed. */
@@ -26,10 +26,10 @@ export interface PushPlan {
 
 export interface PushRequest {
   branch: string
-  /** Default: the one that the branch has, `origin`, or the only one. */
+  /** Default: the branch's own remote, `origin`, or the only one. */
   remote?: string | undefined
   hooks?: boolean | undefined
-  /** Of the programs that it starts. */
+  /** Marks the programs that the push starts. */
   marker?: string | undefined
 }
 
@@ -38,11 +38,11 @@ export interface Pushed {
   branch: string
   commit: string
   kind: PushPlan['kind']
-  /** What the remote said besides, such as the address for a pull request. */
+  /** Further output of the remote, such as the address for a pull request. */
   said: string
 }
 
-/** Asks the remote what a push would do. Nothing is sent. */
+/** Asks the remote about the effect of a push. Sends nothing. */
 export async function planPush(repository: GitRepository, request: PushRequest): Promise<PushPlan> {
   const target = await targetOf(repository, request)
   const { remotes, remote, url, branch, commit } = target
@@ -65,8 +65,8 @@ export async function planPush(repository: GitRepository, request: PushRequest):
 }
 
 /**
- * Pushes `commit` and no other, as the plan showed it, and never forces. Refused if the branch is not at it any more, if
- * the remote has another address than `url`, or commits that the branch does not have.
+ * Pushes exactly `commit`, as planned, and never forces. Refused if the branch moved, the remote's address differs from
+ * `url`, or the remote has commits that the branch lacks.
  */
 export async function pushBranch(
   repository: GitRepository,
@@ -80,23 +80,25 @@ export async function pushBranch(
       `${target.branch} has other commits now than were shown. Look at it again. Nothing was pushed.`,
     )
   const { kind, said } = await push(repository, target, { ...request, isDry: false })
-  // It is pushed also where this fails.
+  // The push itself succeeded even if this fails.
   await setUpstream(repository, target).catch(() => {})
   return { remote: target.remote, branch: target.branch, commit, kind, said }
 }
 
-/** `git push --set-upstream` does it only for the name of a branch, which may be at another commit by then. */
+/**
+ * Sets the upstream here, because `git push --set-upstream` needs the name of a branch, which may have moved by then.
+ */
 async function setUpstream(repository: GitRepository, { branch, remote }: Target): Promise<void> {
   await git(repository, ['config', `branch.${branch}.remote`, remote])
   await git(repository, ['config', `branch.${branch}.merge`, `refs/heads/${branch}`])
 }
 
-/** The one that a push goes to. Refused as the push itself would be. */
+/** The remote that a push would go to. Refused in the same cases as the push. */
 export async function remoteOf(repository: GitRepository, request: PushRequest): Promise<string> {
   return (await targetOf(repository, request)).remote
 }
 
-/** Whether the remote said that it has the commit: only then git moves the branch that stands for the one there. */
+/** True if the remote confirmed that it has the commit: only then git moves the remote-tracking branch. */
 export async function isKnownPushed(
   repository: GitRepository,
   { remote, branch, commit }: { remote: string; branch: string; commit: string },
@@ -104,7 +106,7 @@ export async function isKnownPushed(
   return (await resolve(repository, `refs/remotes/${remote}/${branch}`)) === commit
 }
 
-/** Where a remote is fetched from, without a password. Undefined if there is no such remote. */
+/** Fetch address of a remote, without a password. Undefined if there is no such remote. */
 export async function urlOf(repository: GitRepository, remote: string): Promise<string | undefined> {
   const found = text(await git(repository, ['remote', 'get-url', '--', remote], { okCodes: [0, 2, 128] }))
   return found === '' ? undefined : withoutPassword(found)
@@ -122,7 +124,7 @@ interface Target {
   url: string
   branch: string
   commit: string
-  /** Of the user's own config: how to sign in. */
+  /** Connection settings of the user's own config, such as sign-in. */
   connection: GitSetting[]
 }
 
@@ -170,8 +172,9 @@ async function settingsOf(repository: GitRepository): Promise<Setting[]> {
 }
 
 /**
- * The config of a repository may come from a stranger: it must not choose a program, or whom the user's password is sent
- * to. The address itself is the repository's to say, and is shown before anything is sent.
+ * Refuses connection settings of the repository. Its config may come from a stranger, and must neither choose a program
+ * nor a receiver of the user's password. The address itself may come from it, because it is shown before anything is
+ * sent.
  */
 function requireOwnConnection(settings: readonly Setting[], remote: string): void {
   const ofRemote = ['vcs', 'proxy', 'proxyauthmethod', 'mirror', 'receivepack'].map(
@@ -201,7 +204,7 @@ function connectionOf(settings: readonly Setting[]): GitSetting[] {
   const ssh = own.findLast(({ name }) => name === 'core.sshcommand')?.value
   return [
     ['core.sshCommand', processEnv().GIT_SSH_COMMAND ?? ssh ?? 'ssh'],
-    // An empty one forgets all before it, also those of the repository.
+    // An empty value clears all previous helpers, including those of the repository.
     ['credential.helper', ''],
     ...own.flatMap(({ name, value }): GitSetting[] =>
       /^credential\..*helper$/s.test(name) ? [[name, value]] : [],
@@ -230,7 +233,7 @@ function pushArgs({ remote, url, branch, commit }: Target, { hooks = false }: Pu
   ]
 }
 
-/** A repository in a folder runs its hooks and commands of its config on this machine. */
+/** A repository in a folder would run its hooks and configured commands on this machine. */
 const QUIET_RECEIVE = [
   'git -c core.hooksPath=/dev/null -c core.alternateRefsCommand=true -c core.fsmonitor=false',
   '-c receive.denyCurrentBranch=refuse -c receive.autogc=false receive-pack',
@@ -247,7 +250,7 @@ async function push(
   const own = { ...repository, overrides: [...repository.overrides, ...settings] }
   const end = await runProgram('git', ['--no-pager', name, ...(isDry ? ['--dry-run'] : []), ...args], {
     cwd: repository.top,
-    // Nobody can be asked for a password here: a program that asks would wait for ever.
+    // No terminal: a program that asks for a password would wait for ever.
     env: {
       ...(await gitEnvironment(own)),
       GIT_ALLOW_PROTOCOL: KINDS.join(':'),
@@ -274,7 +277,7 @@ function kindOf(end: ProgramEnd, { remote, branch }: Target, isDry: boolean): Pu
       `${remote} has commits on ${branch} that are not here. Fetch and merge them with git, then push. Nothing was pushed.`,
     )
   const why = flag === '!' ? (/\((.*)\)$/.exec(line)?.[1] ?? 'rejected') : lastWords(end)
-  // The remote may have got all of it, and the connection was lost before it said so.
+  // The connection may have failed after the remote received everything.
   const isKnown = isDry || flag === '!'
   const came = isKnown ? 'Nothing was pushed.' : 'Whether it was pushed is not known: look at the remote.'
   throw workspaceError(
@@ -306,7 +309,7 @@ function withoutPassword(words: string): string {
   return words.replace(/(\w:\/\/)[^/@\s]*@/g, '$1')
 }
 
-/** A name in a pattern of refs. */
+/** Escapes a name for use in a pattern of refs. */
 function globSafe(name: string): string {
   return `${name.replace(/[*?[\\]/g, '\\$&')}/*`
 }

@@ -18,27 +18,27 @@ import { enter, withIndex } from './temporary-index.ts'
 
 /** Files as they were found, so that they are not read twice. */
 export interface FoundFiles {
-  /** As git would store them now. */
+  /** The files as git would store them now. */
   files: Map<string, TreeFile | null>
-  /** Those that git stores byte for byte, as they are on the disk. */
+  /** Files that git stores byte for byte as they are on the disk. */
   seen: Map<string, SeenFile>
 }
 
 export interface RawTrees {
   from: string
   to: string
-  /** In what they differ. */
+  /** The differences between the trees. */
   files: Differing[]
-  /** The files as they were found, for who writes them next. */
+  /** The files as they were found, for the next writer. */
   seen: Map<string, SeenFile>
-  /** Of as many of the files as they shall be as may be in memory, by their ids. */
+  /** Contents of wanted files, as many as fit into memory, by id. */
   contents: ReadonlyMap<string, Buffer>
 }
 
 /**
- * Two trees with the bytes of the disk, which `FileMoves` takes: the given files as they are, and as they shall be.
- * Their objects are in the user's repository, where a ref can keep them. `wanted` has the content as git stores it:
- * line endings and filters of the user's own config are applied here. What changed since it was `found` is refused.
+ * Builds two trees with the bytes of the disk for `FileMoves`: the given files as they are, and as wanted. Their
+ * objects are in the user's repository, where a ref can keep them. `wanted` has the content as git stores it; line
+ * endings and filters of the user's config are applied here. Refuses files that changed since they were `found`.
  */
 export async function rawTrees(
   repository: GitRepository,
@@ -73,7 +73,7 @@ interface BothTrees {
   later: ReadonlyMap<string, TreeFile | null>
 }
 
-/** The tree of the last commit with these files as they are, and as they shall be. Undefined if that takes an index. */
+/** The last commit's tree with the current files, and with the wanted ones. Undefined if that needs an index. */
 async function treesOf(
   repository: GitRepository,
   { head, present, later }: BothTrees,
@@ -120,8 +120,8 @@ function idsOf(files: Iterable<TreeFile | null>): string[] {
 }
 
 /**
- * Which of these the user's repository has: none if it has none of some of them. It takes git as long to look for one
- * that it has not as to store it.
+ * The given ids that the user's repository has; none if a sample has none, because looking for a missing object takes
+ * git as long as storing it.
  */
 async function storedOf(
   repository: GitRepository,
@@ -138,13 +138,13 @@ async function storedOf(
 
 const SAMPLES = 50
 
-/** What the files have as git stores them, before it is known whether all of it is wanted. */
+/** Sizes and contents of objects to restore, read before it is known which are needed. */
 export interface Restored {
-  /** Of what is there: in the user's repository or in the snapshots. */
+  /** Sizes of all found objects, in the user's repository or in the snapshots. */
   sizes: ReadonlyMap<string, number>
-  /** Of as much as may be in memory, by the ids. */
+  /** Contents by id, as many as fit into memory. */
   contents: ReadonlyMap<string, Buffer>
-  /** What is only in the snapshots. */
+  /** Objects that are only in the snapshots. */
   kept: ReadonlyMap<string, number>
   objects: Record<string, string>
 }
@@ -162,14 +162,17 @@ export async function restorable(
   return { sizes, contents: await firstContents(repository, { sizes, objects }), kept, objects }
 }
 
-/** The files of which two trees have different versions. */
+/** The files that differ between two trees. */
 export async function differing(repository: GitRepository, from: string, to: string): Promise<Differing[]> {
   const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--full-index', '--no-abbrev', from, to]
   const output = await git(repository, args, { maxBytes: MAX_LIST_BYTES, timeoutMs: TIMEOUT_MS })
   return parseRaw(output.toString('latin1'))
 }
 
-/** A file cannot be in a tree together with a folder of its name: what was entered may have pushed out what shall stay. */
+/**
+ * Refuses trees that differ in other files: a tree cannot have both a file and a folder of one name, so an entered file
+ * may have displaced one that has to stay.
+ */
 function requireOnly(wanted: ReadonlyMap<string, TreeFile | null>, files: readonly Differing[]): void {
   const names = files.map(({ name }) => name)
   const pushedOut = names.find(name => !wanted.has(name))
@@ -182,7 +185,7 @@ function requireOnly(wanted: ReadonlyMap<string, TreeFile | null>, files: readon
   )
 }
 
-/** The files as a check-out would write them, with their contents in the user's repository. */
+/** The files as a check-out would write them. Their contents are stored in the user's repository. */
 async function converted(
   repository: GitRepository,
   wanted: ReadonlyMap<string, TreeFile | null>,
@@ -211,7 +214,7 @@ async function converted(
   return later
 }
 
-/** The contents of all that may be a note of a large file, and of as many others as may be in memory. */
+/** Contents that may be the note of a large file, and as many others as fit into memory. */
 async function firstContents(
   repository: GitRepository,
   { sizes, objects }: Pick<Restored, 'sizes' | 'objects'>,
@@ -226,7 +229,7 @@ async function firstContents(
   return readBlobs(repository, read, objects)
 }
 
-/** Throws for a file whose content is gone, or was too large to be kept. */
+/** Throws if the content of a file is gone, or was too large to be stored. */
 function requireKept(files: readonly { name: string; id: string }[], { sizes, contents }: Restored): void {
   const lost = files.find(({ id }) => {
     const content = contents.get(id)
@@ -239,7 +242,7 @@ function requireKept(files: readonly { name: string; id: string }[], { sizes, co
     )
 }
 
-/** Copies what is wanted and only in the snapshots into the user's repository. */
+/** Copies wanted objects that are only in the snapshots into the user's repository. */
 async function bringObjects(
   repository: GitRepository,
   wanted: ReadonlySet<string>,
@@ -266,7 +269,7 @@ async function bringObjects(
   }
 }
 
-/** Files whose line endings and content git leaves as they are: most of them, and they need no git each. */
+/** Files that git stores without conversion. That is most of them, and they need no git process each. */
 export async function withoutConversion(
   repository: GitRepository,
   names: readonly string[],
@@ -274,7 +277,7 @@ export async function withoutConversion(
   const input = Buffer.from(names.map(name => `${name}\0`).join(''), 'latin1')
   const [asked, output] = await Promise.all([
     git(repository, ['config', '--get', 'core.autocrlf'], { okCodes: [0, 1] }),
-    // Only those that a file has: most have none.
+    // Lists only attributes that are set; most files have none.
     git(repository, ['check-attr', '-z', '--stdin', '--all'], { input, maxBytes: MAX_BLOB_BYTES }),
   ])
   if (!['', 'false'].includes(asked.toString('utf8').trim())) return new Set()
@@ -287,7 +290,7 @@ export async function withoutConversion(
 
 const CONVERTING = new Set(['text', 'eol', 'filter', 'ident', 'working-tree-encoding', 'crlf'])
 
-/** A snapshot has this line instead of a large file that git does not have. */
+/** True for the line that a snapshot has instead of a large file that git lacks. */
 function isNoteOfLargeFile(content: Buffer): boolean {
   return (
     content.length < MAX_NOTE_BYTES &&
@@ -298,8 +301,8 @@ function isNoteOfLargeFile(content: Buffer): boolean {
 const MAX_NOTE_BYTES = 200
 
 /**
- * The files as git would store them now. Those that it stores byte for byte are only hashed, unless their contents are
- * wanted in the objects of `env`, too.
+ * The files as git would store them now. Files without conversion are only hashed, unless `stores` asks for their
+ * contents among the objects of `env`.
  */
 export async function findFiles(
   repository: GitRepository,

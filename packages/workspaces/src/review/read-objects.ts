@@ -1,6 +1,6 @@
 import { type GitRepository, git } from '../git/git.ts'
 
-/** The sizes of the objects that are there. */
+/** Sizes of the objects that exist. */
 export async function sizesOf(
   repository: GitRepository,
   ids: readonly string[],
@@ -19,7 +19,7 @@ export async function sizesOf(
   )
 }
 
-/** The contents of objects, by their ids. */
+/** Contents of objects by id. */
 export async function readBlobs(
   repository: GitRepository,
   ids: readonly string[],
@@ -44,7 +44,7 @@ export async function readBlobs(
   return contents
 }
 
-/** As many objects as may be in memory at once. */
+/** Splits objects into batches that fit into memory. */
 export function batchesOf(sizes: Iterable<readonly [string, number]>): string[][] {
   const batches: string[][] = []
   let left = 0
@@ -59,7 +59,7 @@ export function batchesOf(sizes: Iterable<readonly [string, number]>): string[][
   return batches
 }
 
-/** How much is read or written by one git. */
+/** Number of bytes that one git process reads or writes. */
 export const BATCH_BYTES = 16 * 1024 * 1024
 const TIMEOUT_MS = 5 * 60_000
 const MAX_BLOB_BYTES = 1024 * 1024 * 1024

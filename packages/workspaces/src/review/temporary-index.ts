@@ -5,7 +5,10 @@ import { type GitOptions, type GitRepository, git } from '../git/git.ts'
 import { EMPTY_TREE } from '../git/snapshot.ts'
 import type { TreeFile } from './disk-files.ts'
 
-/** A temporary index that begins with the tree of the last commit, so that a tree of it shows only the files that differ. */
+/**
+ * Runs `work` with a temporary index of the last commit's tree, so that trees made from it differ only in the changed
+ * files.
+ */
 export async function withIndex<T>(
   repository: GitRepository,
   env: Record<string, string>,

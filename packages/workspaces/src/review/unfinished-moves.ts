@@ -1,7 +1,7 @@
 import { MARKER_VARIABLE } from '@chirality/runner'
 import { type GitRepository, git } from '../git/git.ts'
 
-/** The scopes of moves that were begun and not finished, in all work trees of a repository. */
+/** Scopes of started and unfinished moves, in all work trees of a repository. */
 export async function unfinishedMoves(repository: GitRepository): Promise<string[]> {
   const listed = await git(repository, ['for-each-ref', '--format=%(refname)', MOVING])
   return listed
@@ -12,7 +12,7 @@ export async function unfinishedMoves(repository: GitRepository): Promise<string
 
 export const MOVING = 'refs/chirality/moving/'
 
-/** So that a git that outlives its server is found by `recover()`, and waited for. */
+/** Marks the git processes of a move, so that `recover()` finds and awaits one that outlives its server. */
 export function forScope(repository: GitRepository, scope: string): GitRepository {
   return { ...repository, env: { ...repository.env, [MARKER_VARIABLE]: markerOf(scope) } }
 }

@@ -26,17 +26,17 @@ export interface FillOptions {
 }
 
 export interface Filled {
-  /** From the root of the project. */
+  /** Relative to the root of the project. */
   copied: string[]
   shared: string[]
   cloned: string[]
-  /** What could not be done, as sentences. The rest was. */
+  /** Failed steps as sentences. All other steps were done. */
   problems: string[]
 }
 
 /**
- * Gives a worktree the files that git does not check out. Nothing outside the project is read, nothing outside the
- * worktree is written, and what is there already stays.
+ * Gives a worktree the files that git does not check out. Reads nothing outside the project, writes nothing outside the
+ * worktree, and keeps existing files.
  */
 export async function fillWorktree(setup: WorkspaceSetup, options: FillOptions): Promise<Filled> {
   const filled: Filled = { copied: [], shared: [], cloned: [], problems: [] }
@@ -97,7 +97,7 @@ export async function fillWorktree(setup: WorkspaceSetup, options: FillOptions):
   return filled
 }
 
-/** The values of the variables for one worktree: each `{port}` is another port that is free now and not in `taken`. */
+/** Values of the variables for one worktree. Each `{port}` becomes another port that is free now and not in `taken`. */
 export async function fillVariables(
   variables: Record<string, string>,
   { id, taken }: { id: string; taken: ReadonlySet<string> },
@@ -137,7 +137,7 @@ async function matching(root: string, pattern: string): Promise<string[]> {
   return names.map(name => (folder === '.' ? name : `${folder}/${name}`)).sort()
 }
 
-/** Undefined if it is not there. Throws if a link is on the way or at the end: it could lead anywhere. */
+/** Undefined if the file is missing. Throws if it is a link or behind one, because that could lead anywhere. */
 async function inside(root: string, name: string): Promise<Stats | undefined> {
   let facts: Stats | undefined
   let place = root
@@ -153,7 +153,7 @@ async function inside(root: string, name: string): Promise<Stats | undefined> {
   return facts
 }
 
-/** Makes the folder that it shall be in. */
+/** The path of a file in the worktree; makes its folder. */
 async function place(folder: string, name: string): Promise<string> {
   const parent = path.posix.dirname(name)
   if (parent !== '.') {
@@ -163,7 +163,7 @@ async function place(folder: string, name: string): Promise<string> {
   return path.join(folder, name)
 }
 
-/** Under another name until it is whole: what a stopped copy leaves would count as there already. */
+/** Fills a temporary name and renames it: a partial copy under the final name would count as complete later. */
 async function placeWhole(
   folder: string,
   name: string,
@@ -171,7 +171,7 @@ async function placeWhole(
 ): Promise<void> {
   const target = await place(folder, name)
   const part = `${target}.chirality-part`
-  // A process that was killed leaves one.
+  // Removes the leftover of a killed process.
   await rm(part, { recursive: true, force: true })
   try {
     await fill(part)
@@ -206,8 +206,8 @@ async function requireSmall(folder: string, signal: AbortSignal): Promise<void> 
 }
 
 /**
- * The link is ignored through a file that all work trees of the repository read. A folder that git does not ignore would
- * then be hidden from the user's own git too.
+ * Refuses a folder that git does not ignore. The shared link is ignored through a file that all work trees read, which
+ * would hide such a folder from the user's own git too.
  */
 async function requireIgnored(projectRoot: string, name: string): Promise<void> {
   const repository = await findRepository(projectRoot)
@@ -215,7 +215,7 @@ async function requireIgnored(projectRoot: string, name: string): Promise<void> 
     throw new Error('is not ignored by git, so it cannot be shared.')
 }
 
-/** A pattern that ends with a slash ignores a folder, and not the link that stands for it. */
+/** Ignores the link itself: a pattern with a trailing slash ignores a folder, but not a link in its place. */
 async function ignoreLink(folder: string, name: string): Promise<void> {
   const repository = await findRepository(folder)
   if (repository === undefined) return

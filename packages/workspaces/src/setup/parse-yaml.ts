@@ -1,8 +1,8 @@
 import { parse } from 'yaml'
 
 /**
- * A module of its own, to be loaded on demand: the package of YAML is CommonJS, which a bundle gives back without names
- * when it is imported on demand itself.
+ * Loads YAML in a module of its own: the package is CommonJS, and importing it on demand from a bundle returns it
+ * without names.
  */
 export function parseYaml(text: string): unknown {
   return parse(text, { maxAliasCount: 0 })

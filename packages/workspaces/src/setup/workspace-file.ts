@@ -4,27 +4,27 @@ import { lstat, open } from 'node:fs/promises'
 import path from 'node:path'
 import { errnoOf } from '@chirality/disk'
 
-/** `.chirality/workspace.yaml` of a project. It comes with a clone, so nothing of it is used before a person allowed it. */
+/** `.chirality/workspace.yaml` of a project. It comes with a clone, so it is not used before a person allowed it. */
 export interface WorkspaceFile {
-  /** As a person has to see it. */
+  /** The text as shown to a person. */
   text: string
-  /** Of exactly this text. */
+  /** Hash of exactly this text. */
   hash: string
-  /** What it asks for, or why it cannot be used. */
+  /** The parsed request, or the reason why it cannot be used. */
   setup: WorkspaceSetup | { problem: string }
 }
 
-/** What a new worktree gets beside what git checks out. Paths are from the root of the project. */
+/** Additions to a new worktree beyond the check-out. Paths are relative to the root of the project. */
 export interface WorkspaceSetup {
-  /** Files, with `*` in the last part: `.env*`. */
+  /** Files; the last part may contain `*`, as in `.env*`. */
   copy: string[]
-  /** Folders that the worktree shares with the project by a link. */
+  /** Folders that the worktree links to those of the project. */
   share: string[]
-  /** Folders that the worktree gets a copy of. */
+  /** Folders that are copied into the worktree. */
   clone: string[]
   command?: string | undefined
   minutes: number
-  /** For the command and the agent. `{port}` is a free port, `{name}` the name of the worktree with `_`. */
+  /** Variables for the command and the agent. `{port}` is a free port, `{name}` the name of the worktree with `_`. */
   variables: Record<string, string>
 }
 
@@ -37,7 +37,7 @@ export async function readWorkspaceFile(projectRoot: string): Promise<WorkspaceF
   const hash = createHash('sha256').update(text).digest('hex')
   try {
     if (Buffer.byteLength(text) > MAX_BYTES) throw new Error(`It has more than ${MAX_BYTES} bytes.`)
-    // Loaded only here: most projects have no such file.
+    // Loaded on demand: most projects have no such file.
     const { parseYaml } = await import('./parse-yaml.ts')
     return { text, hash, setup: parseSetup(parseYaml(text)) }
   } catch (error) {
@@ -57,7 +57,7 @@ async function readText(projectRoot: string): Promise<string | undefined> {
       if (!stats.isFile()) return undefined
       const buffer = Buffer.alloc(MAX_BYTES + 1)
       const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0)
-      // Too long to be read by a person: it is shown cut, and refused.
+      // A file that is too long for a person to read is shown cut, and refused.
       return buffer.toString('utf8', 0, bytesRead)
     } finally {
       await handle.close()
@@ -68,7 +68,7 @@ async function readText(projectRoot: string): Promise<string | undefined> {
   }
 }
 
-/** Of a file or of the user's settings. Throws what is wrong with it, as a sentence. */
+/** Parses the setup from a file or from the user's settings. Throws a sentence about the fault. */
 export function parseSetup(value: unknown): WorkspaceSetup {
   if (value === null) return { copy: [], share: [], clone: [], minutes: DEFAULT_MINUTES, variables: {} }
   if (!isRecord(value)) throw new Error('It has to be a list of keys and values.')
@@ -125,7 +125,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 const KEYS = new Set(['copy', 'share', 'clone', 'command', 'minutes', 'variables'])
 const OWN_FOLDERS = new Set(['.git', '.chirality'])
-/** These choose programs, credentials or servers for the agent itself. */
+/** Variables that choose programs, credentials or servers for the agent itself. */
 const RUNS_CODE =
   /^(?:PATH|HOME|USER|SHELL|ENV|IFS|BASH_ENV|PROMPT_COMMAND|PAGER|EDITOR|VISUAL|BROWSER|LD_.*|DYLD_.*|NODE_.*|NPM_.*|PYTHON.*|RUBY.*|PERL.*|JAVA_.*|GIT_.*|SSH_.*|XDG_.*|CHIRALITY_.*|ANTHROPIC_.*|CLAUDE_.*|OPENAI_.*|CODEX_.*|GEMINI_.*|.*_PROXY)$/
 const MAX_BYTES = 16 * 1024

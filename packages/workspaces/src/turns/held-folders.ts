@@ -1,12 +1,12 @@
 import { within } from './within.ts'
 
-/** Folders in which a person's change is under way: no turn begins there, and no second change. */
+/** Folders in which a person's change is in progress: no turn and no second change starts there. */
 export class HeldFolders {
   readonly #held = new Map<string, Promise<void>>()
 
   /**
-   * Runs `work` while no turn begins in these folders and nobody else holds one of them. `check` is called right before,
-   * and throws if an agent is at work there already: a turn counts as begun before it comes to wait for the folder.
+   * Runs `work` while no turn starts in these folders and no other change holds one of them. `check` runs right before
+   * and throws if an agent works there already: a turn counts as started before it waits for the folder.
    */
   async hold<T>(folders: readonly string[], check: () => void, work: () => Promise<T>): Promise<T> {
     for (;;) {
@@ -28,7 +28,7 @@ export class HeldFolders {
     }
   }
 
-  /** A change that is under way has its own limits of time; a turn that is stopped does not wait for it. */
+  /** Resolves when the folder is free, or the turn is stopped. A change in progress has its own time limits. */
   async free(folder: string, signal: AbortSignal): Promise<void> {
     for (let held = this.#held.get(folder); held && !signal.aborted; held = this.#held.get(folder))
       await within(held, { signal })

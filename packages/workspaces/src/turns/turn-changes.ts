@@ -11,22 +11,22 @@ import { HeldFolders } from './held-folders.ts'
 import { ensureSnapshotFolder, type TreesOfTurn, TurnTrees } from './turn-trees.ts'
 import { within } from './within.ts'
 
-/** A turn whose agent has not got its message yet. */
+/** A turn whose agent has not received its message yet. */
 export interface StartingTurn {
   sessionId: string
   turnId: string
   projectRoot: string
-  /** Where the agent works: the project's folder, or the same folder in a worktree. */
+  /** The agent's folder: the project's, or the same folder in a worktree. */
   workFolder: string
   /** Aborted when the turn is stopped. */
   signal: AbortSignal
 }
 
-/** A turn whose agent rests, before anybody is told that it is over. */
+/** A turn whose agent is done and whose end is not announced yet. */
 export interface EndingTurn extends Omit<StartingTurn, 'signal'> {
-  /** The last event of the log so far. */
+  /** Last event in the log so far. */
   lastSeq: number
-  /** The agent may have come to rest while no host ran: what happened since then is not known. */
+  /** True if the agent may have finished while no host ran; changes since then are unknown. */
   isLate: boolean
 }
 
@@ -35,30 +35,30 @@ export interface SessionFolder {
   sessionId: string
   /** The project's folder. */
   root: string
-  /** The same folder, or the one in the session's worktree. */
+  /** The same folder, or that in the session's worktree. */
   folder: string
 }
 
 export interface TurnChangesOptions extends Partial<SnapshotLimits> {
-  /** How long the beginning or the end of a turn waits for its snapshot. */
+  /** How long the start or the end of a turn waits for its snapshot. */
   holdMs?: number
-  /** False: turns leave no snapshots, so that nothing can be gone back to and no line is known to be an agent's. */
+  /** False: turns leave no snapshots, so going back is not possible and no line is known to be an agent's. */
   records?: boolean
 }
 
-/** The changed files of projects and of their worktrees: since the last commit, and in each turn. */
+/** The changed files of projects and their worktrees, since the last commit and in each turn. */
 export class TurnChanges {
   readonly #trees = new TurnTrees()
   readonly #pending = new Set<Promise<void>>()
   readonly #limits: SnapshotLimits
   readonly #holdMs: number
   readonly #records: boolean
-  /** The number of readers and writers of a project's snapshots: they are trimmed only when there are none. */
+  /** Readers and writers of a project's snapshots: trimming waits until there are none. */
   readonly #users = new Map<string, { count: number; trimmed: Promise<void> }>()
-  /** How often the snapshots of a project can be used before their size is asked for again. */
+  /** Uses of a project's snapshots that are left before their size is checked again. */
   readonly #untilTrim = new Map<string, number>()
   readonly #held = new HeldFolders()
-  /** Turns since the size of the snapshots was last looked at, by project. */
+  /** Turns since the last check of the snapshots' size, by project. */
   readonly #turns = new Map<string, number>()
 
   constructor({ holdMs = HOLD_MS, records = true, ...limits }: TurnChangesOptions = {}) {
@@ -67,12 +67,12 @@ export class TurnChanges {
     this.#records = records
   }
 
-  /** Waits for what is done beside the turns. */
+  /** Waits for work in the background. */
   async close(): Promise<void> {
     await Promise.allSettled(this.#pending)
   }
 
-  /** In the project's folder, or in a worktree of it. Null if there is no git repository. */
+  /** Changes in the project's folder, or in a worktree of it. Null without a git repository. */
   async workingTree(root: string, folder = root): Promise<Changes | null> {
     const repository = await findRepository(folder)
     if (repository === undefined) return null
@@ -80,8 +80,8 @@ export class TurnChanges {
   }
 
   /**
-   * What a turn changed, by the files before and after it. Undefined if they are not kept. In the project's repository,
-   * which has the objects of its worktrees too: a worktree may be gone by now.
+   * The changes of a turn, from the files before and after it. Undefined if they are not stored. Uses the project's
+   * repository, which has the objects of its worktrees too, because a worktree may be gone.
    */
   async ofTurn(
     { sessionId, root, folder }: SessionFolder,
@@ -93,7 +93,7 @@ export class TurnChanges {
     return this.#using(root, repository, async stateFolder => {
       const trees = await this.#trees.read(root, sessionId, turnId)
       if (trees === undefined) return undefined
-      // What is there now may be anybody's.
+      // The current files may have been changed by anybody.
       if (trees.after === undefined && !isRunning) return undefined
       const end =
         trees.after === undefined
@@ -114,7 +114,7 @@ export class TurnChanges {
     return this.#held.hold(folders, check, work)
   }
 
-  /** For work on what a session changed. Undefined if there is no git repository. */
+  /** Runs `work` on the changes of a session. Undefined without a git repository. */
   async inWorkFolder<T>(
     { sessionId, root, folder }: SessionFolder,
     work: (place: WorkPlace) => Promise<T>,
@@ -132,7 +132,7 @@ export class TurnChanges {
     )
   }
 
-  /** For work on the states of all turns in a folder of a project. Undefined if there is no git repository. */
+  /** Runs `work` on the states of all turns in a folder of a project. Undefined without a git repository. */
   async inFolder<T>(
     { root, folder }: Place,
     work: (place: { repository: GitRepository; stateFolder: string; trees: TurnTrees }) => Promise<T>,
@@ -144,14 +144,15 @@ export class TurnChanges {
     return this.#using(root, repository, use, { trims: false })
   }
 
-  /** For a session that was deleted. */
+  /** Removes the records of a deleted session. */
   async forget(root: string, sessionId: string): Promise<void> {
     await this.#trees.remove(root, sessionId)
   }
 
   /**
-   * Records the files before a turn. Its agent waits for this, so that its first edit is not in them. `ready` is waited
-   * for before the files are read: they are as they shall be then. Resolves with a warning for the conversation.
+   * Records the files before a turn. The agent starts afterwards, so that its first edit is not included. `ready` is
+   * awaited before the files are read, so that the worktree's set-up is included. Resolves with a warning for the
+   * conversation.
    */
   async begin(
     { sessionId, turnId, projectRoot: root, workFolder: folder, signal }: StartingTurn,
@@ -174,14 +175,15 @@ export class TurnChanges {
   }
 
   /**
-   * Records the files after a turn. Its end is told after this, so that what a person does next is not in them. Resolves
-   * with a warning for the conversation.
+   * Records the files after a turn. The end is announced afterwards, so that a person's next edits are not included.
+   * Resolves with a warning for the conversation.
    */
   async end(turn: EndingTurn): Promise<string | undefined> {
     const { sessionId, turnId, projectRoot: root, workFolder, lastSeq: endSeq, isLate } = turn
     const known = await this.#trees.read(root, sessionId, turnId).catch(() => 'unread' as const)
     if (known === 'unread') return `Reading the record of the files failed, ${END_NOT_KEPT}`
-    // Without the files before it, those after it say nothing. A host that was killed right after this had recorded them.
+    // The state after a turn is useless without the one before. It exists already if a host was killed right after
+    // recording it.
     if (known === undefined || known.after !== undefined) return undefined
     const taken = this.#snapshot({ root, folder: workFolder })
     const waited = await within(taken, { ms: this.#holdMs })
@@ -195,9 +197,9 @@ export class TurnChanges {
     )
   }
 
-  /** Beside the turns: none waits for it but the next one in the project, and few have to. */
+  /** Trims in the background of every tenth turn; only the next turn in the project may have to wait. */
   #trimSometimes(root: string, folder: string): void {
-    // A process of one turn looks at it as seldom as one of many.
+    // A random start gives a process with one turn the same chance as one with many.
     const turns = this.#turns.get(root) ?? Math.floor(Math.random() * TURNS_BETWEEN_TRIMS)
     this.#turns.set(root, turns + 1)
     if (turns % TURNS_BETWEEN_TRIMS !== 0) return
@@ -216,7 +218,7 @@ export class TurnChanges {
     if (repository === undefined) return undefined
     const take = async (stateFolder: string): Promise<Recorded> => {
       const { tree } = await takeSnapshot(repository, stateFolder, this.#limits)
-      // The files are worth more than what is said of submodules.
+      // The snapshot is kept even if the submodules cannot be read.
       const submodules = await movedSubmodules(repository).catch(() => [])
       return { tree, submodules }
     }
@@ -245,7 +247,10 @@ export class TurnChanges {
     }
   }
 
-  /** Git counts objects one by one, so that many are counted seldom: a turn must not take longer after many others. */
+  /**
+   * Checks the size rarely when there are many objects: git counts them one by one, and a turn must not slow down after
+   * many others.
+   */
   async #trim(root: string, repository: GitRepository, stateFolder: string): Promise<void> {
     const left = this.#untilTrim.get(root) ?? 0
     this.#untilTrim.set(root, left - 1)
@@ -255,12 +260,12 @@ export class TurnChanges {
   }
 }
 
-/** Objects that are counted in about the time that git needs to begin. */
+/** Number of objects that git counts in about the time of its own start. */
 const COUNTED_AT_ONCE = 200
-/** Few turns look at their size: it is two gits more for each. */
+/** A check costs two git processes, so most turns skip it. */
 const TURNS_BETWEEN_TRIMS = 10
 
-/** The files at the beginning or the end of a turn, and the submodules that are at another commit than the tree names. */
+/** The files at the start or the end of a turn, and the submodules at another commit than the tree names. */
 interface Recorded {
   tree: string
   submodules: MovedSubmodule[]
@@ -268,26 +273,26 @@ interface Recorded {
 
 export type Place = Omit<SessionFolder, 'sessionId'>
 
-/** A repository on a slow disk must not hold a turn forever. */
+/** A repository on a slow disk must not hold a turn for ever. */
 const HOLD_MS = 30_000
 const NOT_KEPT =
   'so they are not kept as they were before this turn: its changes are those that the agent reports, and it cannot be gone back to.'
 const END_NOT_KEPT =
   'so they are not kept as they were after this turn: its changes are those that the agent reports, and going back leaves them.'
 
-/** Where a session works, and the states of its files. */
+/** A session's work folder with the states of its files. */
 export interface WorkPlace {
   folder: string
   repository: GitRepository
   stateFolder: string
-  /** The trees of its turns, oldest first. */
+  /** Trees of its turns, oldest first. */
   turns: ReadonlyMap<string, TreesOfTurn>
-  /** The tree of the files now. */
+  /** Resolves with the tree of the current files. */
   snapshot(): Promise<string>
   adoptTurns(sessionId: string, trees: ReadonlyMap<string, TreesOfTurn>): Promise<void>
 }
 
-/** Makes the folder of a project's snapshots, and sees to it that git ignores it. */
+/** Makes the folder of a project's snapshots, and lets git ignore it. */
 export async function stateFolderOf(root: string): Promise<string> {
   const folder = await ensureSnapshotFolder(root)
   const ignore = path.join(root, '.chirality', '.gitignore')

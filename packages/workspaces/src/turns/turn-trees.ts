@@ -4,19 +4,19 @@ import { ensurePrivateDirectory, errnoOf, OneAfterTheOther, writeFileAtomic } fr
 import type { MovedSubmodule } from '../git/changes.ts'
 import { readStateFile } from '../git/state-file.ts'
 
-/** The project's files at the beginning and end of a turn, as git trees. */
+/** The project's files at the start and the end of a turn, as git trees. */
 export interface TreesOfTurn {
   before: string
   /** Undefined while the turn runs. */
   after?: string
-  /** When each was recorded, in milliseconds since 1970. Older records do not have it. */
+  /** Times of recording, in milliseconds since 1970. Missing in older records. */
   beforeAt?: number
   afterAt?: number
-  /** The last event of the log before the turn ended. */
+  /** Last event of the log before the end of the turn. */
   endSeq?: number
-  /** Recorded after a time without a server: what somebody else changed in it is in `after`, too. */
+  /** Recorded late, after a time without a server: `after` may include changes by others. */
   isLate?: true
-  /** At another commit than the tree names; absent if there were none. */
+  /** Submodules at another commit than the tree names; absent if there were none. */
   beforeSubmodules?: MovedSubmodule[]
   afterSubmodules?: MovedSubmodule[]
 }
@@ -32,7 +32,7 @@ export interface TreeOfTurn {
   isLate?: boolean
 }
 
-/** Which snapshots belong to which turn: a small file for each session. */
+/** Maps turns to their snapshots, with a small file per session. */
 export class TurnTrees {
   readonly #writing = new OneAfterTheOther()
 
@@ -40,13 +40,13 @@ export class TurnTrees {
     return (await readTrees(fileOf(root, sessionId))).get(turnId)
   }
 
-  /** Of all turns of a session, oldest first. */
+  /** The trees of all turns of a session, oldest first. */
   async all(root: string, sessionId: string): Promise<Map<string, TreesOfTurn>> {
     await this.#writing.settled()
     return readTrees(fileOf(root, sessionId))
   }
 
-  /** For a session that begins with these turns of another. */
+  /** Stores the trees for a session that starts with these turns of another. */
   async adopt(root: string, sessionId: string, trees: ReadonlyMap<string, TreesOfTurn>): Promise<void> {
     if (trees.size === 0) return
     await writeTrees(root, sessionId, trees)
@@ -87,12 +87,12 @@ export class TurnTrees {
 
 const MAX_TURNS = 1000
 
-/** In `.chirality` of the project, which git ignores: a snapshot must not contain itself. */
+/** Lies in `.chirality` of the project, which git ignores: a snapshot must not contain itself. */
 function snapshotFolder(root: string): string {
   return path.join(root, '.chirality', 'state', 'snapshots')
 }
 
-/** Makes the folder of a project's snapshots. Throws if a link or a file of somebody else is in its place. */
+/** Makes the folder of a project's snapshots. Throws if a link or a foreign file has its place. */
 export async function ensureSnapshotFolder(root: string): Promise<string> {
   const folder = snapshotFolder(root)
   const state = path.dirname(folder)
@@ -109,17 +109,17 @@ async function writeTrees(
   sessionId: string,
   trees: ReadonlyMap<string, TreesOfTurn>,
 ): Promise<void> {
-  // The snapshots may have been trimmed, with their folder, since they were taken.
+  // The snapshots may have been trimmed with their folder since.
   await ensureSnapshotFolder(root)
   await writeFileAtomic(fileOf(root, sessionId), `${JSON.stringify(Object.fromEntries(trees))}\n`)
 }
 
-/** Other programs can write this file, so everything that is not exactly valid is ignored. */
+/** Reads the records. Other programs can write this file, so an invalid one counts as empty. */
 async function readTrees(file: string): Promise<Map<string, TreesOfTurn>> {
   try {
     return parseTrees(JSON.parse((await readStateFile(file, MAX_BYTES)).toString('utf8')))
   } catch (error) {
-    // Taken for an empty file, it would be written anew without the earlier turns.
+    // Treated as empty, an unreadable file would be rewritten without the earlier turns.
     if (CANNOT_READ_NOW.has(errnoOf(error) ?? '')) throw error
     return new Map()
   }
@@ -128,7 +128,7 @@ async function readTrees(file: string): Promise<Map<string, TreesOfTurn>> {
 const CANNOT_READ_NOW = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EIO'])
 const MAX_BYTES = 4 * 1024 * 1024
 
-/** Throws for whatever `TurnTrees` did not write. Entries that it does not know are left out. */
+/** Throws for anything that `TurnTrees` did not write. Unknown entries are left out. */
 function parseTrees(value: unknown): Map<string, TreesOfTurn> {
   return new Map(Object.entries(recordIn(value)).map(([turnId, turn]) => [turnId, parseTurn(recordIn(turn))]))
 }

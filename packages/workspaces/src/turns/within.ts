@@ -1,4 +1,4 @@
-/** What work comes to within a time, and before it is stopped. The work itself goes on. */
+/** The result of `work`, unless it takes longer than `ms` or is stopped. The work itself continues. */
 export function within<T>(
   work: Promise<T>,
   { ms, signal }: { ms?: number; signal?: AbortSignal },

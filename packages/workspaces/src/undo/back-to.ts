@@ -12,7 +12,7 @@ import { workspaceError } from '../workspace-error.ts'
 export interface TurnTreePair {
   before: string
   after: string
-  /** `after` was recorded some time after the turn: what somebody else changed until then is in it, too. */
+  /** True if `after` was recorded some time after the turn, and may include changes by others. */
   isLate?: boolean
 }
 
@@ -23,19 +23,22 @@ export interface BackTo {
   stateFolder: string
 }
 
-/** What going back would do to the files. */
+/** Effects of going back on the files. */
 export interface BackPlan {
-  /** Files that become as they were before the agent changed them. */
+  /** Files that return to their state before the agent changed them. */
   files: string[]
-  /** Of these, files that are not as the agent left them: somebody else changed them too. */
+  /** Files among them that somebody else changed after the agent. */
   changedSince: string[]
-  /** Repositories inside of this one: what is in them is in no snapshot, and stays as it is. */
+  /** Nested repositories. Their files are in no snapshot and stay as they are. */
   repositories: string[]
-  /** Of `files`, how many git writes with other line endings or through a filter: they may differ from what was there. */
+  /**
+   * Number of `files` that git writes with other line endings or through a filter, so that they may differ from the
+   * originals.
+   */
   converted: number
 }
 
-/** Changes nothing. */
+/** Computes the effects of going back. Changes nothing. */
 export async function planBack(repository: GitRepository, back: BackTo): Promise<BackPlan> {
   const changed = await changedByTurns(repository, back)
   const { wanted, objects, head } = changed
@@ -51,7 +54,7 @@ export async function planBack(repository: GitRepository, back: BackTo): Promise
   }
 }
 
-/** The files that turns changed, from the root of the project. */
+/** The files that turns changed, relative to the root of the project. */
 export async function filesOfTurns(
   repository: GitRepository,
   { turns, stateFolder }: { turns: { before: string; after?: string }[]; stateFolder: string },
@@ -63,16 +66,16 @@ export async function filesOfTurns(
 }
 
 export interface GoBack extends BackTo {
-  /** Files that a person changed since, and that are restored all the same. */
+  /** Files that a person changed since and that are restored nevertheless. */
   overwrite: string[]
   what: string
   cause: MoveCause
 }
 
 /**
- * Restores what the turns changed. A file that a person changed since stays as it is, unless it is in `overwrite`; a
- * file that no turn changed is not touched. Null if no file had to change, except for `back`: its conversation goes back
- * in any case, and the move is what undoes it.
+ * Restores the files that the turns changed. A file that a person changed since stays as it is unless it is in
+ * `overwrite`; other files are not touched. Null if no file had to change, except for `back`: its conversation goes
+ * back in any case, and the move is needed to undo that.
  */
 export async function goBack(
   repository: GitRepository,
@@ -81,7 +84,7 @@ export async function goBack(
 ): Promise<FileMove | null> {
   const changed = await changedByTurns(repository, back)
   const { wanted, origins, objects, head } = changed
-  // Together, because one waits for git and the other for the disk.
+  // In parallel, because one waits for git and the other for the disk.
   const [found, restored] = await Promise.all([
     findFiles(repository, [...wanted.keys()], { env: objects, head }),
     restorable(repository, wanted.values(), objects),
@@ -102,7 +105,7 @@ export async function goBack(
   return moves.move({ ...trees, what, cause, permissions })
 }
 
-/** Those that the restored files had, where they are not the usual ones. */
+/** Unusual permissions of the restored files. */
 async function permissionsBefore(
   stateFolder: string,
   { wanted, origins }: { wanted: ReadonlyMap<string, unknown>; origins: ReadonlyMap<string, string> },
@@ -114,7 +117,7 @@ async function permissionsBefore(
   return permissions
 }
 
-/** Repositories inside of this one that it does not know as submodules. */
+/** Nested repositories that are not submodules. */
 async function innerRepositories(repository: GitRepository): Promise<string[]> {
   const options = ['--porcelain=v1', '-z', '--untracked-files=all', '--no-renames', '--ignore-submodules=all']
   const listed = await git(repository, ['status', ...options, '--', repository.prefix || '.'], {
@@ -126,13 +129,13 @@ async function innerRepositories(repository: GitRepository): Promise<string[]> {
 }
 
 interface ChangedByTurns {
-  /** As the files were before the first turn that changed them. */
+  /** The files before the first turn that changed them. */
   wanted: Map<string, TreeFile | null>
-  /** As the last of these turns left them. */
+  /** The files after the last of these turns. */
   left: Map<string, TreeFile | null>
-  /** Somebody else changed them, too. */
+  /** Files that somebody else changed between the turns. */
   mixed: Set<string>
-  /** The tree that has each file as it is wanted. */
+  /** The tree with the wanted state of each file. */
   origins: Map<string, string>
   objects: Record<string, string>
   /** The tree of the last commit. */
@@ -151,7 +154,7 @@ async function changedByTurns(
   for (const { isLate, before, changes } of await changesOf(repository, turns, objects)) {
     for (const { name, from, to } of changes) {
       if (repository.prefix !== '' && !name.startsWith(byteName(`${repository.prefix}/`))) continue
-      // A repository of its own is never touched.
+      // A nested repository is never touched.
       if (from?.mode === REPOSITORY || to?.mode === REPOSITORY) continue
       if (!wanted.has(name)) {
         wanted.set(name, from)
@@ -164,11 +167,11 @@ async function changedByTurns(
   return { wanted, left, mixed, origins, objects, head }
 }
 
-/** Leaves only those wanted that have to change. Returns which of them somebody else changed since. */
+/** Reduces `wanted` to the files that have to change. Returns those that somebody else changed since. */
 function compare({ wanted, left, mixed }: ChangedByTurns, { files: now }: FoundFiles): string[] {
   const changedSince: string[] = []
   for (const [name, target] of wanted) {
-    // It is already as it was.
+    // The file has its earlier state already.
     if (isSame(now.get(name), target)) wanted.delete(name)
     else if (mixed.has(name) || !isSame(now.get(name), left.get(name))) changedSince.push(name)
   }
@@ -181,7 +184,7 @@ interface ChangesOfTurn {
   changes: Differing[]
 }
 
-/** One git for all turns. */
+/** The changes of all turns, from one git process. */
 async function changesOf(
   repository: GitRepository,
   turns: readonly TurnTreePair[],
@@ -201,7 +204,7 @@ async function changesOf(
       timeoutMs: TIMEOUT_MS,
     },
   )
-  // The line that names a pair comes right before its first file; a file begins with a colon.
+  // The line with a pair of trees precedes its first file; a file starts with a colon.
   const found: ChangesOfTurn[] = []
   const words = output.toString('latin1').split('\0')
   for (let i = 0; i + 1 < words.length; i += 2) {

@@ -7,38 +7,38 @@ import { contains, findBase, freeBranch, resolveCommit, slugOf } from './check-b
 import { CHECKOUT_TIMEOUT_MS, commitOfFiles, countOwnCommits, setKept } from './kept-work.ts'
 import type { Worktree } from './worktree-records.ts'
 
-/** The work of a session, on its way to a clone of the repository on another machine. */
+/** The work of a session while it is moved to a clone of the repository on another machine. */
 export interface CarriedWork {
   head: string
-  /** A commit with the files that were not committed, in the form of a stash. Absent if there were none. */
+  /** A commit of the uncommitted files, in the form of a stash. Absent if there were none. */
   work?: string | undefined
   files: number
   branch: string
-  /** The commit that the work began at, and the branch that it goes to. */
+  /** The commit at which the work started, and the branch that it goes to. */
   base: string
   baseBranch: string | null
-  /** A merge or the like that is not carried: its conflicts are in the files, and how it goes on is not. */
+  /** An unfinished merge or the like. Its conflicts are in the files; its own state is not moved. */
   unfinished?: Unfinished | undefined
-  /** Whether there is a bundle. None is needed if the other clone has all commits. */
+  /** False if the other clone has all commits, so that no bundle is needed. */
   hasBundle: boolean
 }
 
 export interface PackWork {
-  /** Where the session works. */
+  /** The session's work folder. */
   folder: string
   base?: string
   baseBranch?: string | null
   /** Commits that the other clone has. */
   haves: readonly string[]
-  /** Where the bundle is written to. */
+  /** Path for the bundle. */
   bundle: string
-  /** Names the refs that keep the commits while they are packed. */
+  /** Names the refs that keep the commits during packing. */
   id: string
-  /** Ends it. */
+  /** Stops packing. */
   signal?: AbortSignal | undefined
 }
 
-/** Packs what the other clone lacks: commits, and files that are not committed and not ignored. Changes no file. */
+/** Packs the commits and the uncommitted, unignored files that the other clone lacks. Changes no file. */
 export async function packWork(options: PackWork): Promise<CarriedWork> {
   const { folder, haves, bundle, id, signal, ...from } = options
   const found = await findRepository(folder)
@@ -70,7 +70,7 @@ export async function packWork(options: PackWork): Promise<CarriedWork> {
   const hasBundle = text(await git(repository, missing)) !== '0'
   if (hasBundle) {
     const change = (line: (ref: { name: string; commit: string }) => string) =>
-      // To the end, also when the rest is ended: the refs would stay.
+      // Runs without the signal: an abort must not leave the refs behind.
       git(found, ['update-ref', '--stdin'], { input: refs.map(line).join('') })
     await change(({ name, commit }) => `update ${name} ${commit}\n`)
     try {
@@ -91,16 +91,16 @@ export async function packWork(options: PackWork): Promise<CarriedWork> {
   }
 }
 
-/** By which two clones of one repository know each other: its first commits. */
+/** Identifies clones of one repository by its first commits. */
 export interface RepositoryMark {
   roots: string[]
   /** The folder below the top of the repository, with `/`. */
   prefix: string
-  /** What it has, newest first, so that it need not be sent. */
+  /** Commits that the clone has, newest first, so that they need not be sent. */
   commits: string[]
 }
 
-/** Undefined if a folder is in no repository, or in one without a commit. */
+/** Undefined if the folder is in no repository, or in one without a commit. */
 export async function repositoryMark(folder: string): Promise<RepositoryMark | undefined> {
   const repository = await findRepository(folder)
   const head = repository && (await resolveCommit(repository, 'HEAD'))
@@ -111,7 +111,7 @@ export async function repositoryMark(folder: string): Promise<RepositoryMark | u
   return { roots, prefix: repository.prefix, commits: [...new Set(lines(tips))] }
 }
 
-/** By the folder of a repository: the first commits of its HEAD, for which all commits are read. */
+/** First commits of HEAD by repository folder. Finding them reads all commits, so they are cached. */
 const knownRoots = new Map<string, { head: string; roots: string[] }>()
 
 async function rootsOf(repository: GitRepository, head: string): Promise<string[]> {
@@ -119,15 +119,15 @@ async function rootsOf(repository: GitRepository, head: string): Promise<string[
   if (known?.head === head) return [...known.roots]
   const listed = await git(repository, ['rev-list', '--max-parents=0', head], { timeoutMs: 60_000 })
   const roots = lines(text(listed)).sort()
-  // One that has the last commits only may get the others later.
+  // A shallow clone may get further commits later.
   const isShallow = text(await git(repository, ['rev-parse', '--is-shallow-repository'])) === 'true'
   if (!isShallow) knownRoots.set(repository.top, { head, roots })
   return [...roots]
 }
 
 /**
- * The commits that every one of some clones has, by what each of them says, as far as this one knows them. Without
- * another clone it is what the remotes of this one have. A clone with nothing in common is left out: it has to fetch first.
+ * Commits that all given clones have, as far as this one knows them. Without other clones, the commits of this clone's
+ * remotes. A clone with nothing in common is ignored: it has to fetch first.
  */
 export async function commonCommits(
   folder: string,
@@ -155,8 +155,8 @@ export async function commonCommits(
 }
 
 /**
- * Keeps the work of a session that another machine took over: its commit, and its uncommitted files, as refs below
- * `refs/chirality/orphan/`. Resolves with their common name; changes no file.
+ * Keeps the work of a session that another machine took over: its commit and its uncommitted files become refs below
+ * `refs/chirality/orphan/`. Resolves with their common name. Changes no file.
  */
 export async function keepOrphan(folder: string, name: string): Promise<string | undefined> {
   const repository = await findRepository(folder)
@@ -174,18 +174,18 @@ export interface ReceivedWork {
   title: string
   id: string
   work: CarriedWork
-  /** The file, if the work has one. */
+  /** The bundle, if the work has one. */
   bundle: string
 }
 
-/** Takes the commits into the repository, where a ref keeps them, and gives the record of a worktree to restore. */
+/** Takes the commits into the repository, where a ref keeps them, and makes the record of a worktree to restore. */
 export async function takeWork(received: ReceivedWork, folder: string): Promise<Worktree> {
   const { projectRoot, title, id, work } = received
   const { repository, commit, branch: current } = await findBase(projectRoot)
   if (work.hasBundle)
     await git(repository, ['bundle', 'unbundle', path.resolve(received.bundle)], {
       timeoutMs: CHECKOUT_TIMEOUT_MS,
-      // 1: this clone lacks commits that the bundle builds on, which is said below.
+      // Exit code 1: this clone lacks commits that the bundle builds on. The check below reports that.
       okCodes: [0, 1],
     })
   for (const needed of [work.head, work.work])

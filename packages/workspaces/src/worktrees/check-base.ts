@@ -3,15 +3,15 @@ import { type GitRepository, git } from '../git/git.ts'
 import { gitStatus } from '../git/git-status.ts'
 import { workspaceError } from '../workspace-error.ts'
 
-/** What a worktree of a project would begin with. */
+/** The starting point of a worktree. */
 export interface Base {
   repository: GitRepository
   commit: string
-  /** The branch that was given or is checked out; null for a commit or a detached HEAD. */
+  /** The given or current branch; null for a commit or a detached HEAD. */
   branch: string | null
-  /** Changed files in the project folder that the worktree will not have. */
+  /** Number of changed files in the project folder that the worktree will lack. */
   uncommitted: number
-  /** Files are stored with Git LFS, and no LFS is set up in the user's own config: the worktree has their pointers. */
+  /** True if files are stored with Git LFS and the user's config has no LFS: the worktree gets their pointers. */
   hasLfsPointers: boolean
 }
 
@@ -25,8 +25,8 @@ export async function checkBase(projectRoot: string, base = 'HEAD'): Promise<Bas
 }
 
 /**
- * Refuses, before anything is made, what a worktree cannot hold. The message says what to do instead. Reads no files of
- * the project, which takes long in a large one.
+ * Refuses a base that a worktree cannot hold, before anything is made; the message gives an alternative. Reads no files
+ * of the project, because that takes long in a large one.
  */
 export async function findBase(
   projectRoot: string,
@@ -46,7 +46,7 @@ export async function findBase(
   return { repository, commit, branch: await branchOf(repository, base) }
 }
 
-/** The branches a worktree can begin at, the latest work first. */
+/** Branches at which a worktree can start, most recent work first. */
 export async function listBranches(projectRoot: string): Promise<string[]> {
   const repository = await findRepository(projectRoot)
   if (repository === undefined) return []
@@ -68,7 +68,7 @@ export async function resolveCommit(
   repository: Pick<GitRepository, 'top' | 'overrides'>,
   name: string,
 ): Promise<string | undefined> {
-  // A name that begins with a dash would be read as an option.
+  // A leading dash would make the name an option.
   if (name.startsWith('-') || name.includes('\0')) return undefined
   const found = await git(repository, ['rev-parse', '--verify', '--quiet', `${name}^{commit}`], {
     okCodes: [0, 1, 128],
@@ -97,7 +97,7 @@ async function hasLfsPointers(repository: GitRepository, commit: string): Promis
   return smudge.toString('utf8').trim() === ''
 }
 
-/** A branch of Chirality's for this work that does not exist yet. */
+/** An unused branch name for this work. */
 export async function freeBranch(repository: GitRepository, slug: string, id: string): Promise<string> {
   const wanted = `chirality/${slug}`
   const isTaken = (await resolveCommit(repository, `refs/heads/${wanted}`)) !== undefined

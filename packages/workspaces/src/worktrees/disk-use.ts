@@ -2,13 +2,13 @@ import { lstat, readdir } from 'node:fs/promises'
 import path from 'node:path'
 import type { Worktree } from './worktree-records.ts'
 
-/** How much of the disk a worktree takes. The objects of its commits are in the repository. */
+/** Disk use of a worktree. The objects of its commits are in the repository. */
 export async function diskUse({ folder }: Pick<Worktree, 'folder'>): Promise<number> {
   let bytes = 0
   const folders = [folder]
   for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
     const here = next
-    // A folder that goes away meanwhile takes nothing.
+    // A folder that disappears meanwhile counts as empty.
     const entries = await readdir(here, { withFileTypes: true }).catch(() => [])
     const files: string[] = []
     for (const entry of entries) (entry.isDirectory() ? folders : files).push(path.join(here, entry.name))

@@ -9,8 +9,8 @@ import { resolveCommit } from './check-base.ts'
 import type { KeptWork, Worktree } from './worktree-records.ts'
 
 /**
- * Keeps what would be lost with a worktree: its commit, and as a second commit, in the form of a stash, its changed and
- * new files that are not ignored and what was staged. Both become refs of the repository in one transaction.
+ * Keeps everything that removing a worktree would lose: its commit, and a second commit in the form of a stash with its
+ * staged, changed and new files. Both become refs of the repository in one transaction.
  */
 export async function keepWork(worktree: Worktree, repository: GitRepository): Promise<KeptWork> {
   const head = await resolveCommit(repository, 'HEAD')
@@ -26,11 +26,11 @@ export async function keepWork(worktree: Worktree, repository: GitRepository): P
   }
 }
 
-/** Whether there is anything that `keepWork()` would have to keep. Writes nothing into the repository. */
+/** True if `keepWork()` would have something to keep. Writes nothing into the repository. */
 export async function hasOwnWork(worktree: Worktree, repository: GitRepository): Promise<boolean> {
   const head = await resolveCommit(repository, 'HEAD')
   if (head === undefined || (await countOwnCommits(repository, worktree.branch, head)) > 0) return true
-  // Not into submodules, whose config could name programs: `keepWork()` refuses a worktree with one in any case.
+  // Skips submodules, whose config could name programs; `keepWork()` refuses a worktree with submodules anyway.
   const wanted = ['--untracked-files=normal', '--ignore-submodules=dirty', '--no-renames']
   const changed = await git(repository, ['status', '--porcelain', '-z', ...wanted], {
     ...{ maxBytes: MAX_LIST_BYTES, timeoutMs: CHECKOUT_TIMEOUT_MS },
@@ -38,10 +38,10 @@ export async function hasOwnWork(worktree: Worktree, repository: GitRepository):
   return changed.length > 0
 }
 
-/** A work tree, in messages. */
+/** Names of a work tree for messages. */
 export type WorkPlaceNames = Pick<Worktree, 'folder' | 'branch'>
 
-/** For a worktree whose folder is gone: what its branch still has. */
+/** Keeps the branch of a worktree whose folder is gone. */
 export async function keepBranch(
   worktree: Worktree,
   repository: GitRepository,
@@ -53,7 +53,7 @@ export async function keepBranch(
   return { head, commits, files: 0, at: new Date().toISOString() }
 }
 
-/** Puts the files that were not committed back into a fresh worktree, and what was staged back into its index. */
+/** Restores the uncommitted files in a fresh worktree, and the staged changes in its index. */
 export async function restoreFiles(repository: GitRepository, { work }: KeptWork): Promise<void> {
   if (work === undefined) return
   await git(repository, ['read-tree', '--reset', '-u', `${work}^{tree}`], { timeoutMs: CHECKOUT_TIMEOUT_MS })
@@ -88,8 +88,8 @@ export async function setKept(
 }
 
 /**
- * The changed and new files that are not ignored as a commit in the form of a stash. None if there are none. `scratch` is
- * a folder that the caller removes, also after a kill; without it the system's temporary folder is used.
+ * Commits the changed and new unignored files in the form of a stash. Empty if there are none. The caller removes
+ * `scratch`, also after a kill; without it the system's temporary folder is used.
  */
 export async function commitOfFiles(
   worktree: WorkPlaceNames,
@@ -113,16 +113,16 @@ export async function commitOfFiles(
 }
 
 /**
- * What is staged, and all files. With a copy of the index, so that unchanged files are not read again, the worktree's own
- * index stays, and the lock of another git is not in the way. Nothing counts as staged while a merge has conflicts: the
- * index has no tree then, and the files show the conflicts.
+ * Trees of the staged changes and of all files. Works on a copy of the index: unchanged files are not read again, the
+ * worktree's own index stays unchanged, and the lock of another git does not matter. Nothing counts as staged during a
+ * merge with conflicts, because the index has no tree then; the files contain the conflicts.
  */
 async function treesOf(
   worktree: WorkPlaceNames,
   repository: GitRepository,
   scratch?: string,
 ): Promise<{ staged: string | undefined; all: string }> {
-  // The name of the one says whose it is: that of a process that was killed is removed at the next start.
+  // The name of the folder tells its process; a later start removes the folder of a killed one.
   const folder = await (scratch === undefined ? newTempFolder() : mkdtemp(path.join(scratch, 'index-')))
   try {
     const copy = path.join(folder, 'index')
@@ -139,7 +139,7 @@ async function treesOf(
   }
 }
 
-/** A repository inside the worktree would be kept as the id of its commit alone, and its files would be lost. */
+/** Refuses a nested repository: only the id of its commit would be kept, and its files would be lost. */
 async function refuseNested(
   worktree: WorkPlaceNames,
   repository: GitRepository,
@@ -181,7 +181,7 @@ function text(output: Buffer): string {
 
 const MAX_LIST_BYTES = 256 * 1024 * 1024
 
-/** These commits are Chirality's, not the user's. */
+/** Identity of Chirality's own commits, which are not the user's. */
 const IDENTITY = {
   GIT_AUTHOR_NAME: 'Chirality',
   GIT_AUTHOR_EMAIL: 'chirality@localhost',

@@ -5,59 +5,59 @@ import { ensurePrivateDirectory, errnoOf, writeFileAtomic } from '@chirality/dis
 import { readProcess } from '@chirality/runner'
 import { workspaceError } from '../workspace-error.ts'
 
-/** A worktree that Chirality made. The record outlives the worktree as long as work of it is kept. */
+/** A worktree made by Chirality. The record outlives the worktree while work of it is kept. */
 export interface Worktree {
   id: string
   /** The work tree of the repository that it was made from. */
   repository: string
-  /** Where its files are. */
+  /** Folder of its files. */
   folder: string
-  /** The project below `folder`, with `/`; empty if they are the same. */
+  /** Path of the project below `folder`, with `/`; empty if they are the same. */
   prefix: string
   branch: string
-  /** The commit it began at, and the branch that was given or checked out then. */
+  /** The commit at which it started, and the branch that was given or checked out then. */
   base: string
   baseBranch: string | null
   createdAt: string
   /**
-   * `making` and `removing` are written before anything is done, so that a process that is killed in between leaves a
-   * record of what has to be finished.
+   * `making` and `removing` are recorded before the work starts, so that a killed process leaves a record of unfinished
+   * work.
    */
   state: (typeof STATES)[number]
   kept?: KeptWork | undefined
-  /** What became of the set-up file of the project. Undefined until the first turn in it. */
+  /** Result of the project's set-up file. Undefined before the first turn in the worktree. */
   setup?: SetupRecord | undefined
-  /** The process that is making, removing or setting it up. Ids are reused; with the start time they name one process. */
+  /** The process that makes, removes or sets it up. Pids are reused, so its start time is needed too. */
   by?: { pid: number; startedAt: string } | undefined
 }
 
 export interface SetupRecord {
-  /** Of the text of the file. */
+  /** Hash of the file's text. */
   hash: string
-  /** `running`: the process that ran it was killed. `skipped`: a person did not want it. */
+  /** `running`: its process was killed. `skipped`: a person declined it. */
   state: (typeof SETUP_STATES)[number]
-  /** With the values for this worktree. */
+  /** Variables with the values for this worktree. */
   variables: Record<string, string>
 }
 
 const SETUP_STATES = ['running', 'done', 'failed', 'skipped'] as const
 
-/** What a removed worktree left in the repository, under `refs/chirality/kept/<id>/`. */
+/** Work that a removed worktree left in the repository, under `refs/chirality/kept/<id>/`. */
 export interface KeptWork {
   /** The commit that was checked out. */
   head: string
-  /** How many commits were on no other branch, tag or remote branch. */
+  /** Number of commits that no other branch, tag or remote branch has. */
   commits: number
-  /** A commit with the files that were not committed, in the form of a stash. Absent if there were none. */
+  /** A commit of the uncommitted files, in the form of a stash. Absent if there were none. */
   work?: string | undefined
-  /** How many files that commit keeps. */
+  /** Number of files in that commit. */
   files: number
   at: string
 }
 
 const STATES = ['making', 'ready', 'removing', 'removed'] as const
 
-/** The records: one file for each worktree, in the folder that also has the worktrees. */
+/** Records of worktrees: one file each, in the folder that contains the worktrees. */
 export class WorktreeRecords {
   readonly folder: string
 
@@ -74,7 +74,7 @@ export class WorktreeRecords {
     return (await Promise.all(read)).flatMap(record => record ?? [])
   }
 
-  /** Undefined if there is none, or if the file is not what this class wrote. */
+  /** Undefined if the file is missing, or was not written by this class. */
   async read(id: string): Promise<Worktree | undefined> {
     if (!ID.test(id)) return undefined
     try {
@@ -97,7 +97,7 @@ export class WorktreeRecords {
     }
   }
 
-  /** Whole or not at all, also if the machine loses power. */
+  /** Writes atomically and durably. */
   async write({ by: _by, ...given }: Worktree): Promise<void> {
     const isUnfinished =
       given.state === 'making' || given.state === 'removing' || given.setup?.state === 'running'
@@ -124,15 +124,15 @@ const MAX_BYTES = 64 * 1024
 
 const ID = /^[a-z0-9][a-z0-9-]{0,63}$/
 
-/** An id becomes a part of paths and refs. */
+/** Checks an id, which becomes part of paths and refs. */
 export function requireId(id: string): void {
   if (!ID.test(id))
     throw workspaceError('worktree-refused', `${JSON.stringify(id.slice(0, 80))} is no id of a worktree.`)
 }
 const COMMIT = /^[0-9a-f]{40,64}$/
 
-// Checked by hand: every command that opens a project reads records, and loading a schema library would cost it more than all
-// of its own code.
+// Checked by hand, because every command that opens a project reads records, and loading a schema library would take
+// longer than all its own code.
 function isWorktree(value: unknown): value is Worktree {
   if (!isRecord(value)) return false
   return (
@@ -186,7 +186,7 @@ async function thisProcess(): Promise<NonNullable<Worktree['by']>> {
   return { pid: process.pid, startedAt: (await readProcess(process.pid))?.startedAt ?? '' }
 }
 
-/** Whether a process that still runs, this one or another, is at work on it. */
+/** True if its process still runs, whether this one or another. */
 export async function isAtWork({ by }: Worktree): Promise<boolean> {
   if (by === undefined) return false
   const running = await readProcess(by.pid)

@@ -7,7 +7,7 @@ import { type GitRepository, git } from '../git/git.ts'
 import { workspaceError } from '../workspace-error.ts'
 import type { Worktree } from './worktree-records.ts'
 
-/** The repository a worktree was made from. */
+/** The repository that a worktree was made from. */
 export async function repositoryOf(worktree: Worktree): Promise<GitRepository> {
   const repository = (await exists(worktree.repository))
     ? await findRepository(worktree.repository)
@@ -23,8 +23,8 @@ export async function repositoryOf(worktree: Worktree): Promise<GitRepository> {
 }
 
 /**
- * The worktree as a repository of its own. Refuses one whose `.git` was changed to name another repository: what is
- * kept would be kept there.
+ * Opens the worktree as a repository. Refuses one whose `.git` names another repository now: its work would be kept
+ * there.
  */
 export async function openWorktree(worktree: Worktree, repository: GitRepository): Promise<GitRepository> {
   const opened = await findRepository(worktree.folder)
@@ -39,7 +39,7 @@ export async function openWorktree(worktree: Worktree, repository: GitRepository
   return marked(opened, worktree.id)
 }
 
-/** So that a git that outlives its server is found by the next one. */
+/** Marks the git processes of a worktree, so that the next server finds one that outlived this one. */
 export function marked(repository: GitRepository, id: string): GitRepository {
   return { ...repository, env: { [MARKER_VARIABLE]: markerOf(id) } }
 }

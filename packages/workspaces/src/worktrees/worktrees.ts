@@ -28,13 +28,13 @@ import { exists, marked, markerOf, openWorktree, repositoryOf } from './worktree
 
 export interface NewWorktree {
   projectRoot: string
-  /** Words for the branch: `chirality/<slug>`. */
+  /** Text for the branch name: `chirality/<slug>`. */
   title: string
-  /** A branch, tag or commit. Default: what is checked out in the project. */
+  /** A branch, tag or commit. Default: the project's current commit. */
   base?: string | undefined
-  /** The branch that its work goes to. Default: `base`, or what is checked out, if that is a branch. */
+  /** Branch that the work goes to. Default: `base`, or the current branch. */
   baseBranch?: string | null | undefined
-  /** An id of the caller's, by which it finds the worktree again after a crash. */
+  /** Id chosen by the caller, to find the worktree again after a crash. */
   id?: string | undefined
 }
 
@@ -45,32 +45,32 @@ export interface MadeWorktree {
 
 export type WorktreeCondition =
   | 'ready'
-  /** Somebody else removed the folder. Its commits are still on the branch. */
+  /** The folder was removed by somebody else. Its commits are still on the branch. */
   | 'missing'
-  /** The repository it belongs to is gone or was moved. */
+  /** Its repository is gone or was moved. */
   | 'orphaned'
-  /** Removed; what it had is kept. */
+  /** Removed; its work is kept. */
   | 'removed'
 
 export interface ListedWorktree extends Worktree {
   condition: WorktreeCondition
 }
 
-/** The folder of the project that a worktree was made from. */
+/** The project folder that a worktree was made from. */
 export function projectOf({ repository, prefix }: Pick<Worktree, 'repository' | 'prefix'>): string {
   return path.join(repository, prefix)
 }
 
 /**
- * The worktrees that sessions work in. They are outside the project, in the user's data folder, and outlive the server.
- * Removing one never loses work: see `keepWork()`.
+ * The worktrees of sessions. They lie outside the project in the user's data folder, and outlive the server. Removing
+ * one never loses work: see `keepWork()`.
  */
 export class Worktrees {
   readonly #records: WorktreeRecords
-  /** One at a time for each worktree. */
+  /** One operation at a time per worktree. */
   readonly #queues = new KeyedQueue()
 
-  /** `folder` belongs to this class alone. */
+  /** `folder` must be used by this class only. */
   constructor(folder: string) {
     this.#records = new WorktreeRecords(folder)
   }
@@ -123,7 +123,7 @@ export class Worktrees {
     return worktree
   }
 
-  /** Throws if an agent cannot work in it now, and says what to do. */
+  /** Throws if an agent cannot work in it now, with the way out. */
   async require(id: string): Promise<void> {
     const { folder, state } = await this.get(id)
     if (state === 'ready' && (await exists(folder))) return
@@ -134,8 +134,8 @@ export class Worktrees {
   }
 
   /**
-   * Throws as well if its folder is not a work tree of its repository any more. Git would look for one in the folders
-   * above, and what is done there is done to the files of another repository.
+   * Also throws if its folder is no work tree of its repository any more. Git would search the folders above and change
+   * the files of another repository.
    */
   async requireOwn(id: string): Promise<void> {
     await this.require(id)
@@ -143,14 +143,14 @@ export class Worktrees {
     await openWorktree(worktree, await repositoryOf(worktree))
   }
 
-  /** Whether all that it has is elsewhere, too: no commit, and no changed or new file that is not ignored, is only there. */
+  /** True if everything in it is elsewhere too: it has no commit and no changed or new unignored file of its own. */
   async isClean(id: string): Promise<boolean> {
     const worktree = await this.get(id)
     if ((await conditionOf(worktree)) !== 'ready') return false
     return !(await hasOwnWork(worktree, await openWorktree(worktree, await repositoryOf(worktree))))
   }
 
-  /** Removes the folder and the branch. Resolves with what is kept of them; undefined if all of it is elsewhere too. */
+  /** Removes the folder and the branch. Resolves with the kept work, or undefined if everything is elsewhere too. */
   remove(id: string): Promise<KeptWork | undefined> {
     return this.#queues.run(id, async () => {
       const worktree = await this.get(id)
@@ -159,8 +159,8 @@ export class Worktrees {
   }
 
   /**
-   * Makes a worktree of work that another machine packed. Called again with the same id after a crash, it goes on. The
-   * work is kept from the moment that its commits are here, whatever happens to the folder.
+   * Makes a worktree from work that another machine packed. A repeated call with the same id continues after a crash.
+   * The work is kept from the moment its commits arrive, even if the folder fails.
    */
   async receive(received: ReceivedWork): Promise<Worktree> {
     requireId(received.id)
@@ -169,7 +169,7 @@ export class Worktrees {
     return this.restore(received.id)
   }
 
-  /** Makes a removed or missing worktree again, with its branch, its files and what was staged. */
+  /** Restores a removed or missing worktree with its branch, files and staged changes. */
   restore(id: string): Promise<Worktree> {
     return this.#queues.run(id, async () => {
       const worktree = await this.get(id)
@@ -197,8 +197,8 @@ export class Worktrees {
   }
 
   /**
-   * Removes the record and the refs of a removed worktree: what was kept is given up. Also the record of one whose
-   * repository is gone; its files stay where they are.
+   * Removes the record and refs of a removed worktree, which gives up its kept work. Also accepts one whose repository
+   * is gone; its files stay where they are.
    */
   forget(id: string): Promise<Worktree> {
     return this.#queues.run(id, async () => {
@@ -212,7 +212,7 @@ export class Worktrees {
     })
   }
 
-  /** Remembers what became of the set-up. Undefined: it has not been begun. */
+  /** Records the result of the set-up. Undefined: not started. */
   noteSetup(id: string, setup: SetupRecord | undefined): Promise<void> {
     return this.#queues.run(id, async () => {
       const { setup: _before, ...worktree } = await this.get(id)
@@ -220,16 +220,15 @@ export class Worktrees {
     })
   }
 
-  /** The values of variables in all other worktrees. */
+  /** Values of variables in all other worktrees. */
   async takenValues(id: string): Promise<Set<string>> {
     const others = (await this.#records.all()).filter(other => other.id !== id)
     return new Set(others.flatMap(({ setup }) => Object.values(setup?.variables ?? {})))
   }
 
   /**
-   * Finishes what a process that was killed began. Called once, when a process begins; what a living process, this one
-   * too, is making, removing or setting up is left to it. Resolves with what could not be finished: it is left as it is,
-   * and tried again next time.
+   * Finishes the work of killed processes. Called once at the start of a process; work of living processes, including
+   * this one, is left alone. Resolves with the failures, which are tried again at the next start.
    */
   async recover(): Promise<{ id: string; error: unknown }[]> {
     const unfinished: { id: string; error: unknown }[] = []
@@ -246,7 +245,7 @@ export class Worktrees {
     return unfinished
   }
 
-  /** Without its process the turn that it belonged to is over; the next one begins anew. */
+  /** Ends the set-up of a killed process. Its turn is over, and the next one starts the set-up anew. */
   async #endSetup(id: string): Promise<void> {
     const record = await this.find(id)
     if (record?.setup?.state !== 'running' || (await isAtWork(record))) return
@@ -258,7 +257,7 @@ export class Worktrees {
   async #finish(id: string): Promise<void> {
     await gitHasEnded(id)
     const worktree = await this.get(id)
-    // Without its repository nothing of it can be kept: this throws, and nothing is touched.
+    // Throws if the repository is gone: nothing could be kept, so nothing is touched.
     const repository = await repositoryOf(worktree)
     if (worktree.state === 'making') await this.#unmake(worktree, repository)
     if (worktree.state === 'removing') await this.#remove(worktree)
@@ -270,7 +269,7 @@ export class Worktrees {
     await git(repository, add, { timeoutMs: CHECKOUT_TIMEOUT_MS })
   }
 
-  /** Undoes a check-out, whole or in part. What was kept before stays kept. */
+  /** Undoes a complete or partial check-out. Work that was kept before stays kept. */
   async #unmake(worktree: Worktree, repository: GitRepository): Promise<void> {
     await this.#unregister(worktree, repository)
     await deleteBranch(repository, worktree.branch, worktree.kept?.head ?? worktree.base)
@@ -287,7 +286,7 @@ export class Worktrees {
     if (await exists(worktree.folder)) {
       removing.kept = await keepWork(worktree, await openWorktree(worktree, repository))
       await this.#records.write(removing)
-      // In one step: a process that is killed from here on leaves no worktree with half of its files.
+      // One rename: a process killed from here on never leaves a worktree with half of its files.
       await rename(this.#parent(worktree), gone)
     } else if (!(await exists(gone))) {
       const kept = await keepBranch(worktree, repository)
@@ -308,7 +307,7 @@ export class Worktrees {
     return undefined
   }
 
-  /** Git's own record of the worktree. Twice forced: also one that is locked because its check-out was cut short. */
+  /** Removes git's own record of the worktree. Forced twice, because an interrupted check-out leaves it locked. */
   async #unregister(worktree: Worktree, repository: GitRepository): Promise<void> {
     const listed = await git(repository, ['worktree', 'list', '--porcelain', '-z'])
     if (!listed.toString('utf8').split('\0').includes(`worktree ${worktree.folder}`)) return
@@ -332,16 +331,16 @@ async function isOrphaned({ repository }: Worktree): Promise<boolean> {
   return !(await exists(path.join(repository, '.git')))
 }
 
-/** Only while it is where it was left: a commit that somebody added since stays on its branch. */
+/** Deletes the branch unless it moved: a commit added since stays on it. */
 async function deleteBranch(repository: GitRepository, branch: string, commit: string): Promise<void> {
   if ((await resolveCommit(repository, `refs/heads/${branch}`)) !== commit) return
   await git(repository, ['update-ref', '-d', `refs/heads/${branch}`, commit])
 }
 
-/** Of the set-up command of a worktree, and of everything it starts. */
+/** Marker of a worktree's set-up command and everything it starts. */
 export const setupMarker = (id: string): string => `setup-${id}`
 
-/** A git that outlived its server still writes: it is waited for, because killing it would leave its lock files. */
+/** Waits for a git that outlived its server and still writes; killing it would leave its lock files. */
 async function gitHasEnded(id: string): Promise<void> {
   while ((await findByMarker(markerOf(id))).length > 0) await setTimeout(50)
 }
