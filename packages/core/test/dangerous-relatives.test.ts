@@ -64,3 +64,32 @@ test('the part is as it was written, also with text in it that looks like comman
     "git -C 'a (b); c' reset --hard",
   )
 })
+
+test('a long command of one piece after the other is looked at in linear time', () => {
+  for (const piece of [
+    '-',
+    'git-',
+    '| python',
+    'echo x > a;',
+    'git -C {} ',
+    'x(){x|x',
+    'system "',
+    '{a,',
+    'a{b,c}d ',
+    '/*',
+  ])
+    expect(() => risks(piece.repeat(60_000 / piece.length)), piece).not.toThrow()
+})
+
+test('a repository that is deleted is not said to come back', () => {
+  for (const command of [
+    'rm -rf .git',
+    'rm -r sub/.git/refs',
+    'find . -name .git -exec rm -rf {} +',
+    'mv .git /tmp',
+  ])
+    expect(words(command), command).toMatch(/restores.* no (?:commits|branches)/)
+  expect(words('rm -rf .chirality')).toContain('does not restore them')
+  for (const command of ['rm -rf .git', 'rm -rf .chirality'])
+    expect(words(command), command).not.toContain('restores the files here that git does not ignore')
+})

@@ -11,11 +11,12 @@ export function* codeRisks(command: string): Generator<CallRisk> {
   for (const [index, { text }] of segments.entries()) {
     if (TEXT_FIRST.test(text)) continue
     const isDatabase = DATABASE.test(text)
-    const isScript = INTERPRETER.test(text)
+    const isFed = segments[index - 1]?.isPiped === true && BARE_INTERPRETER.test(text)
+    const isScript = isFed || INTERPRETER.test(text)
     if (!isDatabase && !isScript) continue
     const code = handedTo(segments, index)
     const part = text.trim()
-    const query = EXECUTES_TEXT.test(code) ? code : withoutStrings(code)
+    const query = (EXECUTES_TEXT.test(code) ? code : withoutStrings(code)).replace(/\/\*[^*]*\*\//g, ' ')
     if (isDatabase && DESTROYS_DATA.some(pattern => pattern.test(query)))
       yield {
         kind: 'data',
@@ -51,9 +52,12 @@ function segmentsOf(command: string): Segment[] {
 const PIECE = /('[^']*'|"(?:[^"\\]|\\.)*")|\|\||\|&|&&|[;&|\n]|\\.|[^;&|\n'"\\]+|['"\\]/g
 const OPERATOR = /^(?:\|\||\|&|&&|[;&|\n])$/
 
+/** More programs are in no pipe that somebody wrote. */
+const MAX_PIPED = 20
+
 function handedTo(segments: readonly Segment[], index: number): string {
   let first = index
-  while (first > 0 && segments[first - 1]?.isPiped) first -= 1
+  while (first > Math.max(0, index - MAX_PIPED) && segments[first - 1]?.isPiped) first -= 1
   const feeding = segments.slice(first, index + 1)
   const last = feeding.some(({ text }) => /<<(?!<)/.test(text)) ? segments.length : index + 1
   return segments
@@ -67,12 +71,14 @@ function withoutStrings(code: string): string {
   return code.replace(/"(?:[^"\\]|\\.)*"/g, query => query.replace(/'[^']*'/g, "''"))
 }
 
+/** What comes through the pipe is its code. */
+const BARE_INTERPRETER = /^\s*(?:\S*\/)?(?:python[\d.]*|pypy3?|node|ruby|perl|php)(?:\s+-)?\s*$/
 const EXECUTES_TEXT = /\b(?:execute|prepare|eval)\b/i
 /** Programs that only show or search text. */
 const TEXT_FIRST =
   /^\s*(?:\S*\/)?(?:echo|printf|grep|egrep|rg|ag|git|gh|jq|less|head|tail|sed|awk|man|which|ls|code|vim?|nano)(?:\s|$)/
 const DATABASE =
-  /(?:^|[\s"'/=(])(?:psql|pgcli|mysql|mariadb|mycli|sqlite3|litecli|duckdb|sqlcmd|cockroach|clickhouse(?:-client)?|snowsql|bq|usql|mongo(?:sh)?|redis-cli|valkey-cli|cqlsh)(?=["'\s]|$)/
+  /(?:^|[\s"'/=(])(?:psql|pgcli|mysql|mariadb|mycli|sqlite3|litecli|duckdb|sqlcmd|cockroach|clickhouse(?:-client)?|snowsql|bq|usql|mongo(?:sh)?|redis-cli|valkey-cli|cqlsh|(?:heroku|supabase|wrangler|turso)\s(?:[^\s;&|]+\s){0,4}?(?:pg:psql|db\sexecute|d1\sexecute|db\sshell))(?=["'\s]|$)/
 
 const DESTROYS_DATA = [
   /\bdrop\s+(?:table|database|schema|keyspace|materialized\s+view|view|owned|user|role|column|collection|tablespace|partition)\b/i,
@@ -84,6 +90,6 @@ const DESTROYS_DATA = [
   /\bflush(?:all|db)\b/i,
 ]
 const DELETES_FOLDERS =
-  /\brmtree\b|\bremovedirs\b|\brm(?:Sync)?\s*\([^)]{0,500}recursive|\brmdir(?:Sync)?\s*\([^)]{0,500}recursive|\brimraf\b|\brm_rf?\b|\bremove_(?:dir|entry|tree)\b|\bDeno\.remove(?:Sync)?\s*\([^)]{0,500}recursive|\bemptyDir(?:Sync)?\s*\(|\bfs(?:e|-extra)?\.remove(?:Sync)?\s*\(/
-const LISTS_FILES = /\b(?:listdir|scandir|iterdir|glob\w*|rglob|walk|readdir(?:Sync)?|Dir\.\w+)\b/
+  /\brmtree\b|\bremovedirs\b|\brm(?:Sync)?\s*\([^)]{0,500}recursive|\brmdir(?:Sync)?\s*\([^)]{0,500}recursive|\brimraf\b|\brm_rf?\b|\bremove_(?:dir|entry|tree)\b|\bDeno\.remove(?:Sync)?\s*\([^)]{0,500}recursive|\bemptyDir(?:Sync)?\s*\(|\bfs(?:e|-extra)?(?:["']\))?\.remove(?:Sync)?\s*\(/
+const LISTS_FILES = /\b(?:listdir|scandir|iterdir|glob\w*|rglob|walk|readdir(?:Sync)?|Dir\.\w+)\b|\bDir\[|<\*/
 const DELETES_FILE = /\b(?:unlink|remove|rm)(?:Sync)?\s*\(|\bunlink\b|\bFile\.delete\b/

@@ -58,6 +58,7 @@ export function commandRisks(command: string, place: RiskPlace): CallRisk[] {
     const fetched = fetchesScript(form)
     if (fetched) add(fetched)
     for (const risk of redirectionRisks(form)) add(risk)
+    for (const risk of wholeCommandRisks(form)) add(risk)
     let isLoop = false
     for (const part of shellParts(form)) {
       if (/^do(?: |$)/.test(part.text)) isLoop = true
@@ -94,6 +95,7 @@ function* programsIn({ text, starts }: ShellPart, isLoop: boolean): Generator<Pr
       part,
       isEach,
       isElsewhere: ELSEWHERE.test(before),
+      isRepository: / -i?name \.git /.test(before),
     }
   }
 }
@@ -124,6 +126,36 @@ function* redirectionRisks(command: string): Generator<CallRisk> {
   const device = WRITES_DEVICE.exec(command)
   if (device !== null) yield diskRisk(device[1] ?? 'a disk', device[0])
 }
+
+/** Dangers in how parts of a command stand together. */
+function* wholeCommandRisks(command: string): Generator<CallRisk> {
+  const bomb = FORK_BOMB.exec(command)
+  if (bomb !== null)
+    yield {
+      kind: 'root',
+      part: bomb[0],
+      words: 'Starts itself twice without an end, until this machine can start nothing more.',
+    }
+  const key = SYSTEM_KEY.exec(command)
+  if (key !== null)
+    yield {
+      kind: 'root',
+      part: key[0],
+      words: 'Stops or restarts this machine at once, as its system key does.',
+    }
+  const found = CHECKS_OUT_FOUND.exec(command)
+  if (found !== null) yield* gitRisks(['checkout', '--', 'found'], found[0])
+  const each = EACH_REPOSITORY.exec(command)
+  if (each !== null) yield* gitRisks((each[1] ?? '').trim().split(/\s+/), each[0].trim())
+}
+
+/** `:(){ :|:& };:` */
+const FORK_BOMB = /(?<![\w:])(\w{1,40}|:)\s*\(\)\s*\{\s*\1\s*\|\s*\1\s*&\s*;?\s*\}/
+/** `find . -type d -exec git -C {} reset --hard \;` */
+const EACH_REPOSITORY = /\bgit\s+-C\s+["']?\{\}["']?\s+([^;&|\n\\+]*)/
+const SYSTEM_KEY = />\s*\/proc\/sysrq-trigger/
+/** `git checkout $(git diff --name-only)` */
+const CHECKS_OUT_FOUND = /\bgit\s+checkout\s+(?:HEAD\s+)?(?:\$\(|`)\s*git\s+(?:diff|ls-files|status)\b/
 
 /** `> data.db`, `: > data.db`, `cat /dev/null > data.db`, `printf '' > data.db`. */
 const EMPTIES =
@@ -156,11 +188,13 @@ interface Program {
   /** Run for each of many names, of which `{}` is one. */
   isEach: boolean
   isElsewhere: boolean
+  /** Run for the folders in which git keeps its repositories. */
+  isRepository: boolean
 }
 
 function* programRisks(call: Program, place: RiskPlace): Generator<CallRisk> {
-  for (const risk of localRisks(call, place))
-    yield call.isElsewhere ? { ...risk, words: risk.words.replace(BACK_FILES, OUTSIDE) } : risk
+  const back = call.isElsewhere ? OUTSIDE : call.isRepository ? BACK_NO_REPOSITORY : BACK_FILES
+  for (const risk of localRisks(call, place)) yield { ...risk, words: risk.words.replace(BACK_FILES, back) }
 }
 
 function* localRisks({ program, args, part, isEach }: Program, place: RiskPlace): Generator<CallRisk> {
@@ -176,7 +210,7 @@ function* localRisks({ program, args, part, isEach }: Program, place: RiskPlace)
         yield* deletes(names, part, place)
       return
     case 'unlink':
-      if (isEach) yield* deletes(names, part, place)
+      if (isEach || names.some(name => EVERY_FILE.test(name))) yield* deletes(names, part, place)
       return
     case 'rimraf':
     case 'shred':
@@ -244,12 +278,21 @@ function* deletes(targets: readonly string[], part: string, place: RiskPlace): G
   const outside = targets.filter(target => place.isOutside(target))
   const named = (outside.length > 0 ? outside : targets).slice(0, 3).join(', ') || 'what it finds'
   const where = outside.length > 0 ? ', outside the project' : ''
-  yield {
-    kind: 'delete',
-    part,
-    words: `Deletes ${named} with everything in it${where}. ${outside.length > 0 ? OUTSIDE : BACK_FILES}`,
-  }
+  const back =
+    outside.length > 0
+      ? OUTSIDE
+      : targets.some(target => REPOSITORY.test(target))
+        ? BACK_NO_REPOSITORY
+        : targets.some(target => OWN_FOLDER.test(target))
+          ? 'It has the conversations of this project. Going back to before this turn does not restore them.'
+          : BACK_FILES
+  yield { kind: 'delete', part, words: `Deletes ${named} with everything in it${where}. ${back}` }
 }
+
+const BACK_NO_REPOSITORY =
+  'Going back to before this turn restores no commits, branches or stashes, and works only while the repository is there.'
+const REPOSITORY = /(?:^|\/)\.git(?:\/|$)/
+const OWN_FOLDER = /(?:^|\/)\.chirality(?:\/|$)/
 
 const OUTSIDE = 'Going back to before this turn brings nothing back there.'
 

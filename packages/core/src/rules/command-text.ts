@@ -12,11 +12,35 @@ export function commandForms(written: string): string[] {
   const forms = [hidden]
   const split = hidden.replace(GIVEN_COMMAND, ' ; ')
   if (split !== hidden) forms.push(split)
+  if (GIVEN_ALIAS.test(hidden)) forms.push(hidden.replace(GIVEN_ALIAS, ' ; git '))
   if (PIPED_TO_SHELL.test(hidden)) forms.push(command.replace(/["']/g, ' ; '))
+  if (runsWhatItWrites(command)) forms.push(command.replace(/["'>]/g, ' ; '))
   if (INTERPRETER.test(command) && RUNS_COMMANDS.test(command))
-    forms.push(command.replace(BETWEEN_STRINGS, ' ').replace(/[[\]]/g, ' ; '))
+    forms.push(command.replace(BETWEEN_STRINGS, ' ').replace(BEFORE_STRING, ' ; ').replace(/[[\]]/g, ' ; '))
   return forms
 }
+
+/** `echo 'rm -rf x' > a.sh; sh a.sh` */
+function runsWhatItWrites(command: string): boolean {
+  if (!/(?<![\w.-])(?:echo|printf)\s/.test(command)) return false
+  return [...command.matchAll(WRITTEN_FILE)]
+    .slice(0, MAX_WRITTEN_FILES)
+    .some(({ 1: file = '', 0: all, index }) => {
+      const [, ...behind] = command.slice(index + all.length).split(file, MAX_WRITTEN_FILES)
+      let before = command.slice(index + all.length).split(file, 1)[0] ?? ''
+      for (const next of behind) {
+        if (RUNS_WRITTEN.test(before.slice(-99))) return true
+        before = next
+      }
+      return false
+    })
+}
+
+const MAX_WRITTEN_FILES = 20
+const WRITTEN_FILE = />>?\s*["']?(?:\.\/)?([\w./-]+)/g
+/** Before the name of the file. */
+const RUNS_WRITTEN =
+  /(?:(?<![\w.-])(?:(?:ba|z|da|k|a|fi)?sh|source|\.|eval|exec|chmod\s[^;&|\n]{1,40})\s[^;&|\n]{0,40}|(?:^|[;&|\n])\s*(?:\S{0,40}\/)?)["']?(?:\.\/)?$/
 
 /** `npm publish # --dry-run did work`: what stands in a comment is no option. */
 function withoutComments(command: string): string {
@@ -38,11 +62,16 @@ const RUNS_COMMANDS =
   /\b(?:system|popen\d?|spawn\w*|exec\w*|shell_exec|passthru|proc_open|check_call|check_output|call|run)\s*\(|\bsubprocess\b|%x|\bqx\b|`|\bsystem\s/
 /** `'git', ['reset', '--hard']`: the words of one command. */
 const BETWEEN_STRINGS = /(["'])\s*,\s*\[?\s*\1/g
+/** `system "rm -rf x"` */
+const BEFORE_STRING = /\b(?:system|exec|spawn)\s+(?=["'])/g
 
 const COMMENTS = /('[^']*'|"(?:[^"\\]|\\.)*"|\\.)|(^|[\s;&|(])#[^\n]*/g
 /** A program in a setting or a variable of git, or the name of a shell's alias: what follows is run. */
 const GIVEN_COMMAND =
   /(?<![\w.-])(?:(?:core\.(?:pager|editor|sshcommand|fsmonitor|askpass)|sequence\.editor|diff\.external|credential\.helper|gpg\.program|(?:diff|merge)tool\.[\w-]+\.cmd)=|(?:GIT_(?:SEQUENCE_)?EDITOR|GIT_PAGER|GIT_SSH_COMMAND|GIT_EXTERNAL_DIFF|EDITOR|VISUAL|PAGER)=|alias\s+(?:-\w+\s+)?[\w.-]+=)/gi
+
+/** `GIT_CONFIG_KEY_0=alias.x GIT_CONFIG_VALUE_0='reset --hard'` */
+const GIVEN_ALIAS = /(?<!\w)GIT_CONFIG_VALUE_\d+=/g
 
 function withoutText(command: string): string {
   const hidden = withoutQuotedText(withoutHereText(command))
@@ -81,17 +110,22 @@ const RUNS_FILE =
 function withoutQuotedText(command: string): string {
   let state: 'program' | 'arguments' | 'text' = 'program'
   let isGit = false
+  let isWrapped = false
   return command.replace(
     PIECE,
     (piece, quoted: string | undefined, operator: string | undefined, word = '') => {
-      if (operator !== undefined) state = 'program'
-      else if (quoted !== undefined) {
+      if (operator !== undefined) {
+        state = 'program'
+        isWrapped = false
+      } else if (quoted !== undefined) {
         if (state === 'text') return RUN_ANYWAY.test(quoted) ? piece : quoted.replace(MEANS_MORE, hide)
         if (state === 'program') state = 'arguments'
       } else if (state === 'program') {
         state = stateAfter(word)
+        isWrapped ||= state === 'program'
         isGit = /(?:^|\/)git$/.test(word)
-      } else if (isGit && GIT_RUNS.test(word)) state = 'arguments'
+      } else if ((isGit && GIT_RUNS.test(word)) || (isWrapped && /^--(?:run|command)$/.test(word)))
+        state = 'arguments'
       else if (state === 'arguments' && FIND_RUNS.test(word)) state = 'program'
       return piece
     },

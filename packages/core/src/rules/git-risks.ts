@@ -4,7 +4,7 @@ import { asWritten } from './command-text.ts'
 /** What going back can restore: it has the files of the work folder and nothing else. */
 export const BACK_FILES =
   'In a git project, going back to before this turn restores the files here that git does not ignore; others are lost.'
-const BACK_NO_REFS =
+export const BACK_NO_REFS =
   'Going back to before this turn restores files here, but no branches, tags, stashes or commits.'
 export const BACK_NOT_THERE = 'Going back to before this turn changes nothing there.'
 
@@ -188,6 +188,14 @@ function* effects({ action, flags, names, paths, isEnded, settings }: GitCall): 
       if (first === 'remove' || first === 'rm')
         yield ['history', `Forgets a server, with the branches that were fetched from it. ${BACK_NO_REFS}`]
       return
+    case 'fetch':
+    case 'pull':
+      // `+refs/heads/*:refs/remotes/origin/*` is what each fetch does.
+      if (names.some(name => /^\+[^:]+:(?!refs\/remotes\/)./.test(name))) yield MOVED_BRANCH
+      else if (has('f', '--force') && names.some(name => /^[^:]+:(?!refs\/remotes\/|\/).*\w/.test(name)))
+        yield MOVED_BRANCH
+      return
+    case 'send-pack':
     case 'push':
       if (
         has('fd', '--force', '--force-with-lease', '--mirror', '--delete', '--prune') ||

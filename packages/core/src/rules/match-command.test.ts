@@ -316,6 +316,11 @@ describe('deny', () => {
   test('a long command is matched in linear time', () => {
     const pieces = [
       'git rebase ',
+      '-',
+      'git-',
+      'npm a ',
+      'nix develop ',
+      '$(which ',
       "$'",
       '$(echo ',
       '`echo ',

@@ -1,5 +1,5 @@
 import type { CallRisk, RiskKind } from '../events/ui-event.ts'
-import { BACK_FILES, BACK_NOT_THERE } from './git-risks.ts'
+import { BACK_FILES, BACK_NO_REFS, BACK_NOT_THERE } from './git-risks.ts'
 
 /** The dangers of programs that destroy or publish something, by their name and arguments. */
 export function* tableRisks(program: string, args: readonly string[], part: string): Generator<CallRisk> {
@@ -8,9 +8,20 @@ export function* tableRisks(program: string, args: readonly string[], part: stri
   const plain = args.map(arg => arg.replace(/["'\\]/g, ''))
   const all = plain.join(' ')
   if (DRY.test(all)) return
-  const named = plain.filter(arg => !arg.startsWith('-')).join(' ')
+  const isNamed = (call: RegExp) => [plain, afterOptions(plain)].some(some => call.test(namesIn(some)))
   for (const { call, flag, kind, words } of rows)
-    if (call.test(named) && (flag === undefined || flag.test(all))) yield { kind, part, words }
+    if (isNamed(call) && (flag === undefined || flag.test(all))) yield { kind, part, words }
+}
+
+function namesIn(args: readonly string[]): string {
+  return args.filter(arg => !arg.startsWith('-')).join(' ')
+}
+
+/** Without the options before the first command word, each taken to have a value: `gh -R owner/name release delete v1`. */
+function afterOptions(args: readonly string[]): readonly string[] {
+  let at = 0
+  while (args[at]?.startsWith('-')) at += args[at]?.includes('=') ? 1 : 2
+  return args.slice(at)
 }
 
 /** `-h` is a host or "halt" where something follows it. */
@@ -59,10 +70,19 @@ infra('kubectl oc k', /(?:^| )apply(?: |$)/, /(?:^| )--prune\b/)
 infra('argocd flux', /(?:^| )(?:delete|uninstall)(?: |$)/)
 infra('helm', /(?:^| )(?:uninstall|delete|del|un)(?: |$)/)
 infra(
-  'eksctl kops kind k3d minikube doctl linode-cli hcloud scw oci ibmcloud gcloud bq az neonctl neon pscale turso render influx',
+  'eksctl kops kind k3d minikube doctl linode-cli hcloud scw oci ibmcloud gcloud bq az neonctl neon pscale turso render influx ' +
+    'vultr-cli civo exo upctl aliyun atlas sentry-cli velero cf sam copilot amplify chalice juju nova openstack op bw stripe',
   /^(?:(?!(?:list|describe|show|read|get\S*|create|update|set|help) )\S+ )*(?:delete|delete-\w+|purge|destroy|deprovision)(?: |$)/,
 )
 infra('gcloud', /^(?:alpha |beta )?storage (?:rm|buckets delete|rsync .*--delete\S*)\b/)
+infra('kubectl oc k', /(?:^| )scale(?: |$)/, /(?:^| )--replicas[= ]0(?: |$)/)
+infra('ansible', /(?:^| )state=absent(?: |$)/)
+infra('azcopy', /^(?:remove|rm)\b/)
+infra('dokku', /^\S+:destroy\b/)
+infra('eb', /^terminate\b/)
+infra('zappa', /^undeploy\b/)
+infra('kamal', /^(?:app |accessory )?remove\b/)
+infra('rabbitmqctl', /^(?:delete_\w+|purge_queue|reset|force_reset)\b/)
 infra('s3cmd', /(?:^| )(?:del|rm|rb)(?: |$)/)
 infra('mc', /^(?:rm|rb)\b/)
 infra('b2', /^(?:delete-\S+|bucket delete|file-version delete|rm|file delete)(?: |$)/)
@@ -75,7 +95,7 @@ infra('aws', /(?:^| )s3 (?:rm|rb)(?: |$)/)
 infra('aws', /(?:^| )s3 sync(?: |$)/, /(?:^| )--delete\b/)
 infra(
   'aws',
-  /(?:^| )(?:batch-)?(?:delete|terminate|destroy|purge|deregister|remove|release-address|schedule-key-deletion)(?:-[a-z0-9-]+)?(?= |$)/,
+  /(?:^| )(?:batch-|admin-|force-)?(?:delete|terminate|destroy|purge|deregister|remove|release-address|schedule-key-deletion)(?:-[a-z0-9-]+)?(?= |$)/,
 )
 infra('gsutil', /^(?:rm|rb)\b/)
 infra('gsutil', /^rsync\b/, /(?:^| )-\w*d/)
@@ -85,14 +105,14 @@ infra(
 )
 infra('vercel now', /^(?:remove|rm|env rm|domains rm|project rm)\b/)
 infra('fly flyctl', /^(?:(?:apps|machines?|volumes?|vol|postgres|pg) )?(?:destroy|delete)\b/)
-infra('netlify', /^sites:delete\b/)
+infra('netlify', /^(?:sites:delete|api delete\w*)\b/)
 infra('railway', /^(?:down|delete|volume delete)\b/)
 infra('wrangler', /(?:^| )(?:delete|d1 delete)(?: |$)|:delete\b/)
 infra('supabase', /^(?:projects|branches|secrets|functions) (?:delete|unset)\b/)
 infra('firebase', /^(?:firestore:delete|database:remove|hosting:disable|functions:delete|apps:.*delete)\b/)
 infra(
   'gh',
-  /^(?:repo|release|secret|variable|run|gist|issue|cache|ssh-key|gpg-key|label|codespace|project) (?:delete|remove|archive|delete-asset|item-delete)\b/,
+  /^(?:repo|release|secret|variable|run|gist|issue|cache|ssh-key|gpg-key|label|codespace|cs|project|environment|ruleset|repo deploy-key|deploy-key) (?:delete|remove|archive|delete-asset|item-delete)\b/,
 )
 add(
   'gh glab',
@@ -101,6 +121,16 @@ add(
   /^(?:secret|variable) (?:set|update)\b/,
 )
 infra('gh glab', /^api\b/, /(?:^| )(?:-X|--method)[ =]?DELETE\b/i)
+infra('gh', /^api graphql\b/, /\bmutation\b[^}]{0,400}\b(?:delete|remove)[A-Z]/)
+infra('gh', /^pr close\b/, /(?:^| )(?:-d|--delete-branch)(?: |$)/)
+add('gh', 'history', UNCOMMITTED, /^pr checkout\b/, /(?:^| )(?:-f|--force)(?: |$)/)
+add(
+  'gh',
+  'history',
+  `Overwrites a branch with that of another repository. ${BACK_NOT_THERE}`,
+  /^repo sync\b/,
+  /(?:^| )--force(?: |$)/,
+)
 infra('glab', /^(?:repo|release|variable|issue|mr|label|ssh-key|snippet) delete\b/)
 infra('vault', /^(?:delete|kv (?:delete|destroy|metadata delete)|secrets disable|auth disable)\b/)
 infra('consul', /^kv delete\b/)
@@ -113,6 +143,7 @@ const VOLUMES = `Deletes volumes of containers with the data in them. ${BACK_NOT
 const containers = 'docker podman nerdctl'
 add(containers, 'data', VOLUMES, /(?:^| )volume (?:rm|remove|prune)\b/)
 add(containers, 'data', VOLUMES, /(?:^| )system prune\b/, /(?:^| )--volumes\b/)
+add('podman', 'data', VOLUMES, /^system reset\b/)
 const STOPPED = `Deletes containers with the data that is only in them. ${BACK_NOT_THERE}`
 add(containers, 'data', STOPPED, /(?:^| )(?:system|container) prune\b/)
 add(containers, 'data', STOPPED, /^(?:container )?rm\b/, /(?:^| )(?:-\w*[fv]\w*|--force|--volumes|\$)/)
@@ -139,6 +170,7 @@ data('rails rake', /(?:^| )db:(?:drop|reset|purge|schema:load|migrate:reset)\b/)
 data('php artisan', /(?:^|artisan )(?:migrate:(?:fresh|reset|refresh)|db:wipe)\b/)
 data('php console', /doctrine:(?:database|schema):drop\b/)
 data('python python3 manage.py django-admin', /(?:^|manage\.py )(?:flush|reset_db)\b/)
+data('python python3 manage.py django-admin', /(?:^|manage\.py )migrate \S+ zero\b/)
 data('sequelize sequelize-cli', /^db:drop\b/)
 data('typeorm', /(?:^| )schema:drop\b/)
 data('knex', /^migrate:rollback\b/, /(?:^| )--all\b/)
@@ -156,7 +188,7 @@ publish(
   'npm pnpm yarn bun',
   /^(?!(?:run|run-script|test|exec|dlx|help|view|info|search|install|i|add|why|explain|config|create|pkg|init)\b).*(?:^| )(?:publish|unpublish|deprecate)(?: |$)/,
 )
-publish('lerna changeset vsce ovsx flit', /(?:^| )publish\b/)
+publish('lerna changeset vsce ovsx flit deno jsr maturin pdm rye ko', /(?:^| )publish\b/)
 publish(
   'npm pnpm yarn',
   /^(?:npm )?(?:dist-tag (?:add|rm|remove)|tag (?:add|remove)|owner (?:add|rm|remove)|token revoke|access (?:set|grant|revoke|public))\b/,
@@ -167,13 +199,20 @@ publish('cargo', /^(?:\+\S+ )?(?:publish|yank)\b/, /^(?!.*(?:^| )-n(?: |$))/)
 publish('cargo', /^(?:\+\S+ )?release\b/, /(?:^| )(?:-x|--execute)(?: |$)/)
 publish('twine', /^upload\b/)
 publish('python python3', /^twine upload\b/, /(?:^| )-m(?: |$)/)
+publish('python python3 setup.py', /(?:^|setup\.py )(?:\S+ )*upload(?: |$)/, /^(?!-[cm] )/)
+publish('dart flutter', /^pub publish\b/)
+publish('sbt', /(?:^| )publish(?:Signed)?(?: |$)/)
+publish('lein', /^deploy\b/)
+publish('cabal stack luarocks conda anaconda snapcraft', /^upload\b/)
+publish('dput dupload', /./)
+publish('eas', /^submit\b/)
 publish('rake', /^release\b/)
 publish('gh glab', /^release (?:create|upload|edit)\b/)
 publish('gh glab', /^repo edit\b/, /(?:^| )--visibility[ =]public\b/)
 publish('gh glab', /^(?:repo rename|repo transfer)\b/)
 publish('poetry uv hatch', /^publish\b/)
 publish('gem', /^(?:push|yank)\b/)
-publish(`${containers} buildah skopeo helm`, /^(?:image |manifest )?push\b/)
+publish(`${containers} buildah skopeo helm crane oras`, /^(?:image |manifest )?push\b/)
 publish(containers, /^(?:buildx )?(?:build|bake)\b/, /(?:^| )--push\b/)
 publish('skopeo', /^(?:copy .* docker:|delete\b)/)
 publish('mvn mvnw', /(?:^| )deploy(?: |$)/)
@@ -185,6 +224,40 @@ publish('mix', /^hex\.(?:publish|retire)\b/)
 
 const RIGHTS = `Changes the rights or the owner of everything in a folder. Going back to before this turn restores no owners, and of rights only whether a file can be run.`
 add('chmod chown chgrp setfacl', 'rights', RIGHTS, /./, /(?:^| )(?:-\w*R|--recursive)/)
+add(
+  'chmod',
+  'rights',
+  'Lets everybody on this machine change the file. Going back to before this turn does not change that.',
+  /./,
+  /(?:^| )(?:0?[0-7]{2}[2367]|[ugo]*[oa][ugo]*[+=]\w*w\w*)(?: |$)/,
+)
+add(
+  'chmod',
+  'rights',
+  'Lets everybody who starts the file act as its owner. Going back to before this turn does not change that.',
+  /./,
+  /(?:^| )(?:0?[2-7][0-7]{3}|[ugoa]*[+=]\w*s\w*)(?: |$)/,
+)
+add(
+  'chattr',
+  'rights',
+  'Changes which files can be changed or deleted at all. Going back to before this turn does not change that.',
+  /./,
+  /(?:^| )[-+=]\w*[ia]\w*(?: |$)/,
+)
+add(
+  'gpg gpg2',
+  'delete',
+  'Deletes private keys, which nothing here can restore.',
+  /^/,
+  /(?:^| )--delete-secret-(?:and-public-)?keys?(?: |$)/,
+)
+add(
+  'mv',
+  'history',
+  `Takes the repository away, with all commits in it. ${BACK_NO_REFS}`,
+  /^(?:\S*\/)?\.git(?: |$)/,
+)
 
 const DELETES = `Deletes or empties files. ${BACK_FILES}`
 add('truncate', 'delete', DELETES, /^/, /^(?!.*(?:-s ?|--size[= ])\+)/)
@@ -250,6 +323,11 @@ disk('wipefs blkdiscard mkswap mke2fs newfs lvremove vgremove pvremove', /./)
 disk('fdisk sfdisk cfdisk sgdisk gdisk', /./, /^(?!.*(?:^| )(?:-\w*[lpd]\w*|--list|--dump|--print)(?: |$))/)
 disk('parted', /(?:^| )(?:rm|mklabel|mktable|mkpart|resizepart)(?: |$)/)
 disk('cryptsetup', /^(?:luksFormat|luksErase|erase|reencrypt)\b/)
+disk('nvme', /^(?:format|sanitize|delete-ns)\b/)
+disk('badblocks', /./, /(?:^| )-\w*w/)
+disk('mdadm', /./, /(?:^| )--(?:zero-superblock|stop)(?: |$)/)
+disk('dmsetup', /^(?:remove|remove_all|wipe_table)\b/)
+disk('hdparm', /./, /(?:^| )--security-erase/)
 disk('zfs zpool', /^(?:destroy|rollback|labelclear)\b/)
 disk('btrfs', /^(?:subvolume|su\w*) delete\b/)
 disk('diskutil', /^(?:erase|partition|zero|secureErase|apfs delete)/i)

@@ -20,6 +20,14 @@ function* partsOfCommand(command: string): Generator<ShellPart> {
     .replace(/\\\r?\n/g, '')
     .replace(/\$\{?IFS\}?/gi, ' ')
     .replace(/\$(?=['"])/g, '')
+    .replace(BRACES, (all, before: string, inner: string, after: string) =>
+      before + after === ''
+        ? all
+        : inner
+            .split(',')
+            .map(word => before + word + after)
+            .join(' '),
+    )
     .replace(/\{([^{}\s]+)\}/g, (braces, inner: string) =>
       inner.includes(',') ? `;${inner.replaceAll(',', ' ')};` : braces,
     )
@@ -27,7 +35,10 @@ function* partsOfCommand(command: string): Generator<ShellPart> {
     .replace(RUNS_OPTION, ' ; ')
   yield* partsOfPlain(plain)
   // The words that run the rest stay in the form above: a rule can be about them.
-  const inner = plain.replace(RUNS_REST, ' env ').replace(RUNS_ELSEWHERE, ' ssh ')
+  const inner = plain
+    .replace(RUNS_REST, ' env ')
+    .replace(RUNS_ELSEWHERE, ' ssh ')
+    .replace(GIT_PROGRAM, 'git ')
   if (inner !== plain) yield* partsOfPlain(inner)
 }
 
@@ -94,33 +105,44 @@ export const WRAPPERS: ReadonlySet<string> = new Set(
     'ash mksh rbash csh tcsh pwsh toybox bunx uvx runuser sg pkexec run0 gosu su-exec fakeroot proot bwrap firejail nsenter ' +
     'systemd-run dbus-run-session xvfb-run chrt taskset prlimit choom uclampset numactl cgexec setarch linux32 linux64 chpst ' +
     'softlimit eatmydata chronic unbuffer catchsegv valgrind gdb entr dtach screen tmux expect hyperfine nix-shell ' +
+    'cpulimit tini dumb-init catatonit watchexec nodemon concurrently mosh fdfind nu xonsh elvish microk8s corepack osascript ' +
     'gxargs gfind cross-env dotenv shx powershell cmd cmd.exe powershell.exe ansible adb lxc incus multipass distrobox'
   ).split(' '),
 )
 /** The dynamic loader runs the program in its argument. */
 const LOADER = /^ld(?:-[\w.-]+)?\.so(?:\.\d+)*$/
+/** `src/{a,b}.ts`, `-{r,f}`: a word with words in it. */
+const BRACES = /(?<![^\s{}])([^\s{}]*)\{([^{}\s]*,[^{}\s]*)\}([^\s{}]*)/g
+/** `/usr/lib/git-core/git-reset --hard` */
+const GIT_PROGRAM = /(?<![\w.-])git-(?=[a-z][a-z-]*(?![\w/.-]))/g
 /** Two words that run the rest as a command, where the first alone does not. */
 const RUNS_REST =
-  /(?<![\w./-])(?:(?:npm|pnpm|yarn|bun|bundle|mise|direnv)\s+(?:exec|x|dlx)|(?:poetry|uv|conda|pipenv|hatch)\s+run|git\s[^;&|]{0,99}?(?:bisect\s+run|submodule\s+foreach|rebase\s[^;&|]{0,99}?(?:-x|--exec)))(?![\w-])/g
+  /(?<![\w./-])(?:(?:npm|pnpm|yarn|bun|bundle|mise|direnv|lerna|nx|aws-vault|chamber)\s+(?:[^\s;&|]+\s+){0,5}?(?:exec|x|dlx)|(?:poetry|uv|conda|pipenv|hatch|pipx|op|doppler|infisical|dotenvx|teller)\s+(?:[^\s;&|]+\s+){0,5}?run|nix\s+(?:develop|shell|run)\s[^;&|]{0,99}?(?:-c|--command)|git\s[^;&|]{0,99}?(?:bisect\s+run|submodule\s+foreach|rebase\s[^;&|]{0,99}?(?:-x|--exec)))(?![\w-])/g
 /** `kubectl exec pod -- rm -rf /data`. */
 const RUNS_ELSEWHERE = /(?<![\w./-])(?:kubectl|oc|k|heroku)\s[^;&|]{0,199}?\s--(?=\s)/g
-/** `--checkpoint-action=exec=`, `--to-command=`, `alias.x=!`, `-c '!`. */
-const RUNS_OPTION = /(?:-[\w-]*(?:command|exec|action|cmd)(?:=exec)?=|(?<=[\s"'=])!(?=[\w/]))/g
+/** `--checkpoint-action=exec=`, `--to-command=`, `alias.x=!`, `-c '!`, `-o ProxyCommand=`, `'\\! rm'` of psql, `'.shell rm'` of sqlite3. */
+const RUNS_OPTION =
+  /(?:-[\w-]{0,60}(?:command|exec|action|cmd|split-string)(?:=exec)?=|(?<=[\s"'=:])!(?=[\w/])|(?:proxy|local)command=|(?<=["'\s])(?:\\+!|\.(?:shell|system)\s))/gi
 /** A shell that reads its commands from another one's output or from a device file. */
 export const FEEDS_SHELL =
   /\|&?\s*(?:sudo\s+)?(?:\S{0,99}\/)?(?:(?:ba|z|da|k|a|mk|rba|c|tc|fi)?sh|at|batch)(?![\w-])|(?<!\S)(?:source|\.|(?:ba|z|da|k)?sh)\s[^;&|\n]{0,99}<\(/
 
 /**
  * Expands a command as a shell does before it looks for programs, as far as the text alone allows: `$'\x72m'`,
- * variables that the command sets (all others are empty), defaults, and `$(echo …)`. Only for `deny` and `ask` rules.
+ * variables that the command sets (all others are empty), defaults, `$(echo …)` and `$(which …)`. Only for `deny` and `ask` rules.
  */
 export function expandShell(command: string): string {
-  const decoded = command.replace(ANSI_QUOTED, (_, quoted: string) => quoted.replace(ESCAPE, unescaped))
+  const decoded = command
+    .replace(ANSI_QUOTED, (_, quoted: string) => quoted.replace(ESCAPE, unescaped))
+    .replace(PROGRAM_FILE, (_, inner: string, ticked: string) => inner ?? ticked)
   return withVariables(decoded.replace(ECHO, (_, inner: string, ticked: string) => inner ?? ticked))
 }
 
 const ANSI_QUOTED = /\$'((?:[^'\\]|\\.)*)'/g
 const ESCAPE = /\\(?:x([\da-f]{1,2})|u([\da-f]{1,4})|([0-7]{1,3})|(.))/gi
+/** `$(which rm) -rf x` */
+const PROGRAM_FILE =
+  /\$\(\s*(?:which|command\s+-v|type\s+-[pP])\s+([\w./-]+)\s*\)|`\s*(?:which|command\s+-v|type\s+-[pP])\s+([\w./-]+)\s*`/g
 const ECHO = /\$\(\s*(?:echo|printf)\s([^()`]*)\)|`\s*(?:echo|printf)\s([^`]*)`/g
 
 function unescaped(_: string, hex?: string, unicode?: string, octal?: string, letter = ''): string {
