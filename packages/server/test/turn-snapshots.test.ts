@@ -99,7 +99,7 @@ test('a turn that another server began keeps the files that were recorded before
 
 test('a turn does not wait forever for its snapshot, nor at all when it is stopped', async () => {
   const { repository, host } = watched(createCommitted(), { holdMs: 0 })
-  expect(await host.begin('late')).toContain('not kept as they were before this turn')
+  expect(await host.begin('late')).toContain('their state before this turn is not stored')
   expect(await host.begin('stopped', AbortSignal.abort())).toBeUndefined()
   const trees = new TurnTrees()
   expect(await trees.read(repository.root, SESSION, 'late')).toBeUndefined()
@@ -110,12 +110,12 @@ test('the end of a turn does not wait forever for its snapshot, and says that it
   const { repository, host } = watched()
   await host.begin('late')
   const slow = watched(repository, { holdMs: 0 })
-  expect(await slow.host.end('late')).toContain('took too long, so they are not kept as they were after this')
+  expect(await slow.host.end('late')).toContain('took too long, so their state after this')
   const trees = new TurnTrees()
   expect(await trees.read(repository.root, SESSION, 'late')).not.toHaveProperty('after')
   await host.begin('failed')
   rmSync(path.join(repository.root, '.git'), { recursive: true })
-  expect(await host.end('failed')).toContain('failed, so they are not kept as they were after this turn')
+  expect(await host.end('failed')).toContain('failed, so their state after this turn is not stored')
   expect(await host.end('never begun')).toBeUndefined()
 })
 

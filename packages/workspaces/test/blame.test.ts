@@ -192,7 +192,7 @@ describe('odd files', () => {
 
   test('what is not text or is too large is refused with the reason', async () => {
     await turn('one', () => repository.write('b.bin', 'a\0b\n'))
-    await expect(blame('b.bin')).rejects.toThrow('"b.bin" cannot be said: it is not text')
+    await expect(blame('b.bin')).rejects.toThrow('Blame of "b.bin" is not available: it is not text')
     repository.write('large.txt', 'x\n'.repeat(3 * 1024 * 1024))
     await expect(blame('large.txt')).rejects.toMatchObject({ code: 'blame-refused' })
     repository.write('long.txt', '\n'.repeat(200_001))

@@ -127,7 +127,7 @@ describe('a push', () => {
     mkdirSync(path.dirname(hook), { recursive: true })
     writeFileSync(hook, '#!/bin/sh\nkill -9 $PPID\n', { mode: 0o755 })
     await expect(pushBranch(opened, { branch, commit: shown, url, hooks: true })).rejects.toThrow(
-      'Whether it was pushed is not known',
+      'The push may have succeeded',
     )
   })
 
@@ -189,7 +189,7 @@ describe('a push', () => {
       const [name = '', value = program] = setting.split('=')
       repository.run('config', name, value)
       await expect(planPush(opened, { branch }), setting).rejects.toThrow(
-        /says how to connect \(.*only your own may/,
+        /sets how to connect \(.*only your own config may/,
       )
       repository.run('config', '--unset', name)
     }

@@ -114,7 +114,7 @@ function countLines(file: string, content: Buffer): number {
 }
 
 export function refused(file: string, why: string) {
-  return workspaceError('blame-refused', `Who wrote ${JSON.stringify(file)} cannot be said: ${why}.`)
+  return workspaceError('blame-refused', `Blame of ${JSON.stringify(file)} is not available: ${why}.`)
 }
 
 /**

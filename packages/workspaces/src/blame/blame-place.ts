@@ -176,7 +176,7 @@ async function readForBlame(folder: string, relative: string): Promise<{ file: s
     await requireStillInside(folder, relative, { fd: handle.fd, dev: stats.dev, ino: stats.ino })
     if (!stats.isFile()) throw workspaceError('not-a-file', `${relative} is not a file.`)
     if (stats.size > MAX_BLAME_BYTES)
-      throw workspaceError('blame-refused', `Who wrote ${relative} cannot be said: it is larger than 5 MB.`)
+      throw workspaceError('blame-refused', `Blame of ${relative} is not available: it is larger than 5 MB.`)
     const file = path.relative(folder, real).split(path.sep).join('/')
     return { file, content: await readStart(handle, stats.size) }
   } finally {
@@ -192,7 +192,7 @@ async function readPastFile(
   const found = await fileOfTree(repository, { tree, path: relative, stateFolder })
   if (found === undefined) throw workspaceError('not-found', `There was no file ${relative} then.`)
   if (found.bytes === null)
-    throw workspaceError('blame-refused', `Who wrote ${relative} cannot be said: it is larger than 5 MB.`)
+    throw workspaceError('blame-refused', `Blame of ${relative} is not available: it is larger than 5 MB.`)
   return { file: relative, content: found.bytes }
 }
 

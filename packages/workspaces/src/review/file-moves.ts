@@ -313,7 +313,7 @@ export class FileMoves {
     if (changed.length > 0)
       throw workspaceError(
         'review-refused',
-        `${listOf(changed)} changed since. Nothing was touched; what it would have become is kept.`,
+        `${listOf(changed)} changed since. Nothing was touched, and the other version is kept.`,
       )
     await this.#requireRoom(files, seen)
     return seen

@@ -187,7 +187,7 @@ function requireOwnConnection(settings: readonly Setting[], remote: string): voi
   if (foreign.length === 0) return
   const names = [...new Set(foreign)].join(', ')
   throw refused(
-    `The config of this repository says how to connect (${names}), and only your own may: move it there with git config --global, or push with git. Nothing was pushed.`,
+    `The config of this repository sets how to connect (${names}), and only your own config may: move it there with git config --global, or push with git. Nothing was pushed.`,
   )
 }
 
@@ -279,7 +279,7 @@ function kindOf(end: ProgramEnd, { remote, branch }: Target, isDry: boolean): Pu
   const why = flag === '!' ? (/\((.*)\)$/.exec(line)?.[1] ?? 'rejected') : lastWords(end)
   // The connection may have failed after the remote received everything.
   const isKnown = isDry || flag === '!'
-  const came = isKnown ? 'Nothing was pushed.' : 'Whether it was pushed is not known: look at the remote.'
+  const came = isKnown ? 'Nothing was pushed.' : 'The push may have succeeded: look at the remote.'
   throw workspaceError(
     'review-refused',
     `git push: ${why}. Chirality asks for no password: your ssh agent or the credential helper of your own git config must know it. ${came}`,

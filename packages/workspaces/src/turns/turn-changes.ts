@@ -276,9 +276,9 @@ export type Place = Omit<SessionFolder, 'sessionId'>
 /** A repository on a slow disk must not hold a turn for ever. */
 const HOLD_MS = 30_000
 const NOT_KEPT =
-  'so they are not kept as they were before this turn: its changes are those that the agent reports, and it cannot be gone back to.'
+  'so their state before this turn is not stored: its changes are those that the agent reports, and going back to it is not possible.'
 const END_NOT_KEPT =
-  'so they are not kept as they were after this turn: its changes are those that the agent reports, and going back leaves them.'
+  'so their state after this turn is not stored: its changes are those that the agent reports, and going back does not undo them.'
 
 /** A session's work folder with the states of its files. */
 export interface WorkPlace {
