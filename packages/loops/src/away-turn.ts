@@ -6,13 +6,13 @@ import { eventsAfter, permissionsOf } from './turn-facts.ts'
 import { readPrompt } from './turn-files.ts'
 
 export type TurnedAway =
-  /** The session is here. A turn that began is in its log; otherwise it is this machine's to begin. */
+  /** The session is here. Its log has the turn if it started; otherwise this machine starts it. */
   | { kind: 'here'; asked?: PermissionRequestEvent }
   | { kind: 'stopped' }
-  /** Its machine is gone: it begins anew, in a new session and worktree. */
+  /** The machine is gone: the task starts again in a new session and worktree. */
   | { kind: 'anew' }
 
-/** Lets a machine of the fleet make the turn that the journal says has begun, if the task is for one. */
+/** Lets a machine of the fleet run the turn that the journal has as started, if the task is for one. */
 export async function turnAway(loop: LoopContext, task: TaskState): Promise<TurnedAway> {
   const { away, host, signal } = loop
   const { where } = task.task
@@ -24,7 +24,7 @@ export async function turnAway(loop: LoopContext, task: TaskState): Promise<Turn
   const hasBegun = async () =>
     eventsAfter(await host.session(sessionId), fromSeq).some(({ type }) => type === 'turn:start')
   if ((await isHere()) && away.machineOf(sessionId) === undefined && (await hasBegun())) {
-    // A process that was killed brought it back, and had not written down where its files are.
+    // A killed process brought the session back and did not record where its files are.
     await takeWorktree(loop, task)
     for (let name = 1; name <= MAX_NAMES; name += 1) {
       const closed = await away.close(workId(loop, task, name), () => signal.aborted)
@@ -37,13 +37,13 @@ export async function turnAway(loop: LoopContext, task: TaskState): Promise<Turn
     const { end, asked } = await runAway(loop, task, { away, where, fromSeq, name })
     if (end.kind === 'left') return { kind: 'stopped' }
     if (end.kind === 'lost') return lost(loop, task, end.why)
-    // A process that was killed gave it up, and had not written that down.
+    // A killed process gave the turn up and did not record it.
     if (!(await isHere())) return lost(loop, task, 'Its session is on a machine that is gone')
     await takeWorktree(loop, task)
     if (end.kind === 'refused') throw loopError('loop-refused', `${end.machine}: ${end.why}`)
     if (end.kind === 'here') return { kind: 'here' }
     if (await hasBegun()) return { kind: 'here', ...(asked === undefined ? {} : { asked }) }
-    // It was stopped or refused before its agent began, or a machine says that it made a turn and made none.
+    // The turn was stopped or refused before its agent started, or a machine falsely reports a finished turn.
     if (signal.aborted) return { kind: 'stopped' }
   }
   throw loopError('loop-refused', 'The machines of the fleet say that this turn is over, and none made it.')
@@ -52,7 +52,7 @@ export async function turnAway(loop: LoopContext, task: TaskState): Promise<Turn
 function lost(loop: LoopContext, { task, sessionId, iterations: n }: TaskState, why: string) {
   const { record, names, state, away } = loop
   const spent = away?.spentOn(sessionId)
-  // What the machine that is gone has of it is refused when it returns.
+  // Work that the gone machine still has is refused when it returns.
   record({
     ...{ type: 'task:lost', task: task.id, n, why, fresh: { ...names(task.id), base: state.head } },
     ...(spent === undefined ? {} : { spent }),
@@ -64,7 +64,10 @@ function workId({ state }: LoopContext, { task, sessionId, iterations: n }: Task
   return `${state.loopId}-${task.id}-${n}-${sessionId.slice(0, 8)}${name === 1 ? '' : `-${name}`}`
 }
 
-/** One piece of work of the fleet. What is over keeps its name, so a turn that was not made gets the next one. */
+/**
+ * Runs the turn as one piece of work of the fleet. Finished work keeps its name, so a turn that was not run gets the
+ * next name.
+ */
 async function runAway(
   loop: LoopContext,
   task: TaskState,
@@ -103,7 +106,7 @@ async function runAway(
       },
       ...{ setup, setupMs: check_minutes * MINUTE_MS },
     },
-    // A server that ends leaves the agents of other machines alone: the next one goes on with them.
+    // A server that stops leaves agents on other machines running; the next server continues with them.
     isLeft: () => signal.reason === LEAVE || signal.reason === 'stop',
     onPlaced: (machine, why) => record({ type: 'task:placed', task: task.task.id, n, machine, why }),
     onWaits: why => record({ type: 'task:waits', task: task.task.id, n, why }),
@@ -119,19 +122,19 @@ async function runAway(
   return { end, asked }
 }
 
-/** Whether a loop has ended, and no machine has anything of it. It may be resumed later. */
+/** True if a loop has ended and no machine works for it. It may be resumed later. */
 export function isAtRest({ end, tasks }: LoopState): boolean {
   const isAway = ({ status, task: { where } }: TaskState) => status === 'working' && where !== undefined
   return end !== undefined && ![...tasks.values()].some(isAway)
 }
 
-/** It came back in a worktree of its own, with everything that the one before had. */
+/** Records the worktree in which the session returned, with all files of the earlier one. */
 async function takeWorktree({ host, record }: LoopContext, task: TaskState): Promise<void> {
   const { worktree } = await host.store.resume(task.sessionId)
   const { worktreeId: before } = task
   if (worktree === null || worktree === before) return
   const [now, then] = await Promise.all([worktree, before].map(id => host.worktrees.find(id)))
-  // The machine says which repository it is of, and this one may have two clones of it.
+  // The other machine names the repository, and this one may have two clones of it.
   if (now === undefined || (then !== undefined && now.repository !== then.repository))
     throw loopError(
       'loop-refused',

@@ -1,10 +1,10 @@
 import type { Stamped } from './journal.ts'
 import { type Seal, sha256 } from './machine-key.ts'
 
-/** A place in a journal: how many entries there are up to it, and what they all come to. */
+/** A position in a journal: the number of entries up to it, and their combined hash. */
 export interface Link {
   count: number
-  /** The hash of the chain before and of the entry's bytes. */
+  /** Hash of the previous chain value and the entry's bytes. */
   chain: string
 }
 
@@ -12,7 +12,10 @@ export function firstLink(loopId: string): Link {
   return { count: 0, chain: sha256(`chirality loop ${loopId}`) }
 }
 
-/** The lines of entries that are added at once. All but the last say how many follow: one that is cut off says nothing. */
+/**
+ * Lines for entries that are added together. Each but the last tells how many follow, so that a reader drops an
+ * interrupted group.
+ */
 export function chainLines(
   entries: readonly Stamped[],
   before: Link,
@@ -30,13 +33,13 @@ export function chainLines(
 }
 
 export interface ChainedLine {
-  /** The entry, as it was before it was chained. */
+  /** The entry before it was chained. */
   body: string
   chain: string
   sig: string
 }
 
-/** Undefined for a line that does not follow from the one before. */
+/** Parses a line. Undefined if it does not follow from the previous one. */
 export function followsFrom(chain: string, line: string): ChainedLine | undefined {
   const tail = TAIL.exec(line.slice(-TAIL_CHARS))
   if (tail === null) return undefined
@@ -45,13 +48,13 @@ export function followsFrom(chain: string, line: string): ChainedLine | undefine
   return nextChain(chain, body) === found ? { body, chain: found, sig } : undefined
 }
 
-/** `head.json`, always of the same length: it is written over in one step. */
+/** Text of `head.json`. Its length never changes, so that it is overwritten in one write. */
 export function headText(loopId: string, { count, chain }: Link, seal: Seal): string {
   const sig = seal.sign('head', headWords(loopId, { count, chain }))
   return `{"count":${String(count).padStart(12)},"chain":"${chain}","sig":"${sig}","key":"${seal.id}"}\n`
 }
 
-/** Throws for one that this machine did not write. */
+/** Reads `head.json`. Throws if this machine did not write it. */
 export function readHead(loopId: string, text: string, seal: Seal): Link {
   const { count, chain, sig, key } = JSON.parse(text) as Record<string, unknown>
   if (typeof count !== 'number' || typeof chain !== 'string' || typeof sig !== 'string')

@@ -4,18 +4,18 @@ export { endMarked } from '@chirality/runner'
 
 export type CheckResult = CommandResult
 
-/** Runs one check. Nothing that it started runs any more afterwards. */
+/** Runs one check. No process that it started is left afterwards. */
 export const runCheck = runCommand
 
-/** A set-up command or a check that runs now. */
+/** A set-up command or check that is running. */
 export interface RunningCommand {
   command: string
   since: string
-  /** The beginning and the end of what it has printed. */
+  /** The start and the end of its output so far. */
   output(): string
 }
 
-/** The same, and `running` has it under this id meanwhile. */
+/** Runs a check and lists it in `running` under this id meanwhile. */
 export async function runShown(
   command: string,
   options: CommandOptions,
@@ -30,7 +30,7 @@ export async function runShown(
   }
 }
 
-/** What is kept of a check in the journal and in receipts: the output is only its end. */
+/** Record of a check in the journal and in receipts, with only the end of its output. */
 export interface CheckRecord extends Omit<CheckResult, 'output'> {
   tail: string
 }
@@ -39,7 +39,7 @@ export function hasPassed({ exitCode }: Pick<CheckResult, 'exitCode'>): boolean 
   return exitCode === 0
 }
 
-/** What the agent is told of a check that failed. */
+/** Description of a failed check for the agent. */
 export function failureOf({ command, exitCode, stopped, output }: CheckResult): string {
   return `\`${command}\` ${stopped ?? `exits with ${exitCode}`}.\n${output}`.trim()
 }

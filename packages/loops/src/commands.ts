@@ -5,35 +5,35 @@ import type { LoopState } from './loop-state.ts'
 import type { OwnLoop } from './own-loop.ts'
 import type { Task, TaskList } from './task-list.ts'
 
-/** Everything that a loop on the list runs without asking, each once, in the order of the list. */
+/** All commands that a loop on the list runs without asking, each once, in the order of the list. */
 export function commandsOf({ settings, tasks }: TaskList): { setup: string[]; checks: string[] } {
   const open = tasks.filter(({ ticked }) => !ticked)
   return { setup: settings.setup, checks: [...new Set(open.flatMap(({ checks }) => checks))] }
 }
 
-/** All of them, set-up first. */
+/** The same commands in one list, set-up first. */
 export function allCommandsOf(list: TaskList): string[] {
   const { setup, checks } = commandsOf(list)
   return [...new Set([...setup, ...checks])]
 }
 
 /**
- * The commands of a task that nobody allowed for this loop. The list is a file of the project: a pull, an agent or an
- * editor can change it while the loop runs.
+ * The commands of a task that were not allowed for this loop. The list is a file of the project, so a pull, an agent or
+ * an editor can change it while the loop runs.
  */
 export function notAllowed({ allowed, settings }: LoopState, { checks }: Pick<Task, 'checks'>): string[] {
   return [...new Set([...settings.setup, ...checks])].filter(command => !allowed.has(command))
 }
 
-/** The commands that parked tasks of the loop wait for, each once. */
+/** Commands that parked tasks of the loop wait for, each once. */
 export function awaitedCommands({ tasks, allowed }: LoopState): string[] {
   const parked = [...tasks.values()].flatMap(({ commands = [] }) => commands)
   return [...new Set(parked)].filter(command => !allowed.has(command))
 }
 
 /**
- * The set-up has such a command: no task can begin, and one that is parked for it asks for all. Otherwise a list of
- * thousands would be parked, each task with the whole set-up.
+ * True if the set-up has a command that is not allowed: no task can start, and one parked task asks for all. Otherwise
+ * each of thousands of tasks would be parked with the whole set-up.
  */
 export function isSetUpAwaited({ allowed, settings, tasks }: LoopState): boolean {
   if (settings.setup.every(command => allowed.has(command))) return false
@@ -41,8 +41,8 @@ export function isSetUpAwaited({ allowed, settings, tasks }: LoopState): boolean
 }
 
 /**
- * The facts after which a state that was read from a journal allows what the user's data folder has, and nothing else.
- * A process that was killed between the two leaves a journal that does not have it yet.
+ * Entries that make a state read from a journal allow exactly the commands of the user's data folder. The two differ
+ * after a process was killed between the writes.
  */
 export function corrections(
   { allowed }: LoopState,
@@ -57,7 +57,7 @@ export function corrections(
   ]
 }
 
-/** Throws unless each is a command that a parked task of the loop waits for, word for word. */
+/** Throws unless each command is, word for word, one that a parked task of the loop waits for. */
 export function requireAwaited(state: LoopState, commands: readonly string[]): void {
   const awaited = awaitedCommands(state)
   const [other] = commands.filter(command => !awaited.includes(command) && !state.allowed.has(command))

@@ -5,12 +5,15 @@ import { z } from 'zod'
 import { readIfThere } from './files.ts'
 import type { LoopSettings } from './loop-settings.ts'
 
-/** What a loop may spend if neither its list nor whoever starts it says anything, and nobody was asked yet. */
+/** Budget of a loop when neither its list nor the user sets one, and the user was never asked. */
 export const STATED_BUDGET_USD = 20
 
 const stored = z.object({ usd: z.number().positive().nullable() })
 
-/** What the user answered once; null is no limit. Undefined if nobody was asked, or the file is damaged. */
+/**
+ * The user's answer about the default budget; null is no limit. Undefined if the user was never asked, or the file is
+ * damaged.
+ */
 export function readDefaultBudget(home: string): number | null | undefined {
   try {
     return stored.parse(JSON.parse(readIfThere(fileOf(home)) ?? '')).usd
@@ -28,14 +31,14 @@ function fileOf(home: string): string {
   return path.join(home, 'loop-budget.json')
 }
 
-/** Whether the list limits what its loop spends. */
+/** True if the list limits the spending of its loop. */
 export function hasBudget({ budget_usd, budget_tokens }: Partial<LoopSettings>): boolean {
   return budget_usd !== undefined || budget_tokens !== undefined
 }
 
 /**
- * The settings of a list with those of whoever starts its loop in their place. Without any word about money it has the
- * default: a loop that nobody watches must not spend without end. A budget that is given as undefined is none, by choice.
+ * Settings of a list, overridden by those of the caller. Without any budget the default applies, because an unattended
+ * loop must not spend without end. A budget given explicitly as undefined means none.
  */
 export function withBudget(
   home: string,

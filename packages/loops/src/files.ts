@@ -12,8 +12,8 @@ import {
 } from '@chirality/disk'
 
 /**
- * Replaces a file of the user's, with the mode that it had. What a killed process leaves of it is in `folder`, and not
- * beside the file.
+ * Replaces a file of the user and keeps its mode. The temporary file is in `folder`, so that a killed process leaves
+ * nothing beside the user's file.
  */
 export function replaceUserFile(file: string, text: string, folder: string): void {
   const mode = statSync(file).mode & 0o777
@@ -26,8 +26,8 @@ export function replaceUserFile(file: string, text: string, folder: string): voi
 }
 
 /**
- * Undefined if there is no such file, or something that may have no end: a FIFO, a device, one of more than 4 MiB. Only
- * for a file that the user named, or that is in the user's data folder.
+ * Reads a file. Undefined if it is missing or may be endless: a FIFO, a device, or more than 4 MiB. Only for files that
+ * the user named, or in the user's data folder.
  */
 export function readIfThere(file: string): string | undefined {
   try {
@@ -41,7 +41,7 @@ export function readIfThere(file: string): string | undefined {
 const MAX_BYTES = 4 * 1024 * 1024
 const NOT_THERE = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO']
 
-/** A file of a loop: its folder is `loops/<id>` of the user's data folder. */
+/** A file of a loop in its folder `loops/<id>` of the user's data folder. */
 export function loopFile(folder: string, ...parts: string[]): FileRequest {
   const root = path.resolve(folder, '../..')
   return {
@@ -50,13 +50,13 @@ export function loopFile(folder: string, ...parts: string[]): FileRequest {
   }
 }
 
-/** Undefined if there is none, or it is not one that a loop wrote. */
+/** Undefined if the file is missing, or not one that a loop wrote. */
 export async function readLoopFile(folder: string, ...parts: string[]): Promise<string | undefined> {
   const read = await readTextCarefully(loopFile(folder, ...parts))
   return read === undefined || 'fault' in read ? undefined : read.text
 }
 
-/** The name of the file of one iteration, in `prompts` and `outputs`. */
+/** File name of one iteration in `prompts` and `outputs`. */
 export function iterationFile({ task, iterations }: IteratedTask, n = iterations): string {
   return `${task.id}-${n}.md`
 }
@@ -66,7 +66,10 @@ interface IteratedTask {
   iterations: number
 }
 
-/** A task list or a receipt that the user may have named, anywhere, also by a link. Undefined if it cannot be read. */
+/**
+ * Reads a task list or receipt that the user may have named, anywhere, also through a link. Undefined if it cannot be
+ * read.
+ */
 export async function readNamedFile(file: string): Promise<string | undefined> {
   const read = await readTextCarefully({ root: '/', path: file, links: 'inside', maxBytes: MAX_BYTES })
   return read === undefined || 'fault' in read ? undefined : read.text

@@ -7,8 +7,8 @@ import type { TaskState } from './loop-state.ts'
 import { eventsAfter } from './turn-facts.ts'
 
 /**
- * Another agent for a task whose own is at a limit of its plan, or was handed it and cannot work (`broken` says why).
- * Undefined unless the user allowed it and there is one.
+ * Chooses another agent for a task whose agent reached a limit of its plan, or was handed the task and cannot work
+ * (`broken` gives the reason). Undefined without the user's permission or another agent.
  */
 export async function handOver(
   loop: LoopContext,
@@ -25,7 +25,7 @@ export async function handOver(
   const why = broken === undefined ? isLimit : `${from} cannot work: ${broken}`.slice(0, MAX_WHY)
   for (const to of names) {
     if (!known.includes(to) || had.has(to) || limitedUntil(state, to) !== undefined) continue
-    // What is missing here may be there on the machine that makes the turn.
+    // An agent missing here may be installed on the machine that runs the turn.
     if (task.task.where === undefined && !(await host.isReady(to))) continue
     return { type: 'task:handed', task: task.task.id, from, to, sessionId: randomUUID(), why }
   }
@@ -40,7 +40,7 @@ async function personasOwn({ host, state }: LoopContext, { task }: TaskState): P
   return chosen?.persona.nextHarnesses ?? []
 }
 
-/** Who works on a task, also before its first turn. */
+/** The agent of a task, also before its first turn. */
 export async function harnessOf(
   { host, state }: LoopContext,
   { task, harness }: TaskState,
@@ -52,15 +52,15 @@ export async function harnessOf(
   return chosen?.persona.harness ?? host.harnessIds()[0] ?? 'none'
 }
 
-/** Until when an agent is at a limit that a turn of this run met. */
+/** End of an agent's limit that a turn of this run met. */
 export function limitedUntil({ limited }: LoopContext['state'], harness: string): string | undefined {
   const until = limited.get(harness)
   return until !== undefined && Date.parse(until) > Date.now() ? until : undefined
 }
 
 /**
- * The limit that ended a turn, with the time that the agent stated last: it says it only when it has changed. A time that
- * is over is that of an earlier limit, and to wait for it would be no wait.
+ * The limit that ended a turn, with the reset time that the agent stated last, since agents report it only when it
+ * changes. A past time belongs to an earlier limit and would mean no wait.
  */
 export function planLimit(harness: string, live: LiveSession, fromSeq: number): PlanLimit {
   const until = resetTime(eventsAfter(live, fromSeq)) ?? resetTime(eventsAfter(live, 0))

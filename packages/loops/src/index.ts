@@ -1,4 +1,4 @@
-// A task list worked through unattended. Done is what the checks prove.
+// Works through a task list unattended. A task is done when its checks prove it.
 
 export { isAtRest } from './away-turn.ts'
 export type { Link } from './chain.ts'

@@ -10,25 +10,25 @@ import type { ProjectCopy } from './project-copy.ts'
 import type { ReadJournal } from './read-journal.ts'
 
 export interface JournalOptions {
-  /** In the user's data folder. */
+  /** Folder in the user's data folder. */
   folder: string
   loopId: string
   seal: Seal
-  /** Where people find it. */
+  /** The copy in the project, for people. */
   copy: ProjectCopy
-  /** What it has already. Undefined for a new one. */
+  /** The journal's contents so far. Undefined for a new one. */
   read?: ReadJournal | undefined
 }
 
 /**
- * `journal.ndjson`: one fact a line, only ever appended, and on the disk before the next thing is done. Each line is
- * chained to those before and signed. While a process runs a loop, what it has in memory is the truth: an agent without a
- * cage runs as the same user, so it can change the file, and that is found before the next entry and at the end.
+ * `journal.ndjson`: one fact per line, append-only, synced before the next step. Each line is chained to the previous
+ * ones and signed. While a process runs a loop, its memory is the truth: an agent without a cage runs as the same user
+ * and can change the file, which is detected before the next entry and at the end.
  */
 export class Journal {
   readonly file: string
   readonly #options: JournalOptions
-  /** All that it has, to write it anew. */
+  /** All bytes of the journal, to write it anew. */
   readonly #kept = new KeptBytes()
   #fd: number
   #headFd: number
@@ -44,29 +44,29 @@ export class Journal {
     this.#link = read?.link ?? firstLink(loopId)
     this.#found = [...(read?.altered ?? [])]
     if (this.#found.length > 0) this.#writeAnew()
-    // Never into one that is there, and not read.
+    // Never opens an existing journal that was not read.
     this.#fd = openRegular(realFileOps, this.file, read === undefined ? OPEN.createAppend : OPEN.append)
     const { size } = realFileOps.stat(this.#fd)
-    // What a killed process did not finish says nothing, and must not be joined with the next line.
+    // Cuts an unfinished line of a killed process, which would be joined with the next one.
     if (size > this.#kept.size) realFileOps.truncate(this.#fd, this.#kept.size)
     this.#headFd = this.#openHead()
     this.#writeHead()
-    // Not looked at yet: the file may have been changed since it was read.
+    // Forces the first comparison: the file may have changed since it was read.
     this.#stats = [undefined, undefined]
   }
 
-  /** What must not be without the other is added at once: a kill leaves all of it or nothing. */
+  /** Adds entries that belong together in one write: a kill leaves all of them or none. */
   add(...entries: JournalEntry[]): Stamped[] {
     this.#compare()
     return this.#append(entries)
   }
 
-  /** Another file of the loop that somebody changed: said with the next entry. */
+  /** Records the change of another file of the loop with the next entry. */
   note(found: string): void {
     this.#found.push(found)
   }
 
-  /** What was changed behind its back until now, if anything, as an entry of its own. Reads all of it. */
+  /** Records outside changes of the files as an entry, after reading all of them. */
   settle(): Stamped[] {
     this.#compare(true)
     return this.#append([])
@@ -96,7 +96,7 @@ export class Journal {
     return stamped
   }
 
-  /** Before the next entry: what is on the disk has to be what was written. If not, it is kept aside, and written anew. */
+  /** Compares the files with memory before the next entry. Changed files are put aside and written anew. */
   #compare(isThorough = false): void {
     const now = this.#look()
     if (!isThorough && now.every((stats, at) => isSame(stats, this.#stats[at]))) return
@@ -119,7 +119,7 @@ export class Journal {
     this.#stats = this.#look()
   }
 
-  /** What is there is kept beside it, for whoever wants to know what was done. */
+  /** Writes the journal anew. The changed file is kept beside it for inspection. */
   #writeAnew(): void {
     const { folder } = this.#options
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -145,13 +145,13 @@ export class Journal {
     try {
       return openRegular(realFileOps, this.#headFile, OPEN.update)
     } catch {
-      // Something else is in its place.
+      // A foreign object has its place.
       rmSync(this.#headFile, { recursive: true, force: true })
       return openRegular(realFileOps, this.#headFile, OPEN.update)
     }
   }
 
-  /** Not synced: one that is behind is no fault, because each line is signed as well. */
+  /** Not synced: a head that lags behind is no fault, because each line is signed as well. */
   #writeHead(): void {
     const bytes = Buffer.from(this.#headText)
     writeSync(this.#headFd, bytes, 0, bytes.length, 0)
@@ -176,7 +176,7 @@ function differenceOf(kept: Buffer, found: Buffer): string {
     : `line ${line} of the journal was changed`
 }
 
-/** `ctime` changes with every write, and no user can set it back. */
+/** `ctime` changes with every write, and users cannot set it back. */
 function isSame(a: BigIntStats | undefined, b: BigIntStats | undefined): boolean {
   return (
     a !== undefined &&
@@ -192,7 +192,7 @@ function statOf(file: string): BigIntStats | undefined {
   return lstatSync(file, { bigint: true, throwIfNoEntry: false })
 }
 
-/** Undefined if there is no such file, or something else in its place. */
+/** Undefined if the file is missing or not a regular file. */
 function contentOf(file: string): Buffer | undefined {
   try {
     return readSmallFile(realFileOps, file, Number.MAX_SAFE_INTEGER)

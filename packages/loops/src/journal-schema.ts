@@ -3,8 +3,8 @@ import type { JournalEntry, Stamped } from './journal.ts'
 import { STORED_SETTINGS } from './loop-settings.ts'
 import { FLAG_KINDS, type Proof } from './proof/verdict.ts'
 
-// Fields that a later version adds are kept, and those that an earlier one did not write have their default: a line is
-// refused only if what is read of it is not there or of another type.
+// Unknown fields of a later version are kept, and missing fields of an earlier one get a default. A line is refused
+// only if a needed field is missing or has another type.
 const text = z.string()
 const texts = z.array(text)
 const count = z.number()
@@ -35,7 +35,7 @@ const baseResult = z.looseObject({
   },
   ...countOf.shape,
 })
-/** In the journal and in receipts. */
+/** A proof in the journal and in receipts. */
 export const PROOF = z.looseObject({
   ...{ base: z.array(baseResult), own: z.array(check), flags: z.array(FLAG) },
   judged: z.discriminatedUnion('kind', [
@@ -55,7 +55,7 @@ export const PROOF = z.looseObject({
     })
     .optional(),
 }) as unknown as z.ZodType<Proof>
-/** It becomes a part of file names. */
+/** A task id, which becomes part of file names. */
 const taskId = text.regex(/^(?!\.)[^/\\\0]{1,200}$/)
 const task = z.looseObject({
   ...{ id: taskId, title: text, notes: text, groups: texts, checks: texts, expect: z.enum(['diff', 'none']) },
@@ -151,7 +151,7 @@ const SCHEMAS = new Map<string, z.ZodType>(
   ]),
 )
 
-/** The entry of a line, or why it is none that this version can read. Never throws. */
+/** Parses a line, or returns the reason why this version cannot read it. Never throws. */
 export function readEntry(line: string): { entry: Stamped } | { why: string } {
   let value: unknown
   try {

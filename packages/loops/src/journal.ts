@@ -17,12 +17,12 @@ export type ParkKind =
   | 'merge-checks'
   | 'budget'
   | 'harness'
-  /** It runs a command that nobody allowed for this loop. */
+  /** The task has a command that was not allowed for this loop. */
   | 'commands'
   | 'interrupted'
   | 'error'
 
-/** `crashes`: how often its agent was started and ended by itself. */
+/** Reason for an unfinished turn. `crashes` counts how often its agent started and ended by itself. */
 export interface TurnError {
   code: string
   words: string
@@ -32,7 +32,7 @@ export interface TurnError {
 export type LoopEndReason =
   /** Every task is proved. */
   | 'done'
-  /** What is left is parked, has failed, or depends on such a task. */
+  /** All remaining tasks are parked, have failed, or depend on such a task. */
   | 'blocked'
   | 'stopped'
   | 'limit'
@@ -40,58 +40,58 @@ export type LoopEndReason =
   | 'list-missing'
   | 'failed'
 
-/** One fact. What is in the journal has happened; what is only begun is in it before it is done. */
+/** One fact. Entries tell what happened; work that starts is recorded before it is done. */
 export type JournalEntry =
   | {
       type: 'loop:start'
       loopId: string
-      /** Absolute. */
+      /** Absolute path. */
       list: string
       projectRoot: string
-      /** The commit that the loop's branch began at. */
+      /** The commit at which the loop's branch started. */
       base: string
       baseBranch: string | null
       /** The worktree in which proved tasks are merged. */
       worktreeId: string
       settings: LoopSettings
-      /** The set-up and check commands that a person allowed, to be shown: `OwnLoop` decides. */
+      /** Set-up and check commands that a person allowed, for display only: `OwnLoop` decides. */
       allowed?: string[]
-      /** The tasks whose boxes were ticked then. A tick that is there later and that the loop did not make proves nothing. */
+      /** Tasks whose boxes were ticked at the start. A later tick that the loop did not make proves nothing. */
       ticked?: string[]
-      /** The hash of the list as it was then, which is kept as `list.md`. */
+      /** Hash of the list at the start, which is stored as `list.md`. */
       listHash?: string
       by?: LoopRunner
     }
-  /** Somebody changed the loop's own files in the user's data folder behind its back. They were written anew. */
+  /** Files of the loop in the user's data folder were changed by somebody else, and written anew. */
   | { type: 'journal:altered'; found: string[] }
-  /** Somebody changed these files of the copy in the project. They were written anew. */
+  /** These files of the copy in the project were changed by somebody else, and written anew. */
   | { type: 'copy:altered'; files: string[] }
-  /** The loop's branch does not have this commit any more, the last that was merged there. */
+  /** The loop's branch has lost this commit, the last one merged there. */
   | { type: 'branch:altered'; commit: string }
-  /** A process took the loop over. What an earlier one left open is its to finish. */
+  /** A process took the loop over, and has to finish the open work of earlier ones. */
   | {
       type: 'run:start'
       run: string
       pid: number
       by?: LoopRunner
       settings?: LoopSettings
-      /** This run ends by then. */
+      /** End of this run. */
       until?: string
     }
-  /** The process ended in order, and the next one goes on. */
+  /** The process ended in order; the next one continues. */
   | { type: 'run:left' }
-  /** A person changed its limits while it ran. */
+  /** A person changed the limits during the run. */
   | { type: 'loop:settings'; settings: LoopSettings; until?: string | null }
-  /** A person allowed more commands, exactly these. Tasks that waited only for them go on. */
+  /** A person allowed exactly these commands in addition. Tasks that waited only for them continue. */
   | { type: 'commands:allowed'; commands: string[] }
-  /** The lines before say that these are allowed, and the user's data folder does not: they are not run. */
+  /** Earlier entries allow these commands and the user's data folder does not, so they are not run. */
   | { type: 'commands:refused'; commands: string[] }
   | { type: 'loop:setup' }
-  /** What checks did on a commit before a task began there. `setup`: that of the worktree in which they ran. */
+  /** Results of checks on a commit before a task started there. `setup` is that of the worktree in which they ran. */
   | { type: 'base:checked'; commit: string; setup: string[]; results: BaseResult[] }
   /** The branch that proved tasks are merged onto. A person may have renamed it since. */
   | { type: 'loop:branch'; branch: string }
-  /** `ticked`, `unticked`: boxes that somebody else than the loop ticked, and ticks of the loop that somebody took away. */
+  /** `ticked`: boxes ticked by somebody else than the loop. `unticked`: the loop's own ticks that were removed. */
   | {
       type: 'list:changed'
       added: string[]
@@ -102,7 +102,7 @@ export type JournalEntry =
     }
   | ({ type: 'task:start' } & TaskStart)
   | { type: 'task:setup'; task: string }
-  /** `prompt`: the hash of what the agent is told. */
+  /** `prompt` is the hash of the agent's prompt. */
   | { type: 'iteration:start'; task: string; n: number; fromSeq: number; prompt?: string }
   | {
       type: 'iteration:end'
@@ -111,24 +111,26 @@ export type JournalEntry =
       reason: string
       spent: Spent
       pattern?: string[]
-      /** The limit of the plan that ended it. It does not count as an attempt. */
+      /** The limit of the plan that ended the turn, which does not count as an attempt. */
       limit?: PlanLimit
-      /** Why it was not finished, in the words of the agent or its API. */
+      /** Why the turn did not finish, in the words of the agent or its API. */
       error?: TurnError
-      /** What its agent wanted and was not allowed. */
+      /** Actions that the agent wanted and was denied. */
       denied?: string[]
     }
-  /** The next attempt is made in a new session and the same worktree. */
+  /** The next attempt uses a new session and the same worktree. */
   | { type: 'task:session'; task: string; sessionId: string; why: string }
-  /** Another agent goes on with it, in a new session and the same worktree. */
+  /** Another agent continues, in a new session and the same worktree. */
   | { type: 'task:handed'; task: string; from: string; to: string; sessionId: string; why: string }
-  /** The turn is made by a machine of the fleet. */
+  /** A machine of the fleet runs the turn. */
   | { type: 'task:placed'; task: string; n: number; machine: string; why: string }
   /** No machine of the fleet fits now. */
   | { type: 'task:waits'; task: string; n: number; why: string }
-  /** Its session came back, with its files in another worktree. */
+  /** The session returned with its files in another worktree. */
   | { type: 'task:returned'; task: string; worktreeId: string }
-  /** Its machine is gone: it begins anew, and that turn counts as an attempt. `spent` is what was heard of its cost. */
+  /**
+   * The task's machine is gone: it starts again, and the turn counts as an attempt. `spent` is its last reported cost.
+   */
   | { type: 'task:lost'; task: string; n: number; why: string; fresh: FreshStart; spent?: Spent }
   | { type: 'checks:start'; task: string; n: number; marker: string }
   | {
@@ -139,21 +141,21 @@ export type JournalEntry =
       diff: DiffStat
       results: CheckRecord[]
       failure?: string
-      /** For each of the results: what it tested. */
+      /** Tests counted in each of the results. */
       counted?: CheckCount[]
-      /** The changed files that the checks read. Null if that could not be seen. */
+      /** Changed files that the checks read. Null if that could not be observed. */
       read?: string[] | null
-      /** Changed files that git was told not to look at. */
+      /** Changed files that git was told to ignore. */
       hidden?: string[]
     }
-  /** `flags`: of versions that wrote no proof. */
+  /** `flags` comes from versions that wrote no proof. */
   | { type: 'task:proved'; task: string; commit: string; flags?: Flag[]; proof?: Proof }
   | { type: 'merge:start'; task: string; onto: string }
-  /** `receipt`: the hash of its receipt. */
+  /** `receipt` is the hash of the task's receipt. */
   | { type: 'task:merged'; task: string; commit: string; receipt?: string }
-  /** Tasks of the list that name commands which nobody allowed, all that one look at it found. Nothing of them was run. */
+  /** Tasks of the list with commands that were not allowed, found in one look. None of their commands was run. */
   | { type: 'tasks:parked'; tasks: ParkedStart[] }
-  /** `commands`: those that nobody allowed. They were not run. `options`: the answers that the agent offered. */
+  /** `commands`: not allowed and not run. `options`: answers that the agent offered. */
   | {
       type: 'task:parked'
       task: string
@@ -164,27 +166,27 @@ export type JournalEntry =
     }
   | { type: 'task:failed'; task: string; why: string }
   /**
-   * A person puts it back, with words for the agent. `fresh`: in a new session and worktree. `now`: as the list has it
-   * now, for one of which nothing has run.
+   * A person resumes the task, with a note for the agent. `fresh`: in a new session and worktree. `now`: the task as
+   * the list has it now, if nothing of it was run.
    */
   | { type: 'task:again'; task: string; note: string; fresh?: FreshStart; now?: Task }
-  /** A person asked to take its change back from the loop's branch, which is at `onto`. */
+  /** A person asked to revert the task's change on the loop's branch, which is at `onto`. */
   | { type: 'revert:start'; task: string; onto: string }
-  /** A person took its change back from the loop's branch. */
+  /** The task's change was reverted on the loop's branch. */
   | { type: 'task:reverted'; task: string; commit: string }
   /** A person merged the loop's branch, up to these tasks, into another one. */
   | { type: 'loop:accepted'; tasks: string[]; into: string; commit: string }
-  /** Changes in the worktree of the loop's branch that nobody committed, before a merge was taken back. */
+  /** Uncommitted changes in the worktree of the loop's branch, kept before a merge was undone. */
   | { type: 'branch:kept'; ref: string }
   | { type: 'loop:wait'; until: string; why: string }
   | { type: 'loop:end'; reason: LoopEndReason; why: string }
 
-/** Who runs it. A server goes on with its loops by itself when it is started again. */
+/** The kind of process that runs the loop. A restarted server resumes its loops by itself. */
 export type LoopRunner = 'server' | 'command'
 
 export interface PlanLimit {
   harness: string
-  /** When it is reset, if the agent said so. */
+  /** Time of the reset, if the agent stated it. */
   until?: string
 }
 
@@ -199,9 +201,9 @@ export interface TaskStart extends FreshStart {
 }
 
 export interface ParkedStart extends TaskStart {
-  /** Those that nobody allowed. */
+  /** Commands that were not allowed. */
   commands: string[]
-  /** Checks that the list had when the loop was started, and that were taken from the task since. */
+  /** Checks that were removed from the task since the loop was started. */
   missing?: string[]
 }
 

@@ -1,6 +1,6 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 
-/** Bytes that only grow, and are rarely asked for: kept in a third of the memory. */
+/** Growing bytes that are rarely read, compressed to a third of the memory. */
 export class KeptBytes {
   readonly #packed: Buffer[] = []
   #loose: Buffer[] = []

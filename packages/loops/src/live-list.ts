@@ -13,14 +13,14 @@ export class LiveList {
   readonly #state: LoopState
   readonly #folder: string
   readonly #onChange: (change: ListChange) => void
-  /** As it was when the loop began, and a person allowed what is in it. */
+  /** The list at the start of the loop, whose contents a person allowed. */
   readonly #begun: Map<string, Task> | undefined
   #lastText: string | undefined
   #lastTasks: Task[] | undefined
 
   /**
-   * `begun`: the list as it was when the loop began. `folder`: a half-written list is left there if the process is killed.
-   * `onChange`: what is not as it was then, and was not told before.
+   * `begun`: the list at the start of the loop. `folder`: place for the temporary file of a write. `onChange`: receives
+   * differences from `begun` that were not reported before.
    */
   constructor(
     state: LoopState,
@@ -35,7 +35,7 @@ export class LiveList {
     this.#begun = new Map(tasks.map(task => [task.id, task]))
   }
 
-  /** The tasks of the file as it is now. Undefined if it cannot be read. */
+  /** The current tasks of the file. Undefined if it cannot be read. */
   tasks(): Task[] | undefined {
     const text = readIfThere(this.#state.list)
     if (text === undefined) return undefined
@@ -49,12 +49,12 @@ export class LiveList {
       if (change !== undefined) this.#onChange(change)
     } catch (error) {
       if (!isCodedError(error)) throw error
-      // In the middle of an edit, perhaps: what was read before counts until it can be read again.
+      // The file may be in the middle of an edit: the last readable version counts until then.
     }
     return this.#lastTasks
   }
 
-  /** The checks of a task that were taken out of the list since the loop began. */
+  /** Checks of a task that were removed from the list since the loop started. */
   missing({ id, checks }: Task): string[] {
     return (this.#begun?.get(id)?.checks ?? []).filter(check => !checks.includes(check))
   }
@@ -71,7 +71,7 @@ export class LiveList {
     }
   }
 
-  /** What is new since the last time that something was told. */
+  /** Differences that were not reported before. */
   #changes(tasks: readonly Task[], last: readonly Task[] | undefined): ListChange | undefined {
     const { changes, tasks: known } = this.#state
     const begun = this.#begun
@@ -105,19 +105,19 @@ export class LiveList {
   }
 }
 
-/** The tasks whose boxes somebody ticked since the loop began, and that it did not prove: they are not done. */
+/** Tasks that somebody ticked since the loop started and that the loop did not prove: they are not done. */
 export function claimedIn({ tasks: known, tickedBefore }: LoopState, tasks: readonly Task[]): Task[] {
   return tasks.filter(
     ({ id, ticked }) => ticked && !tickedBefore.has(id) && known.get(id)?.status !== 'merged',
   )
 }
 
-/** Whether it was ticked when the loop began: then it is no task of this loop. */
+/** True if the task was ticked when the loop started, so that it is no task of this loop. */
 export function wasDoneBefore({ tickedBefore }: LoopState, { id, ticked }: Task): boolean {
   return ticked && tickedBefore.has(id)
 }
 
-/** How a loop ends that has nothing more to work on. */
+/** End of a loop that has no further task to work on. */
 export function endOf(state: LoopState, tasks: readonly Task[]): { reason: LoopEndReason; why: string } {
   const isOpen = (task: Task) => state.tasks.get(task.id)?.status !== 'merged' && !wasDoneBefore(state, task)
   const open = tasks.filter(isOpen)

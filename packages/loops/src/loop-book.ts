@@ -26,29 +26,29 @@ import { requireReadable } from './unreadable-loop.ts'
 import { warningsOf } from './warnings.ts'
 
 export interface StartOptions {
-  /** In the place of what the front matter says. */
+  /** Overrides the settings of the front matter. */
   settings?: Partial<LoopSettings>
-  /** Start although the project has changes that are not committed: the agents do not see them. */
+  /** Starts although the project has uncommitted changes, which the agents do not see. */
   allowDirty?: boolean
   until?: Date
   by?: LoopRunner
   /** The machines of the fleet, for tasks with the key `where`. */
   away?: AwayTurns
-  /** Of the caller's, by which it finds the loop again after a crash. */
+  /** Id chosen by the caller, to find the loop again after a crash. */
   loopId?: string
-  /** The commands that a person allowed. Without it, those that the list names now: whoever starts it allows them. */
+  /** Commands that a person allowed. Default: all commands of the list, which the caller allows by starting it. */
   allowed?: readonly string[]
-  /** Called with the list as the loop starts with it. Nothing is started if it throws. */
+  /** Called with the list before the start. If it throws, nothing is started. */
   check?: (list: TaskList) => Promise<void>
   onEntry?: (entry: Stamped, n: number) => void
 }
 
 export interface ResumeOptions extends Omit<StartOptions, 'allowDirty' | 'loopId' | 'check' | 'allowed'> {
-  /** A parked or failed task to put back, and words for its agent. */
+  /** A parked or failed task to resume, and a note for its agent. */
   again?: { task: string; note: string }
-  /** Commands that it may run from now on, besides those that were allowed before. */
+  /** Commands that the loop may run in addition. */
   allow?: readonly string[]
-  /** A person goes on with what can still be believed of a loop whose files somebody changed. */
+  /** True if a person decides to continue with the trustworthy part of a loop whose files were changed. */
   asFound?: boolean
 }
 
@@ -56,7 +56,7 @@ export interface ResumeOptions extends Omit<StartOptions, 'allowDirty' | 'loopId
 export class LoopBook {
   readonly #store: LoopStore
 
-  /** `home`: the user's data folder. `onFault`: told why the folder of the loops in the project is not read. */
+  /** `home`: the user's data folder. `onFault`: receives the reason why the project's folder of loops is not read. */
   constructor(projectRoot: string, home: string, onFault: (error: Error) => void = () => {}) {
     this.#store = new LoopStore(projectRoot, home, onFault)
   }
@@ -65,7 +65,7 @@ export class LoopBook {
     return this.#store.projectRoot
   }
 
-  /** A loop that is not running yet. Throws what is wrong with the list or the project, and has then changed nothing. */
+  /** Makes a loop that is not running yet. Throws if the list or the project is unusable, without changing anything. */
   async start(host: SessionHost, listFile: string, options: StartOptions = {}): Promise<Loop> {
     const list = realList(listFile)
     const text = (await readNamedFile(list)) ?? ''
@@ -87,7 +87,7 @@ export class LoopBook {
     const allowed = [...(options.allowed ?? allCommandsOf(parsed))]
     requireHome(host, this.#store)
     this.#store.requireSeal()
-    // Before its journal: one that is there and not this user's could be neither gone on with nor replaced.
+    // Written before the journal: a journal without this record could be neither resumed nor replaced.
     writeOwnLoop(host.home, loopId, { project: this.#projectRoot, allowed })
     let copy: string | undefined
     try {
@@ -117,13 +117,13 @@ export class LoopBook {
   }
 
   /**
-   * Removes the folders of old loops with which nothing can be done any more: see `oldLoops`. Also the records of loops
-   * whose process was killed before they had a journal.
+   * Removes the folders of old finished loops, see `oldLoops`, and the records of loops whose process was killed before
+   * they had a journal.
    */
   async forgetOld(host: Pick<SessionHost, 'home'>, keep?: number): Promise<void> {
     const own = (await this.list()).filter(({ isForeign, broken }) => !isForeign && broken.length === 0)
     for (const { loopId } of oldLoops(own, keep)) {
-      // First: what has no original is taken for something that came with the project.
+      // Removed first: a copy without its original counts as something that came with the project.
       this.#store.copy(loopId).remove()
       removeOwnLoop(host.home, loopId)
       this.#store.forget(loopId)
@@ -132,18 +132,18 @@ export class LoopBook {
       if (this.isOwn(loopId) && (await this.find(loopId)) === undefined) removeOwnLoop(host.home, loopId)
   }
 
-  /** The loop on a list that can be gone on with: one that came with the project cannot. */
+  /** The loop on a list that can be resumed; one that came with the project cannot. */
   async openOn(list: string): Promise<LoopState | undefined> {
     const all = (await this.list()).filter(loop => loop.list === list && isWhole(loop))
     return all.find(loop => !isOver(loop))
   }
 
-  /** Whether this user started the loop in this folder, and not another one whose clone it is. */
+  /** True if this user started the loop in this folder, and not in another clone. */
   isOwn(loopId: string): boolean {
     return this.#store.isOwn(loopId)
   }
 
-  /** The loop as it was left: by a limit, by a stop, by a crash. */
+  /** Resumes a loop after a limit, a stop or a crash. */
   async resume(host: SessionHost, id: string, options: ResumeOptions = {}): Promise<Loop> {
     const state = await this.get(id)
     const { again, allow, asFound } = options
@@ -160,7 +160,7 @@ export class LoopBook {
     return loop
   }
 
-  /** Asks the process that runs it to stop. */
+  /** Asks the process that runs the loop to stop. */
   async requestStop(id: string): Promise<LoopState> {
     const state = await this.get(id)
     writeFileNow(path.join(this.folder(state.loopId), 'stop'), '')
@@ -168,8 +168,8 @@ export class LoopBook {
   }
 
   /**
-   * Merges the loop's branch into the one that it began at: all of it, or up to a task. Whoever runs the loop must not
-   * run it now.
+   * Merges the loop's branch into the branch that it started from, completely or up to a task. The loop must not be
+   * running.
    */
   async accept(
     host: SessionHost,
@@ -213,7 +213,7 @@ export class LoopBook {
     return { commit: made, tasks }
   }
 
-  /** Takes the change of a task back from the loop's branch, and its tick from the list. */
+  /** Reverts the change of a task on the loop's branch, and removes its tick from the list. */
   async revert(host: SessionHost, id: string, taskId: string): Promise<void> {
     const state = await this.get(id)
     requireReadable(state)
@@ -222,7 +222,7 @@ export class LoopBook {
     const { baseBranch, projectRoot } = state
     const into = task.accepted?.into ?? baseBranch
     const { merged = '' } = task
-    // A person may have merged it with git, or a process was killed before it said so.
+    // A person may have merged it with git, or a process was killed before it recorded the merge.
     const isIn =
       into !== null && (await (await TaskTree.open(projectRoot)).isIn(merged, `refs/heads/${into}`))
     if (task.accepted !== undefined || isIn)
@@ -236,7 +236,7 @@ export class LoopBook {
     await this.#writeReport(state)
   }
 
-  /** Notes a revert that a killed process made and did not write down: whether there was one. For a loop that does not run. */
+  /** Records a revert that a killed process made. True if there was one. Only for a loop that does not run. */
   async settle(host: SessionHost, state: LoopState): Promise<boolean> {
     const { entries } = state
     if ([...state.tasks.values()].some(isReverting))
@@ -245,7 +245,7 @@ export class LoopBook {
     return state.entries > entries
   }
 
-  /** A fact about a loop that does not run. */
+  /** Records a fact about a loop that does not run. */
   async #add(state: LoopState, entry: JournalEntry): Promise<void> {
     const read = await this.#store.read(state.loopId)
     if (read !== undefined) requireReadable(read.state)
@@ -263,22 +263,22 @@ export class LoopBook {
     this.#store.copy(state.loopId).put(text, 'report.md')
   }
 
-  /** Newest first. A loop whose files cannot be read or believed is among them, and says so. */
+  /** Newest first. Includes loops whose files cannot be read or trusted, with the reason. */
   list(): Promise<LoopState[]> {
     return this.#store.list()
   }
 
-  /** By its whole id. */
+  /** Finds a loop by its whole id. */
   find(loopId: string): Promise<LoopState | undefined> {
     return this.#store.find(loopId)
   }
 
-  /** All that its journal has. */
+  /** All entries of the loop's journal. */
   async entries(loopId: string): Promise<Stamped[]> {
     return (await this.#store.read(loopId))?.journal?.entries ?? []
   }
 
-  /** By its id or the beginning of it; the newest without one. */
+  /** Finds a loop by id or id prefix. Without an id, returns the newest. */
   async get(id?: string): Promise<LoopState> {
     const all = await this.list()
     const found = id === undefined ? all.slice(0, 1) : all.filter(({ loopId }) => loopId.startsWith(id))
@@ -295,7 +295,7 @@ export class LoopBook {
     return only
   }
 
-  /** The tasks of its list as it is now. Undefined if it is gone or cannot be read. */
+  /** Current tasks of the loop's list. Undefined if it is gone or unreadable. */
   async tasks({ list }: LoopState): Promise<Task[] | undefined> {
     try {
       return parseTaskList((await readNamedFile(list)) ?? '', path.basename(list)).tasks
@@ -304,7 +304,7 @@ export class LoopBook {
     }
   }
 
-  /** Says that a loop, which does not run, is over. */
+  /** Records the end of a loop that does not run. */
   async end(state: LoopState, reason: LoopEndReason, why: string): Promise<void> {
     await this.#add(state, { type: 'loop:end', reason, why })
     await this.#writeReport(state)
@@ -315,19 +315,19 @@ export class LoopBook {
     return reportText(state, { tasks: await this.tasks(state), warnings })
   }
 
-  /** What a person has to know before anything else that a loop says. */
+  /** Warnings that a person has to read before the rest of a report. */
   async warnings(state: LoopState): Promise<string[]> {
-    // The copy of one that is not over is being written.
+    // The copy of an unfinished loop is still being written.
     if (state.isForeign || state.end === undefined) return warningsOf(state)
     return warningsOf(state, await this.#store.copyDifferences(state.loopId))
   }
 
-  /** In the user's data folder. */
+  /** The loop's folder in the user's data folder. */
   folder(loopId: string): string {
     return this.#store.folder(loopId)
   }
 
-  /** In the project, for people. */
+  /** The copy in the project, for people. */
   copyFolder(loopId: string): string {
     return this.#store.copy(loopId).folder
   }
@@ -339,7 +339,7 @@ export class LoopBook {
     if (options.asFound) {
       delete state.end
       state.broken = []
-      // What it allowed is not known any more: each command is asked for again.
+      // The allowed commands are unknown now, so each one is asked for again.
       if (own === undefined || own.isAltered)
         writeOwnLoop(host.home, loopId, { project: this.#projectRoot, allowed: [] })
     }
@@ -357,7 +357,7 @@ export class LoopBook {
     return loop
   }
 
-  /** Files of the project that are not committed, but for the list. */
+  /** Uncommitted files of the project, without the list. */
   async uncommitted(list: string): Promise<string[]> {
     const status = await gitStatus(this.#projectRoot)
     const files = (status?.files ?? []).map(file => file.path)

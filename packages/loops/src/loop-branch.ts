@@ -11,13 +11,13 @@ import { TaskTree } from './task-tree.ts'
 type Add = (entry: JournalEntry) => void | Promise<void>
 
 /**
- * The loop's branch, in the worktree where proved tasks are merged. A person may commit on it, too: no step here takes a
- * commit away that the loop did not make, and what they did not commit is kept by a ref.
+ * The loop's branch in the worktree where proved tasks are merged. A person may commit on it too: no step removes a
+ * commit that the loop did not make, and uncommitted files are kept by a ref.
  */
 export class LoopBranch {
   readonly tree: TaskTree
   readonly #state: LoopState
-  /** Where a half-written list is left if the process is killed. */
+  /** Folder for the temporary file of a write to the list. */
   readonly #folder: string
 
   private constructor(tree: TaskTree, state: LoopState, home: string) {
@@ -35,7 +35,7 @@ export class LoopBranch {
     return new LoopBranch(await TaskTree.open(path.join(folder, prefix), state.worktreeId), state, home)
   }
 
-  /** Undoes a merge that a killed process began, so that its task makes it again, and notes a revert that it made. */
+  /** Undoes a merge that a killed process started, so that its task repeats it, and records a revert that it made. */
   async settle(add: Add): Promise<void> {
     await TaskTree.gitHasEnded(this.#state.worktreeId)
     for (const task of this.#state.tasks.values()) {
@@ -47,7 +47,7 @@ export class LoopBranch {
   async #undoCutOff({ commit, onto }: { commit: string; onto: string }, add: Add): Promise<void> {
     const merge = await this.tree.mergeOf(commit, onto)
     const head = await this.tree.head()
-    // What only the merge changed is not a person's.
+    // Changes made only by the merge belong to no person.
     if (merge === undefined) await this.tree.abortMerge()
     if (head === (merge ?? onto)) await this.#resetTo(onto, add)
   }
@@ -59,7 +59,7 @@ export class LoopBranch {
     if (commit !== undefined) await this.#reverted(task, commit, add)
   }
 
-  /** Merges a commit. The merge itself, or the files in conflict, with nothing changed. */
+  /** Merges a commit. Returns the merge, or the conflicting files with nothing changed. */
   async merge(
     commit: string,
     message: string,
@@ -70,7 +70,7 @@ export class LoopBranch {
     return { merged: true, merge: (await this.tree.mergeOf(commit, onto)) ?? (await this.tree.head()) }
   }
 
-  /** Takes a merge back that was not accepted: as if it had not been, or by a commit if others are on top of it. */
+  /** Undoes a merge that was not accepted: by a reset, or by a revert if other commits follow it. */
   async undo(merge: string, onto: string, add: Add): Promise<void> {
     if ((await this.tree.head()) === merge) return this.#resetTo(onto, add)
     const result = await this.tree.revert(merge)
@@ -86,7 +86,7 @@ export class LoopBranch {
     if (ref !== undefined) await add({ type: 'branch:kept', ref })
   }
 
-  /** Takes the change of a proved task back, and its tick from the list. */
+  /** Reverts the change of a proved task, and removes its tick from the list. */
   async revert(task: TaskState, add: Add): Promise<void> {
     if (await this.tree.isChanged())
       throw loopError(
@@ -112,7 +112,7 @@ export class LoopBranch {
   }
 }
 
-/** A revert of it was begun, and nothing says that it was made. */
+/** True if a revert was started and not recorded as done. */
 export function isReverting({ status, reverting }: TaskState): boolean {
   return status === 'merged' && reverting !== undefined
 }

@@ -5,36 +5,36 @@ import type { JournalEntry, Spent } from './journal.ts'
 import type { LoopState } from './loop-state.ts'
 import type { Seal } from './machine-key.ts'
 
-/** Why a loop is given up without its agents: another process goes on with them. */
+/** Abort reason for leaving a loop while its agents continue: another process takes it over. */
 export const LEAVE = 'leave'
 
-/** What a task needs of its loop. */
+/** The services of a loop that its tasks use. */
 export interface LoopContext {
   readonly host: SessionHost
   readonly state: LoopState
-  /** In the user's data folder. */
+  /** The loop's folder in the user's data folder. */
   readonly folder: string
   readonly seal: Seal
   readonly signal: AbortSignal
-  /** By task: the command that runs now. */
+  /** The running command of each task. */
   readonly running: Map<string, RunningCommand>
-  /** Undefined if this is no hub of a fleet. */
+  /** Undefined if this machine is no hub of a fleet. */
   readonly away: AwayTurns | undefined
-  /** Names for a new session and worktree of a task. */
+  /** Ids for a new session and worktree of a task. */
   names(task: string): { sessionId: string; worktreeId: string }
-  /** All of them, or nothing if the process is killed. */
+  /** Records all entries, or none if the process is killed. */
   record(...entries: JournalEntry[]): void
-  /** Keeps a file of the loop, and its copy in the project. */
+  /** Stores a file of the loop, and its copy in the project. */
   put(text: string, ...parts: string[]): void
-  /** Somebody changed files of the loop in the user's data folder: said with the next entry. */
+  /** Records an outside change of the loop's files with the next entry. */
   noteAltered(found: string): void
-  /** What the loop may still spend. */
+  /** Remaining budget of the loop. */
   rest(): { usd?: number; tokens?: number }
-  /** Whether it is a check of more than one task: it has to stay true, and is not what one of them has to make so. */
+  /** True if several tasks have the check: it has to stay green, and no single task has to turn it green. */
   isShared(command: string): boolean
-  /** One merge at a time. */
+  /** Runs one merge at a time. */
   merging<T>(work: () => Promise<T>): Promise<T>
-  /** The list has no such task any more, or it is proved. */
+  /** Called when the list lacks the task, or the task is proved. */
   ticked(id: string): void
 }
 
@@ -48,7 +48,7 @@ export function iterationsLeft({ iterations, settings }: LoopState): number | un
   return settings.max_iterations === undefined ? undefined : settings.max_iterations - iterations
 }
 
-/** When its time is over, in milliseconds. */
+/** End of the loop's time, in milliseconds. */
 export function deadlineOf({ settings, startedAt, until }: LoopState): number | undefined {
   const { max_minutes } = settings
   const ends = [
@@ -58,14 +58,14 @@ export function deadlineOf({ settings, startedAt, until }: LoopState): number | 
   return ends.length === 0 ? undefined : Math.min(...ends)
 }
 
-/** A turn that another machine makes. The session goes there with its files, and comes back with what became of them. */
+/** A turn that another machine runs. The session moves there with its files, and returns with the result. */
 export interface AwayTurn {
-  /** The same for the same turn, also in the next process. Begins with the group and a dash. */
+  /** Stable id of the turn, also across processes. Starts with the group and a dash. */
   id: string
-  /** The loop. */
+  /** Id of the loop. */
   group: string
   sessionId: string
-  /** Undefined: the one that this machine would take. */
+  /** Undefined: the agent that this machine would choose. */
   agent: string | undefined
   project: string
   labels: readonly string[]
@@ -87,7 +87,7 @@ export interface AwayTurn {
   isLeft: () => boolean
   onPlaced: (machine: string, why: string) => void
   onWaits: (why: string) => void
-  /** Whether the turn is to be stopped because of what its agent asks. */
+  /** Returns true if the turn has to stop because of the agent's request. */
   onPending: (request: PermissionRequestEvent | undefined) => boolean
 }
 
@@ -100,20 +100,20 @@ export type AwayEnd =
 
 /** The machines of a fleet, for tasks with the key `where`. */
 export interface AwayTurns {
-  /** The machine that has the session, if it is not this one. */
+  /** The machine that has the session, if it is another one. */
   machineOf(sessionId: string): string | undefined
-  /** What a session of another machine cost, as far as that was heard. */
+  /** Last reported cost of a session on another machine. */
   spentOn(sessionId: string): Spent | undefined
   run(turn: AwayTurn): Promise<AwayEnd>
-  /** Tells the machines that the turn is over and its session here. `none`: no machine was given it. */
+  /** Tells the machines that the turn is over and its session is here. `none`: no machine was given it. */
   close(id: string, isLeft: () => boolean): Promise<'closed' | 'none' | 'left'>
-  /** The groups whose turns the fleet remembers, with their projects where they are known. */
+  /** Groups that the fleet remembers, with their projects if known. */
   groups(): { group: string; project: string | null }[]
-  /** No turn of the group is away: the fleet forgets what it knows of them. */
+  /** Lets the fleet forget a group that has no turn away. */
   end(group: string): Promise<void>
 }
 
-/** Which limit of the loop is reached, in words. `rest` is what is left of its money. */
+/** The limit of the loop that is reached, as a sentence. `rest` is the remaining budget. */
 export function limitReached(state: LoopState, rest: { usd?: number; tokens?: number }): string | undefined {
   const { settings, iterations, failures } = state
   if (rest.usd !== undefined && rest.usd <= 0) return `The budget of $${settings.budget_usd} is used up.`
@@ -125,7 +125,7 @@ export function limitReached(state: LoopState, rest: { usd?: number; tokens?: nu
   return undefined
 }
 
-/** A task that is past its last turn may still be proved and merged. */
+/** A task after its last turn may still be proved and merged. */
 function isProving({ tasks }: LoopState): boolean {
   return [...tasks.values()].some(({ status, stage }) => status === 'working' && stage.at !== 'rest')
 }

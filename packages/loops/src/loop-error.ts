@@ -1,8 +1,8 @@
 import { CodedError } from '@chirality/core'
 
-/** What a call about a loop can fail with. */
+/** Codes of the errors of calls about loops. */
 export type LoopErrorCode =
-  /** The task list cannot be used: the message names the line. */
+  /** The task list is unusable; the message names the line. */
   | 'bad-list'
   | 'loop-refused'
   | 'loop-missing'

@@ -3,7 +3,7 @@ import type { LoopContext } from './loop-context.ts'
 import type { LoopState } from './loop-state.ts'
 import { spentOf } from './spent.ts'
 
-/** `budget.json` of the loop, in the form of spec 001 §10. */
+/** Writes `budget.json` of the loop in the form of spec 001 §10. */
 export function writeBudget({ state, put }: Pick<LoopContext, 'state' | 'put'>): void {
   const { max_iterations = null, budget_usd = null } = state.settings
   const { usd } = spentOf(state)
@@ -16,12 +16,12 @@ export function writeBudget({ state, put }: Pick<LoopContext, 'state' | 'put'>):
   put(`${JSON.stringify(budget, null, 2)}\n`, 'budget.json')
 }
 
-/** `progress.md`, for people: what the prompts of later tasks are told. */
+/** Writes `progress.md` for people; prompts of later tasks contain the same text. */
 export function writeProgress({ state, put }: Pick<LoopContext, 'state' | 'put'>): void {
   put(`${progressText(state)}\n`, 'progress.md')
 }
 
-/** One line for each task that is merged. */
+/** One line for each merged task. */
 export function progressText(state: LoopState): string {
   const lines = [...state.tasks.values()].flatMap(({ status, task: { title }, commit }) =>
     status === 'merged' ? [`- ${title} (${commit?.slice(0, 10)})`] : [],

@@ -10,12 +10,12 @@ import { readSeal, sha256 } from './machine-key.ts'
 import { readOwnLoop, writeOwnLoop } from './own-loop.ts'
 import { TaskTree } from './task-tree.ts'
 
-/** The files of a loop beside its journal, while this process runs it: the original, and the copy in the project. */
+/** The files of a loop beside its journal while this process runs it, with their copy in the project. */
 export class LoopKeeper {
   readonly folder: string
   readonly #store: LoopStore
   readonly #state: LoopState
-  /** The list as it was when the loop began. Undefined if it is gone. */
+  /** The list at the start of the loop. Undefined if it is gone. */
   readonly begun: string | undefined
 
   constructor({ store, state }: { store: LoopStore; state: LoopState }) {
@@ -26,14 +26,14 @@ export class LoopKeeper {
     if (text !== undefined && sha256(text) === state.listHash) this.begun = text
   }
 
-  /** Before anything is written. */
+  /** Called before anything is written. */
   open(): void {
     for (const name of ['prompts', 'outputs', 'receipts'])
       mkdirSync(path.join(this.folder, name), { recursive: true, mode: 0o700 })
     writeFileNow(path.join(this.folder, RUN_FILE), String(process.pid))
   }
 
-  /** After everything is written. */
+  /** Called after everything is written. */
   close(): void {
     rmSync(path.join(this.folder, RUN_FILE), { force: true })
   }
@@ -45,7 +45,7 @@ export class LoopKeeper {
     this.#store.copy(this.#state.loopId).put(text, ...parts)
   }
 
-  /** What somebody changed in the copy in the project, which is written anew then. */
+  /** Restores the copy in the project, and reports what somebody changed in it. */
   async compareCopy({ afterKill = false }: { afterKill?: boolean }): Promise<JournalEntry[]> {
     const copy = this.#store.copy(this.#state.loopId)
     const files = await copy.differences(this.folder, { afterKill })
@@ -53,7 +53,7 @@ export class LoopKeeper {
     return files.length === 0 ? [] : [{ type: 'copy:altered', files }]
   }
 
-  /** Whether somebody moved the loop's branch away from what was merged there. */
+  /** Reports if the loop's branch has lost a merged commit. */
   async compareBranch({ worktrees }: Pick<SessionHost, 'worktrees'>): Promise<JournalEntry[]> {
     const { head, base, worktreeId, projectRoot, branchLost } = this.#state
     if (head === base || branchLost === head) return []
@@ -63,7 +63,9 @@ export class LoopKeeper {
     return isThere ? [] : [{ type: 'branch:altered', commit: head }]
   }
 
-  /** What somebody changed in the user's data folder beside the journal. What is known otherwise is written anew. */
+  /**
+   * Reports changes of the files beside the journal by somebody else. Files whose contents are known are written anew.
+   */
   async ownFilesAltered(): Promise<string[]> {
     const { loopId, projectRoot: project, allowed, tasks, listHash } = this.#state
     const { home } = this.#store
@@ -92,7 +94,7 @@ export class LoopKeeper {
     return [...found, ...(await this.#addedReceipts())]
   }
 
-  /** Of tasks that were not proved. */
+  /** Removes added receipts of tasks that were not proved, and reports them. */
   async #addedReceipts(): Promise<string[]> {
     const files = await listCarefully({ root: this.folder, path: 'receipts', links: 'none' })
     if (files === undefined || 'fault' in files)

@@ -5,24 +5,24 @@ import { loopError } from './loop-error.ts'
 import type { LoopState, TaskState } from './loop-state.ts'
 import type { LoopStore } from './loop-store.ts'
 
-/** All of it can be read and believed. */
+/** True if all of the loop is readable and trustworthy. */
 export function isWhole({ unreadable, isForeign, broken }: LoopState): boolean {
   return unreadable === undefined && !isForeign && broken.length === 0
 }
 
-/** Its journal would be in another folder than the one that the host writes to. */
+/** Throws if the host uses another data folder, where the loop's journal would be missing. */
 export function requireHome({ home }: Pick<SessionHost, 'home'>, store: LoopStore): void {
   if (home !== store.home)
     throw new Error(`The loops of ${store.projectRoot} are in ${store.home}, and the sessions in ${home}.`)
 }
 
-/** Nothing of it can go on by itself. */
+/** True if no task of the loop can continue by itself. */
 export function isOver({ end, tasks }: LoopState): boolean {
   if (end?.reason === 'done') return true
   return end?.reason === 'blocked' && ![...tasks.values()].some(({ status }) => status === 'working')
 }
 
-/** Throws unless it is a task that a person may put back. */
+/** Throws unless a person may resume the task. */
 export function requireAgain(state: LoopState, id: string): void {
   const { status } = state.tasks.get(id) ?? {}
   if (status === 'parked' || status === 'failed' || status === 'reverted') return
@@ -43,7 +43,7 @@ export function realList(file: string): string {
   }
 }
 
-/** For a session and a worktree of a task. */
+/** Ids for a session and a worktree of a task. */
 export function newNames(
   { loopId }: Pick<LoopState, 'loopId'>,
   task: string,

@@ -20,30 +20,30 @@ const MINUTES = z
   .positive()
   .max(60 * 24 * 30)
 
-/** Of the key `tests`. */
+/** Values of the key `tests`. */
 export const TESTS = ['may change', 'must stay'] as const
 
 const SETTINGS = z.strictObject({
-  /** For every task, before its own. */
+  /** Checks of every task, run before its own. */
   checks: COMMANDS.default([]),
-  /** Run once in each new worktree, before the agent. */
+  /** Commands run once in each new worktree, before the agent. */
   setup: COMMANDS.default([]),
   persona: z.string().min(1).optional(),
   harness: z.string().min(1).optional(),
   model: z.string().min(1).optional(),
-  /** `here`, `fleet`, or labels of a machine of the fleet, for tasks that do not say. */
+  /** Default for tasks that set no `where`: `here`, `fleet`, or labels of a machine of the fleet. */
   where: z.string().min(1).optional(),
-  /** How many tasks at once, each in a worktree of its own. */
+  /** Number of tasks at once, each in its own worktree. */
   parallel: z.int().min(1).max(16).default(1),
-  /** How often an agent is asked, for all tasks together. */
+  /** Number of agent turns in all tasks together. */
   max_iterations: z.int().min(1).optional(),
-  /** How often it is asked for one task. */
+  /** Number of agent turns per task. */
   max_attempts: z.int().min(1).max(100).default(5),
-  /** After so many tasks in a row that could not be proved. */
+  /** The loop ends after this many tasks in a row that could not be proved. */
   max_failures: z.int().min(1).default(3),
   budget_usd: z.number().positive().optional(),
   budget_tokens: z.int().positive().optional(),
-  /** Of the whole loop, by the clock, since its first start. */
+  /** Clock time of the whole loop since its first start. */
   max_minutes: MINUTES.optional(),
   iteration_minutes: MINUTES.default(30),
   check_minutes: MINUTES.default(10),
@@ -53,25 +53,25 @@ const SETTINGS = z.strictObject({
     .min(0)
     .max(60 * 24)
     .default(0),
-  /** Whether each attempt at a task begins a session of its own. */
+  /** True if each attempt at a task starts a new session. */
   fresh: z.boolean().default(false),
-  /** Whether a task whose agent was denied something, and that is not proved, waits for a person. */
+  /** True if an unproved task whose agent was denied something waits for a person. */
   park_on_denial: z.boolean().default(true),
-  /** How many times the loop may wait for a limit of the plan to be reset, and then go on spending. */
+  /** How often the loop may wait for the reset of a plan's limit before it continues spending. */
   wait_for_limits: z.int().min(0).max(50).default(0),
-  /** Whether another agent may go on with a task when a limit of its agent's plan is reached. */
+  /** True if another agent may continue a task when its agent reaches a limit of its plan. */
   hand_over: z.boolean().optional(),
-  /** Which, in order. A task that names its own has only those; without both, those of its persona count. */
+  /** Those agents, in order. A task that names its own has only those; without both, the persona's list counts. */
   next_harnesses: HARNESS_NAMES.optional(),
-  /** Whether tasks are expected to change tests that exist. What they change is shown either way. */
+  /** States whether tasks are expected to change existing tests. Such changes are shown either way. */
   tests: z.enum(TESTS).optional(),
-  /** How many small changes of the changed lines are tried against the checks. */
+  /** Number of small changes of the changed lines that are tried against the checks. */
   mutation: z.int().min(0).max(50).optional(),
-  /** How long all of them together may take for one task. */
+  /** Time limit for all of them together, per task. */
   mutation_minutes: MINUTES.default(15),
 })
 
-/** `codex, claude-code`, on one line or on several. */
+/** Splits names such as `codex, claude-code`, given on one or several lines. */
 export function namesIn(values: readonly string[]): string[] {
   return values
     .flatMap(value => value.split(','))
@@ -83,19 +83,19 @@ export function isHarnessName(name: string): boolean {
   return HARNESS_ID.test(name)
 }
 
-/** As a journal has them: also with keys of a later version, and without those of this one. */
+/** Settings in a journal. They may have keys of a later version, and lack keys of this one. */
 export const STORED_SETTINGS = z.looseObject(SETTINGS.shape)
 
-/** What the front matter of a list says, with the defaults. */
+/** Settings from the front matter of a list, with defaults. */
 export type LoopSettings = z.infer<typeof SETTINGS>
 
-/** Of these sections of a Symphony `WORKFLOW.md` the part is used that means the same here. */
+/** Sections of a Symphony `WORKFLOW.md`. Only the parts with the same meaning here are used. */
 const SYMPHONY = ['tracker', 'polling', 'workspace', 'hooks', 'agent']
 
 export interface ReadSettings {
   settings: LoopSettings
   notices: string[]
-  /** The index of the first line after the front matter. */
+  /** Index of the first line after the front matter. */
   firstLine: number
 }
 
@@ -119,7 +119,7 @@ export function readSettings(text: string, name: string): ReadSettings {
   const others = Object.keys(own).filter(key => !Object.hasOwn(SETTINGS.shape, key))
   for (const key of others) {
     const near = misspelled(key, Object.keys(SETTINGS.shape))
-    // A budget under another name would be no budget.
+    // A misspelled budget key would mean no budget.
     if (near !== undefined)
       throw bad(name, lineOf(key), `Unknown key "${key}". Did you mean "${near}"? Otherwise rename it.`)
     delete own[key]
@@ -142,7 +142,7 @@ function withoutSymphony(given: Record<string, unknown>): {
   notices: string[]
 } {
   if (!SYMPHONY.some(name => Object.hasOwn(given, name))) return { own: { ...given }, notices: [] }
-  // It also has a section for each agent that it can start.
+  // Symphony has a further section for each agent.
   const isSection = (name: string) => typeof given[name] === 'object' && !Object.hasOwn(SETTINGS.shape, name)
   const sections = Object.keys(given).filter(isSection)
   const own = Object.fromEntries(Object.entries(given).filter(([name]) => !isSection(name)))

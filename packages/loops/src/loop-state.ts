@@ -14,64 +14,64 @@ import {
 
 export type { HandOver, TaskStage, TaskState, TaskStatus } from './task-state.ts'
 
-/** A loop as its journal tells it. */
+/** A loop, folded from its journal. */
 export interface LoopState {
   loopId: string
   list: string
   projectRoot: string
   base: string
-  /** Of its branch: the base, and then the last merge. */
+  /** Tip of the loop's branch: first the base, then the last merge. */
   head: string
   baseBranch: string | null
-  /** The one that proved tasks are merged onto. Undefined before its first run. */
+  /** The branch for merged tasks. Undefined before the first run. */
   branch?: string
   worktreeId: string
   isSetUp: boolean
-  /** By `baseKey`: what checks did there before a task began. */
+  /** Results of checks before a task started, by `baseKey`. */
   baseResults: Map<string, BaseResult>
   settings: LoopSettings
-  /** The commands that it may run. For a loop that runs they are those of `OwnLoop`. */
+  /** Commands that the loop may run. In a running loop they equal those of `OwnLoop`. */
   allowed: Set<string>
-  /** Those that only its journal allowed. */
+  /** Commands that only the journal allowed. */
   refused: Set<string>
   startedAt: string
   runs: number
   pid: number
   by: LoopRunner
-  /** How many facts its journal has. */
+  /** Number of entries in the journal. */
   entries: number
-  /** Runs in a row that were over at once and got to nothing. */
+  /** Consecutive runs that ended at once without progress. */
   idleRuns: number
-  /** When the last of them began. */
+  /** Start of the last of them. */
   lastRunAt?: string
   tasks: Map<string, TaskState>
   iterations: number
-  /** Tasks in a row that were not proved. */
+  /** Consecutive tasks that were not proved. */
   failures: number
   waits: number
   waitUntil?: string
-  /** Agents whose plan was at a limit in this run, and until when. */
+  /** Agents whose plan reached a limit in this run, with its end. */
   limited: Map<string, string>
-  /** When its last run had to end. The next run has a time of its own, or none. */
+  /** Deadline of the last run. Each run has its own, or none. */
   until?: string
   patterns: string[]
   changes: Record<ListChangeKind, string[]>
-  /** Tasks that were ticked in the list when it began. */
+  /** Tasks that were ticked in the list at the start. */
   tickedBefore: Set<string>
-  /** The hash of the list as it was then. */
+  /** Hash of the list at the start. */
   listHash?: string
-  /** What somebody changed in the user's data folder while it ran, as the loop itself found it. */
+  /** Changes by somebody else in the user's data folder, as the running loop found them. */
   altered: string[]
-  /** The files of the copy in the project that somebody changed. */
+  /** Files of the copy in the project that somebody changed. */
   copyAltered: string[]
-  /** The last commit that was merged on its branch, if the branch does not have it any more. */
+  /** The last commit merged on its branch, if the branch has lost it. */
   branchLost?: string
-  /** What is not as this machine wrote it. Nobody goes on with it until a person says so. */
+  /** Files that differ from what this machine wrote. The loop continues only if a person says so. */
   broken: string[]
-  /** Its files came with the project, or an earlier version wrote them: nothing of them counts. */
+  /** The files came with the project, or from an earlier version: nothing in them counts. */
   isForeign?: true
   end?: { reason: LoopEndReason; why: string; at: string }
-  /** What of its journal cannot be read. It is shown, and nobody goes on with it. */
+  /** Reason why the journal is unreadable. Such a loop is shown and cannot be resumed. */
   unreadable?: string
 }
 
@@ -101,21 +101,21 @@ function initial(entry: Extract<Stamped, { type: 'loop:start' }>): LoopState {
   }
 }
 
-/** Changes the state in place: a loop has thousands of entries. */
+/** Applies an entry in place, because a loop has thousands of entries. */
 export function applyEntry(state: LoopState, entry: Stamped): void {
   state.entries += 1
   if (entry.type !== 'run:start') state.idleRuns = 0
   switch (entry.type) {
     case 'run:start':
       state.runs += 1
-      // A long turn writes nothing for an hour: a run that lasted is not one that got to nothing.
+      // A long turn writes no entry for an hour, so a run that lasted counts as progress.
       state.idleRuns = hasLasted(state, entry.at) ? 1 : state.idleRuns + 1
       state.lastRunAt = entry.at
       state.pid = entry.pid
       state.by = entry.by ?? 'command'
       if (entry.settings !== undefined) state.settings = entry.settings
       state.failures = 0
-      // A person who goes on with it may know more of their plan; a process that only takes over does not.
+      // A person who resumes may know more about their plan; a process that only takes over does not.
       if (state.end !== undefined) state.limited.clear()
       delete state.end
       setUntil(state, entry.until ?? null)
@@ -187,7 +187,7 @@ export function applyEntry(state: LoopState, entry: Stamped): void {
   }
 }
 
-/** Of `baseResults`: with another set-up the same check may do something else. */
+/** Key of `baseResults`. It includes the set-up, with which the same check may behave differently. */
 export function baseKey(of: { commit: string; setup: readonly string[]; command: string }): string {
   return JSON.stringify([of.commit, of.setup, of.command])
 }
@@ -224,7 +224,7 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
       return
     case 'task:returned':
       task.worktreeId = entry.worktreeId
-      // What git ignores did not come along.
+      // Ignored files stayed on the other machine.
       task.isSetUp = false
       return
     case 'task:lost':
@@ -247,7 +247,7 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
       const { from, to, sessionId, at, why } = entry
       const { sessionId: before, spent } = task
       task.handed = [...(task.handed ?? []), { from, to, sessionId: before, spent, at, why }]
-      // Ended, and by no limit: the agent could not work at all, which is no attempt either.
+      // The turn ended without a limit: the agent could not work at all, which is no attempt either.
       if (task.stage.at === 'ended') task.attempts -= 1
       task.harness = to
       delete task.fault
@@ -291,7 +291,7 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
       close(task, 'merged', entry.at)
       task.merged = entry.commit
       if (entry.receipt !== undefined) task.receipt = entry.receipt
-      // The receipt has what they printed.
+      // The receipt has the output.
       task.results = task.results.map(result => ({ ...result, tail: '' }))
       if (task.proof !== undefined) task.proof = shortProof(task.proof)
       for (const key of ['counted', 'read'] as const) delete task[key]
@@ -331,19 +331,19 @@ function park(state: LoopState, task: TaskState, { kind, why, commands, options,
   task.parked = kind
   task.why = why
   Object.assign(task, commands && { commands }, options && { options }, missing && { missing })
-  // Whatever the lines before say: a person is asked for them.
+  // Overrides earlier permissions: a person is asked for these commands.
   for (const command of commands ?? []) state.allowed.delete(command)
 }
 
-/** Parked only because of commands, and all of them are allowed now. */
+/** True if the task was parked only for commands, and all of them are allowed now. */
 function mayGoOn({ allowed }: LoopState, { status, commands, missing }: TaskState): boolean {
   if (status !== 'parked' || commands === undefined) return false
-  // Without its checks it waits for a person, unless they allow others in their place.
+  // A task that lost its checks waits for a person, unless other commands were allowed instead.
   if (missing !== undefined && commands.length === 0) return false
   return commands.every(command => allowed.has(command))
 }
 
-/** The same without what the checks printed and which tests there were: a loop has thousands of tasks in memory. */
+/** The proof without output and test counts, because a loop holds thousands of tasks in memory. */
 function shortProof({ base, own, judged, ...proof }: Proof): Proof {
   const short = <T extends { tail: string }>(results: T[]) => results.map(result => ({ ...result, tail: '' }))
   return {
@@ -353,7 +353,7 @@ function shortProof({ base, own, judged, ...proof }: Proof): Proof {
   }
 }
 
-/** Nothing of the first time counts any more, but for what it cost. */
+/** Resets the task for a new session and worktree. Only its costs remain. */
 function startFresh(task: TaskState, { sessionId, worktreeId, base }: FreshStart): void {
   Object.assign(task, { worktreeId, base, isSetUp: false, results: [] })
   inNewSession(task, sessionId)

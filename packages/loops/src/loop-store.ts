@@ -12,7 +12,7 @@ import { type ReadJournal, readJournal } from './read-journal.ts'
 import { foreignLoop, goneLoop, loopOf, mistrust } from './unreadable-loop.ts'
 
 /**
- * Where the loops of a project are: in the user's data folder, which alone is believed. What the project has of them is a
+ * The loops of a project, stored in the user's data folder, which alone is trusted. Files of loops in the project are a
  * copy for people, or came with a clone.
  */
 export class LoopStore {
@@ -20,7 +20,7 @@ export class LoopStore {
   readonly home: string
   readonly #onFault: (error: Error) => void
   readonly #kept = new Map<string, { stamp: string; state: LoopState }>()
-  /** How far this process has read each journal: what it has read cannot become something else. */
+  /** Position up to which this process has read each journal; earlier entries must not change. */
   readonly #seen = new Map<string, Link>()
   #seal: Seal | undefined
 
@@ -38,7 +38,7 @@ export class LoopStore {
     return new ProjectCopy(this.projectRoot, loopId)
   }
 
-  /** Undefined if there is none yet, or it is gone. Once read, that of the memory counts. */
+  /** Undefined if there is no key yet, or it is gone. After the first read the key in memory counts. */
   get seal(): Seal | undefined {
     this.#seal ??= readSeal(this.home)
     return this.#seal
@@ -53,12 +53,12 @@ export class LoopStore {
     return readOwnLoop(this.home, loopId, this.seal)
   }
 
-  /** Whether this user started the loop in this folder, and not another one whose clone it is. */
+  /** True if this user started the loop in this folder, and not in another clone. */
   isOwn(loopId: string): boolean {
     return this.own(loopId)?.project === this.projectRoot
   }
 
-  /** Newest first. One whose files cannot be read or believed is among them, and says so. */
+  /** Newest first. Includes loops whose files cannot be read or trusted, with the reason. */
   async list(): Promise<LoopState[]> {
     const { projectRoot: root } = this
     const found = await listCarefully({ root, path: '.chirality/loops', links: 'none' })
@@ -66,7 +66,7 @@ export class LoopStore {
     const copies = found !== undefined && 'entries' in found ? found.entries.map(({ name }) => name) : []
     const own = ownLoopIds(this.home).filter(loopId => {
       const record = this.own(loopId)
-      // One that somebody changed does not hide the loop: its journal says whose it is.
+      // A changed record does not hide the loop: the journal names its project.
       return record === undefined || record.isAltered || record.project === root
     })
     const states: LoopState[] = []
@@ -75,7 +75,7 @@ export class LoopStore {
     return states.sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1))
   }
 
-  /** By its whole id. Its files are read again only if they have changed. */
+  /** Finds a loop by its whole id. Its files are read again only after a change. */
   async find(loopId: string): Promise<LoopState | undefined> {
     if (!LOOP_ID.test(loopId)) return undefined
     const stamp = await this.#stamp(loopId)
@@ -96,7 +96,7 @@ export class LoopStore {
     return parts.join()
   }
 
-  /** As the files are now. The state is nobody else's, and may be changed in place. */
+  /** Reads the current files. The caller owns the state and may change it in place. */
   async read(loopId: string): Promise<{ state: LoopState; journal?: ReadJournal } | undefined> {
     const { seal, home, projectRoot } = this
     const seen = this.#seen.get(loopId)
@@ -117,7 +117,7 @@ export class LoopStore {
     return { state, ...(journal === undefined ? {} : { journal }) }
   }
 
-  /** A process that was killed at the start leaves the record alone; with a head, there was a journal. */
+  /** Undefined if only the record exists, as after a kill at the start. A head proves that there was a journal. */
   async #withoutJournal(loopId: string, own: OwnLoop | undefined): Promise<LoopState | undefined> {
     if (own?.project !== this.projectRoot) return undefined
     const head = await lookCarefully(loopFile(this.folder(loopId), 'head.json'))
@@ -132,16 +132,16 @@ export class LoopStore {
     return { state: foreignLoop({ loopId, projectRoot: root }, found.stats.mtime) }
   }
 
-  /** To write more into it. `read`: what it has; undefined for a new one. */
+  /** Opens the journal for writing. `read` is its current content, undefined for a new one. */
   journal(loopId: string, read?: ReadJournal): Journal {
     this.#seen.delete(loopId)
     const [folder, copy, seal] = [this.folder(loopId), this.copy(loopId), this.requireSeal()]
     return new Journal({ loopId, folder, copy, seal, read })
   }
 
-  /** The files of the copy in the project that differ from the original. */
+  /** Files of the copy in the project that differ from the original. */
   async copyDifferences(loopId: string): Promise<string[]> {
-    // Its process writes the report after it has said that the loop is over.
+    // The process writes the report after it recorded the end of the loop.
     const pid = Number(await readLoopFile(this.folder(loopId), RUN_FILE))
     if (pid > 0 && (await this.find(loopId))?.pid === pid && isAlive(pid)) return []
     return this.copy(loopId).differences(this.folder(loopId))
@@ -153,7 +153,7 @@ export class LoopStore {
   }
 }
 
-/** The process that writes the files of a loop now. */
+/** File with the pid of the process that writes the loop's files. */
 export const RUN_FILE = 'run.pid'
 
 const NO_STATS = { size: -1, ino: -1, mtimeMs: -1, ctimeMs: -1 }

@@ -41,9 +41,9 @@ export interface LoopOptions {
   store: LoopStore
   journal: Journal
   state: LoopState
-  /** In the place of those that the loop has had so far. */
+  /** Replaces the loop's settings. */
   settings?: LoopSettings
-  /** Ends this run by this time. */
+  /** Deadline of this run. */
   until?: Date
   by?: LoopRunner
   away?: AwayTurns
@@ -53,7 +53,7 @@ export interface LoopOptions {
 /** A loop that this process runs. */
 export class Loop {
   readonly state: LoopState
-  /** By task: the set-up command or check that runs now. */
+  /** The running set-up command or check of each task. */
   readonly running = new Map<string, RunningCommand>()
   readonly #options: LoopOptions
   readonly #journal: Journal
@@ -62,7 +62,7 @@ export class Loop {
   readonly #stop = new AbortController()
   readonly #merging = new OneAfterTheOther()
   #isSuspended = false
-  /** How many tasks wait for the reset of a limit of the plan: no other is started. */
+  /** Number of tasks that wait for a plan's reset. No other task starts meanwhile. */
   #waiting = 0
   #timer: NodeJS.Timeout | undefined
   #wake: () => void = () => {}
@@ -71,7 +71,7 @@ export class Loop {
   constructor(options: LoopOptions) {
     this.#options = options
     this.state = options.state
-    // Each command that runs listens, and many tasks run at once.
+    // Every running command listens, and many tasks run at once.
     setMaxListeners(0, this.#stop.signal)
     this.#journal = options.journal
     this.#keeper = new LoopKeeper(options)
@@ -85,29 +85,30 @@ export class Loop {
   }
 
   /**
-   * Ends the work in this process, and leaves the loop as it is: the next one goes on with it. Checks are ended in any
-   * case, agents with `stop`.
+   * Stops the work in this process without ending the loop, so that the next process continues. Checks are always
+   * ended, agents only with `stop`.
    */
   suspend(agents: 'stop' | typeof LEAVE): void {
-    // A loop that a person is stopping must not go on by itself.
+    // A loop that a person is stopping must not continue by itself.
     if (this.#stop.signal.aborted) return
     this.#isSuspended = true
     this.#stop.abort(agents)
   }
 
-  /** Puts a task that is over back, with words for its agent. */
+  /** Resumes a finished task with a note for the agent. */
   again(id: string, note: string): void {
     const task = this.state.tasks.get(id)
     const isReverted = task?.status === 'reverted'
     const fresh = isReverted ? { fresh: { ...newNames(this.state, id), base: this.state.head } } : {}
-    // If nothing of it has run, what its list says now counts, perhaps without the command that it was parked for.
+    // If nothing of the task was run, its current text in the list counts, possibly without the command for which it
+    // was parked.
     const hasRun = task?.commands === undefined || task.iterations > 0
     const now = hasRun ? undefined : this.#list.tasks()?.find(one => one.id === id)
     this.record({ type: 'task:again', task: id, note, ...fresh, ...(now === undefined ? {} : { now }) })
     this.#wake()
   }
 
-  /** Commands that it may run from now on, exactly these. Tasks that waited for them go on. */
+  /** Allows exactly these commands in addition. Tasks that waited for them continue. */
   allow(commands: readonly string[]): void {
     const { allowed, loopId, projectRoot: project } = this.state
     const more = [...new Set(commands)].filter(command => !allowed.has(command))
@@ -118,7 +119,7 @@ export class Loop {
     this.#wake()
   }
 
-  /** New limits, also for what runs. */
+  /** Changes the limits, also for running work. */
   change(settings: LoopSettings, until?: string | null): void {
     this.record({ type: 'loop:settings', settings, ...(until === undefined ? {} : { until }) })
     this.#setTimer()
@@ -136,14 +137,14 @@ export class Loop {
     }
   }
 
-  /** Works until nothing is left that could be worked on, a limit is reached, or it is stopped. */
+  /** Works until no task is left, a limit is reached, or the loop is stopped. */
   async run(): Promise<NonNullable<LoopState['end']>> {
     const { host, away, settings, until } = this.#options
     this.#keeper.open()
     const stopFile = path.join(this.#keeper.folder, 'stop')
     rmSync(stopFile, { force: true })
     const { by = 'command' } = this.#options
-    // The process before was ended while it waited for a limit of the plan.
+    // The previous process ended while it waited for a limit of the plan.
     const waits = this.state.end === undefined ? this.state.waitUntil : undefined
     const afterKill = this.state.end === undefined
     this.record({
@@ -178,12 +179,12 @@ export class Loop {
     return this.state.end ?? { reason: 'stopped', why: 'The process that ran it ended.', at: '' }
   }
 
-  /** What somebody changed behind its back is said before the report is written. */
+  /** Records outside changes of the files before the report is written. */
   async #close(): Promise<void> {
     for (const found of await this.#keeper.ownFilesAltered()) this.#journal.note(found)
     this.#apply(this.#journal.settle())
     const { host } = this.#options
-    // A repository that is gone must not keep the report from being written.
+    // A missing repository must not prevent the report.
     const moved = await this.#keeper.compareBranch(host).catch(error => host.logFault(error))
     this.record(...(moved ?? []), ...(await this.#keeper.compareCopy({})))
     this.#hasEnded = true
@@ -193,12 +194,12 @@ export class Loop {
     this.#journal.close()
   }
 
-  /** Whether it takes up no more work: it is being stopped, or has said its end and writes its report. */
+  /** True if the loop takes up no more work: it is being stopped, or its end is recorded. */
   get isEnding(): boolean {
     return this.#stop.signal.aborted || this.state.end !== undefined
   }
 
-  /** The worktree with the loop's branch, made if a killed process did not get to it. */
+  /** Makes the worktree with the loop's branch if needed, and settles what a killed process left there. */
   async #integrate(): Promise<void> {
     const { host } = this.#options
     const { worktreeId: id, projectRoot, base, list, tasks } = this.state
@@ -237,9 +238,9 @@ export class Loop {
         if (next === undefined) break
         const run = this.#freeing.settled().then(() => new TaskRun(this.#context(), next).run())
         const done = run.then(async outcome => {
-          // It counts as running while a limit of the plan is waited for.
+          // The task counts as running while it waits for a limit of the plan.
           const end = await this.#after(outcome)
-          // Not `??= await`: that would put back what it was before the wait.
+          // `??= await` would restore the value from before the wait.
           ending ??= end
           await this.#letGo(next)
           running.delete(next.task.id)
@@ -252,12 +253,12 @@ export class Loop {
       })
       const { settings } = this.state
       await Promise.race([...running.values(), woken])
-      // More of what had run out may have been given in the meantime.
+      // A person may have raised the limit meanwhile.
       if (ending?.reason === 'limit' && this.state.settings !== settings) ending = this.#reached()
     }
   }
 
-  /** Frees the sessions of tasks that are over. One that somebody looks at is asked for again after the next task. */
+  /** Releases the sessions of finished tasks. A session that somebody watches is tried again after the next task. */
   #letGo({ sessionId, handed = [], earlier = [] }: TaskState): Promise<void> {
     for (const id of [sessionId, ...[...handed, ...earlier].map(before => before.sessionId)])
       this.#over.add(id)
@@ -269,7 +270,7 @@ export class Loop {
     })
   }
   readonly #over = new Set<string>()
-  /** No task begins meanwhile: it could be in a session that is about to be closed. */
+  /** Tasks wait for it, because one could start in a session that is about to be closed. */
   readonly #freeing = new OneAfterTheOther()
 
   async #after(outcome: TaskOutcome): Promise<{ reason: LoopEndReason; why: string } | undefined> {
@@ -293,7 +294,7 @@ export class Loop {
     return undefined
   }
 
-  /** Begun ones first, then the first of the list whose dependencies are proved. */
+  /** The next task: started ones first, then the first of the list whose dependencies are proved. */
   #next(tasks: readonly Task[], running: ReadonlyMap<string, unknown>): TaskState | undefined {
     const known = this.state.tasks
     for (const task of known.values())
@@ -310,7 +311,7 @@ export class Loop {
       else parked.push({ ...this.#start(task), commands, ...(missing.length === 0 ? {} : { missing }) })
       if (next !== undefined || commands.some(command => this.state.settings.setup.includes(command))) break
     }
-    // At once: a pull can bring thousands of them, and each record waits for the disk.
+    // One entry for all: a pull can bring thousands of tasks, and each entry waits for the disk.
     if (parked.length > 0) this.record({ type: 'tasks:parked', tasks: parked })
     if (next === undefined) return undefined
     this.record({ type: 'task:start', ...this.#start(next) })
@@ -318,11 +319,11 @@ export class Loop {
   }
 
   #start(task: Task): TaskStart {
-    // A copy: its texts are pieces of the whole list, which would be kept with each task.
+    // A deep copy, because substrings would keep the whole list in memory with each task.
     return { task: structuredClone(task), ...newNames(this.state, task.id), base: this.state.head }
   }
 
-  /** Whether a begun task runs a command that nobody allowed: then it is parked. */
+  /** Parks a started task that has a command which is not allowed. True if it did. */
   #parks(task: Task): boolean {
     const commands = notAllowed(this.state, task)
     if (commands.length === 0) return false
@@ -386,5 +387,5 @@ export class Loop {
 }
 
 const STOP_POLL_MS = 200
-/** A longer timer would be over at once. */
+/** A longer timer would fire at once. */
 const MAX_TIMER_MS = 2_147_483_647

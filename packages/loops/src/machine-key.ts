@@ -13,12 +13,12 @@ import { createFileNow, writeFileNow } from '@chirality/disk'
 import { readIfThere } from './files.ts'
 import { loopError } from './loop-error.ts'
 
-/** What is signed: a signature of one kind says nothing about another. */
+/** Kinds of signed texts. A signature of one kind is invalid for another. */
 export type Sealed = 'entry' | 'head' | 'own' | 'receipt'
 
-/** The key of this machine (Ed25519), by which it knows what it wrote itself. */
+/** The key of this machine (Ed25519), which proves its own files. */
 export class Seal {
-  /** The beginning of the hash of its public part. */
+  /** Start of the public key's hash. */
   readonly id: string
   readonly #pem: string
   readonly #private: KeyObject
@@ -36,7 +36,7 @@ export class Seal {
     return sign(null, messageOf(kind, text), this.#private).toString('base64')
   }
 
-  /** Puts it back where somebody changed or removed it. */
+  /** Restores the key file after somebody changed or removed it. */
   writeTo(home: string): void {
     mkdirSync(path.dirname(keyFile(home)), { recursive: true, mode: 0o700 })
     writeFileNow(keyFile(home), this.#pem)
@@ -51,7 +51,7 @@ export function keyFile(home: string): string {
   return path.join(home, 'keys', 'loops-ed25519.pem')
 }
 
-/** Undefined if there is none, or it is damaged: then nothing that it signed can be checked. */
+/** Reads the key. Undefined if it is missing or damaged, so that no signature can be checked. */
 export function readSeal(home: string): Seal | undefined {
   const pem = readIfThere(keyFile(home))
   if (pem === undefined) return undefined
@@ -62,14 +62,14 @@ export function readSeal(home: string): Seal | undefined {
   }
 }
 
-/** The same, made if there is none. A damaged one stays: what it signed is still there. */
+/** Reads the key, or makes one. A damaged file is kept, because files signed with it still exist. */
 export function openSeal(home: string): Seal {
   const file = keyFile(home)
   const known = readIfThere(file)
   if (known !== undefined) return sealOf(known, file)
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
   const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
-  // Never over one that another process made meanwhile: what that has signed would not hold any more.
+  // Never replaces a key that another process made meanwhile: signatures of that process would become invalid.
   createFileNow(file, pem)
   return sealOf(readIfThere(file) ?? '', file)
 }

@@ -1,6 +1,9 @@
 import { visibleLine } from '@chirality/core'
 
-/** Why a task with commands that nobody allowed waits for a person. `refused`: those that only the loop's journal allowed. */
+/**
+ * Why a task with commands that were not allowed waits for a person. `refused`: commands that only the loop's journal
+ * allows.
+ */
 export function notAllowedWords(commands: readonly string[], refused?: ReadonlySet<string>): string {
   const which = commands.length === 1 ? 'a command' : `${commands.length} commands`
   const all = commands.map(one => `\`${visibleLine(one)}\``).join(', ')
@@ -9,7 +12,7 @@ export function notAllowedWords(commands: readonly string[], refused?: ReadonlyS
   return words.slice(0, MAX_WORDS)
 }
 
-/** Why a task of the list did not begin. `missing`: its checks that are not in the list any more. */
+/** Why a task of the list did not start. `missing`: its checks that were removed from the list. */
 export function parkedWords(
   { commands, missing = [] }: { commands: readonly string[]; missing?: readonly string[] },
   refused?: ReadonlySet<string>,

@@ -3,12 +3,12 @@ import type { SessionHost } from '@chirality/sessions'
 import type { LoopState } from './loop-state.ts'
 import { removeOwnLoop } from './own-loop.ts'
 
-/** So many loops of a project are kept in any case. */
+/** Number of loops per project that are always kept. */
 export const KEEP_LOOPS = 100
 
 /**
- * The loops that are forgotten, of all loops of a project, newest first: those after the first 100 with which nothing
- * can be done any more. One with a task that is open, parked, failed or reverted, or that a person did not accept, stays.
+ * The loops to forget, given all loops of a project, newest first: those beyond the first 100 that are finished. A loop
+ * with a task that is open, parked, failed, reverted or not accepted stays.
  */
 export function oldLoops(loops: readonly LoopState[], keep = KEEP_LOOPS): LoopState[] {
   return loops.slice(keep).filter(isFinished)
@@ -19,14 +19,14 @@ function isFinished({ end, tasks }: LoopState): boolean {
   return [...tasks.values()].every(({ status, accepted }) => status === 'merged' && accepted !== undefined)
 }
 
-/** Of a start that failed, and of which nothing has run: the next server would run it with nobody there. */
+/** Removes a failed start of which nothing was run: the next server would run it unattended. */
 export function takeStartBack(
   host: Pick<SessionHost, 'home' | 'logFault'>,
   loopId: string,
   copy: string | undefined,
 ): void {
   try {
-    // First: a loop that is not the user's is run by nobody.
+    // Removed first: without this record no server runs the loop.
     removeOwnLoop(host.home, loopId)
   } catch (error) {
     host.logFault(error)

@@ -9,17 +9,17 @@ import { openSeal, readSeal, type Seal } from './machine-key.ts'
 import { slugOf } from './task-list.ts'
 
 /**
- * What the user's data folder has of a loop: that this user started it in this project, and the commands that it may run.
- * The journal beside it names both, too. In the project is only a copy, for people.
+ * Record of a loop in the user's data folder: this user started it in this project, and it may run these commands. The
+ * journal beside it has both too. The project contains only a copy for people.
  */
 export interface OwnLoop {
   project: string
   allowed: string[]
-  /** It is not as this machine wrote it: it allows nothing. */
+  /** The record was changed by somebody else, so it allows no command. */
   isAltered?: true
 }
 
-/** Of a loop on this list. */
+/** Makes an id for a loop on this list. */
 export function newLoopId(list: string): string {
   const name = path.basename(list, path.extname(list))
   return `${slugOf(name).slice(0, 24)}-${randomBytes(3).toString('hex')}`
@@ -34,11 +34,12 @@ export function loopFolder(home: string, loopId: string): string {
   return path.join(home, 'loops', loopId)
 }
 
-/** Undefined if this user started no such loop, or the record is damaged. */
+/** Reads the record. Undefined if this user started no such loop, or the record is damaged. */
 export function readOwnLoop(home: string, loopId: string, seal = readSeal(home)): OwnLoop | undefined {
-  // A receipt names it, too, and could lead to a file that an agent wrote.
+  // A receipt contains a loop id too, which could lead to a file that an agent wrote.
   if (!LOOP_ID.test(loopId)) return undefined
-  // An earlier version kept a file in the place of the folder, and the journal in the project: that is not its own.
+  // An earlier version had a file in the place of the folder, and the journal in the project; such a loop is not
+  // readable as an own one.
   const text = inDataFolder(home, () => readIfThere(fileOf(home, loopId)))
   if (text === undefined) return undefined
   try {
@@ -60,12 +61,12 @@ export function writeOwnLoop(home: string, loopId: string, own: OwnLoop, seal?: 
   })
 }
 
-/** With its journal. */
+/** Removes the record together with the journal. */
 export function removeOwnLoop(home: string, loopId: string): void {
   inDataFolder(home, () => removeLoopFolder(loopFolder(home, loopId)))
 }
 
-/** The loops that have a folder, of all projects. */
+/** Ids of all loops with a folder, of all projects. */
 export function ownLoopIds(home: string): string[] {
   return inDataFolder(home, () => {
     try {
@@ -78,7 +79,7 @@ export function ownLoopIds(home: string): string[] {
   })
 }
 
-/** What names the loop goes last: a process that is killed meanwhile leaves one that the next finds, and forgets. */
+/** Removes the files that identify the loop last, so that the next process finds and forgets a partly removed one. */
 export function removeLoopFolder(folder: string): void {
   const names = readdirSync(folder).filter(name => name !== 'own.json' && name !== 'journal.ndjson')
   for (const name of names) rmSync(path.join(folder, name), { recursive: true, force: true })

@@ -12,13 +12,13 @@ export function noMoreWaits({ waits, settings }: LoopState): string {
   return `Resume it then. ${waiting}${handing}.`
 }
 
-/** Tasks that run at once meet the same limit, and wait for it once. */
+/** True if another task waits for the same limit already; parallel tasks wait for it once. */
 export function isAwaited({ waitUntil }: LoopState, until: string): boolean {
   const awaited = waitUntil === undefined ? 0 : Date.parse(waitUntil)
   return awaited > Date.now() && Date.parse(until) - awaited < SAME_WINDOW_MS
 }
 
-/** Agents state the same reset with a few seconds between. */
+/** Agents state the same reset with a difference of some seconds. */
 const SAME_WINDOW_MS = 60_000
 
 export async function waitUntil(until: string, signal: AbortSignal): Promise<void> {

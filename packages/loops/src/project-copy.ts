@@ -13,9 +13,9 @@ import {
 } from '@chirality/disk'
 
 /**
- * The files of a loop in its project, for people: `.chirality/loops/<id>`. An agent with a shell writes there, and a clone
- * brings such files: they are never read but to say that they differ from the original, and what cannot be written is
- * found by that.
+ * The copy of a loop's files in its project, for people: `.chirality/loops/<id>`. Agents with a shell write there, and
+ * clones bring such files, so they are read only to report differences from the original. A failed write shows up as
+ * such a difference.
  */
 export class ProjectCopy {
   readonly folder: string
@@ -30,7 +30,7 @@ export class ProjectCopy {
     return path.relative(this.#projectRoot, this.folder)
   }
 
-  /** More of its journal. */
+  /** Appends to the copy of the journal. */
   append(bytes: Buffer): void {
     this.#write(this.folder, () => {
       const fd = openRegular(realFileOps, path.join(this.folder, 'journal.ndjson'), OPEN.appendOrCreate)
@@ -50,16 +50,16 @@ export class ProjectCopy {
   #write(folder: string, work: () => void): void {
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 })
-      // A link in its place would have files written elsewhere, by somebody who may not write there.
+      // A link in the place of the folder would redirect the write elsewhere.
       if (realpathSync(folder) === folder) work()
     } catch {
-      // Named with the other differences.
+      // Reported as a difference.
     }
   }
 
   /**
-   * The files that are not as in the original, and those that the original does not have. `afterKill`: a process that was
-   * killed may have left its last file without a copy, and the end of the journal.
+   * Files that differ from the original, and files that the original lacks. `afterKill`: a killed process may have left
+   * its last file and the end of the journal without a copy.
    */
   async differences(original: string, { afterKill = false } = {}): Promise<string[]> {
     const files = await filesIn(original, '.')
@@ -79,7 +79,7 @@ export class ProjectCopy {
     return [...found, ...other].sort()
   }
 
-  /** Writes all of it anew. */
+  /** Writes the whole copy anew. */
   async restore(original: string): Promise<void> {
     for (const name of await filesIn(original, '.')) {
       const read = await readCarefully({ root: original, path: name, links: 'none', maxBytes: MAX_BYTES })
@@ -102,12 +102,12 @@ export class ProjectCopy {
 }
 
 /**
- * Whether each line of a copy is in the original, in the same order. A killed process may have left the copy without its last
- * lines, and the next one adds its own before it looks.
+ * True if the lines of a copy are in the original, in the same order. A killed process may have left the copy without
+ * its last lines, and the next process appends before it compares.
  */
 function isPart(copy: Buffer | undefined, original: Buffer): boolean {
   const lines = (copy?.toString('utf8') ?? '').split('\n')
-  // A line that is not whole says nothing.
+  // An incomplete line is ignored.
   lines.pop()
   const wanted = original.toString('utf8').split('\n')
   let at = 0
@@ -117,7 +117,7 @@ function isPart(copy: Buffer | undefined, original: Buffer): boolean {
   })
 }
 
-/** Those that are copied, with `/`. */
+/** Names of the copied files, with `/`. */
 async function filesIn(root: string, below: string): Promise<string[]> {
   const names: string[] = []
   for (const inFolder of ['', ...COPIED_FOLDERS]) {
@@ -127,8 +127,8 @@ async function filesIn(root: string, below: string): Promise<string[]> {
       links: 'none',
       max: MAX_FILES,
     })
-    // Something else in the place of a folder: named, because its files are missing.
-    // Those are left by a process that was killed while it wrote.
+    // A foreign object in the place of a folder is reported by its missing files. Temporary files of killed processes
+    // are skipped.
     for (const { name } of found !== undefined && 'entries' in found ? found.entries : [])
       if (!TEMPORARY_NAME.test(name) && (inFolder !== '' || COPIED_FILES.has(name)))
         names.push(inFolder === '' ? name : `${inFolder}/${name}`)
@@ -136,7 +136,7 @@ async function filesIn(root: string, below: string): Promise<string[]> {
   return names
 }
 
-/** More than one only if they are of the same moment. */
+/** The newest files; several only if their times are equal. */
 async function newestOf(folder: string, names: readonly string[]): Promise<string[]> {
   const times = new Map<string, number>()
   for (const name of names)

@@ -2,16 +2,16 @@ import type { TaskState } from './loop-state.ts'
 
 export interface PromptParts {
   state: TaskState
-  /** What earlier tasks did, newest last. */
+  /** Results of earlier tasks, newest last. */
   progress: string
   patterns: readonly string[]
-  /** What the last checks said. */
+  /** Output of the last checks. */
   failure: string | undefined
 }
 
 /**
- * The message of one iteration. Each part has a cap, so that no output of a check can push the task itself out, and
- * the whole has one, too.
+ * The message of one iteration. Each part and the whole are capped, so that the output of a check cannot displace the
+ * task itself.
  */
 export function packPrompt({ state, progress, patterns, failure }: PromptParts): string {
   const { task, iterations, notes, handed, earlier, denied = [] } = state
@@ -37,7 +37,7 @@ export function packPrompt({ state, progress, patterns, failure }: PromptParts):
   return cut(parts.filter(Boolean).join('\n\n'), MAX_PROMPT, 'ends')
 }
 
-/** The lines of an answer that begin with `Pattern:`. */
+/** The lines of an answer that start with `Pattern:`. */
 export function patternsIn(text: string): string[] {
   return [...text.matchAll(/^[ \t]*(?:[-*] )?Pattern:[ \t]*(.+)$/gm)]
     .map(([, words = '']) => words.trim().slice(0, 200))

@@ -6,24 +6,24 @@ import type { Stamped } from './journal.ts'
 import { readEntry } from './journal-schema.ts'
 import { keyFile, type Seal } from './machine-key.ts'
 
-/** A line that is no fact that this version can read. It stays in the file. */
+/** A line that this version cannot read. It stays in the file. */
 export interface UnreadableLine {
-  /** From 1. */
+  /** Counted from 1. */
   line: number
   why: string
 }
 
 export interface ReadJournal {
-  /** Those that this machine wrote, and nobody changed. What follows the first that is not so counts for nothing. */
+  /** Entries that this machine wrote and nobody changed. Everything from the first other line on is ignored. */
   entries: Stamped[]
   unreadable: UnreadableLine[]
-  /** What is not as this machine wrote it. */
+  /** Parts that differ from what this machine wrote. */
   altered: string[]
-  /** The file is there, and nothing of it is read. */
+  /** Reason why the existing file was not read. */
   fault?: string
-  /** After the last of `entries`. */
+  /** Chain position after the last of `entries`. */
   link: Link
-  /** The bytes of `entries`, line by line. */
+  /** Bytes of `entries`, line by line. */
   lines: Buffer[]
 }
 
@@ -33,13 +33,13 @@ interface JournalOf {
   seal: Seal | undefined
   /** The user's data folder, to name the key. */
   home: string
-  /** How far this process has read it before. */
+  /** Position up to which this process has read it before. */
   seen?: Link
 }
 
-/** Reads the journal of a loop, also one that another process is writing. Never rejects. Undefined if there is none. */
+/** Reads the journal of a loop, even while another process writes it. Never rejects. Undefined if there is none. */
 export async function readJournal(folder: string, of: JournalOf): Promise<ReadJournal | undefined> {
-  // Before the journal: a process that writes adds to that first, so it has at least as much.
+  // Read before the journal: a writer appends to the journal first, so it has at least as many entries.
   const head = await readLoopFile(folder, 'head.json')
   const opened = await openCarefully(loopFile(folder, 'journal.ndjson'))
   if (opened === undefined) return undefined
@@ -66,7 +66,7 @@ interface Chain {
   altered: string[]
 }
 
-/** The lines of which each follows from the one before. */
+/** The leading lines of which each follows from the previous one. */
 async function chainIn(handle: FileHandle, loopId: string): Promise<Chain> {
   const links: Chain['links'] = []
   let { chain } = firstLink(loopId)
@@ -85,7 +85,7 @@ async function chainIn(handle: FileHandle, loopId: string): Promise<Chain> {
   return { links, altered: [] }
 }
 
-/** Of these lines those that this machine signed, and what its head says of them. */
+/** Keeps the lines signed by this machine, and compares them with its head file. */
 function believed({ links, altered }: Chain, head: string | undefined, of: JournalOf): ReadJournal {
   const { loopId, seal, home, seen } = of
   const found = [...altered]
@@ -114,7 +114,7 @@ function believed({ links, altered }: Chain, head: string | undefined, of: Journ
     found.push(`line ${count + 1} is not signed by this machine: somebody else wrote it`)
   const read: ReadJournal = { ...nothing(loopId), altered: found }
   const parsed = links.slice(0, count).map(({ body }) => readEntry(body))
-  // Entries that belong together, cut off by the end of their process: none of them was said.
+  // A group of entries that was cut off by the end of its process counts as not written.
   while (count > 0 && hasMore(parsed[count - 1])) count -= 1
   for (const [at, one] of parsed.slice(0, count).entries()) {
     if ('entry' in one) read.entries.push(one.entry)
@@ -130,7 +130,7 @@ function hasMore(read: ReturnType<typeof readEntry> | undefined): boolean {
   return read !== undefined && 'entry' in read && 'more' in read.entry && Number(read.entry.more) > 0
 }
 
-/** The signature of one line stands for all before it. */
+/** Number of lines up to the last signed one: its signature covers all lines before it. */
 function lastSigned(links: Chain['links'], seal: Seal): number {
   const first = Math.max(0, links.length - MAX_SIGNATURES)
   for (let at = links.length - 1; at >= first; at -= 1) if (isSigned(links[at], seal)) return at + 1
@@ -147,7 +147,10 @@ function isSigned(link: ChainedLine | undefined, seal: Seal): boolean {
   return link !== undefined && seal.holds('entry', link.chain, link.sig)
 }
 
-/** The whole lines; what follows the last line break is not finished. In small parts: others go on between them. */
+/**
+ * Yields complete lines; text after the last line break is unfinished. Reads small parts, so that other tasks run in
+ * between.
+ */
 async function* linesIn(handle: FileHandle): AsyncGenerator<Buffer> {
   const part = Buffer.alloc(PART_BYTES)
   let rest = Buffer.alloc(0)
@@ -168,8 +171,8 @@ async function* linesIn(handle: FileHandle): AsyncGenerator<Buffer> {
 
 const MAX_BYTES = 256 * 1024 * 1024
 const PART_BYTES = 256 * 1024
-/** All tasks of the largest list, parked at once. */
+/** Fits all tasks of the largest list, parked in one entry. */
 const MAX_LINE_BYTES = 32 * 1024 * 1024
 const MAX_NAMED = 20
-/** Each takes about 0.1 ms: somebody may have written a million lines. */
+/** Each check takes about 0.1 ms, and a hostile file may have a million lines. */
 const MAX_SIGNATURES = 2_000

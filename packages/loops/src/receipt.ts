@@ -24,7 +24,7 @@ const RECEIPT = z.object({
   harness: z.string().nullable(),
   model: z.string().nullable(),
   sessions: z.array(z.object({ id: z.string(), nativeId: z.string().nullable() })),
-  /** From one agent to the next, at a limit of its plan. Their sessions are those before the last. */
+  /** Changes of agent at a limit of the plan. Their sessions are all but the last. */
   handed: z
     .array(z.object({ from: z.string(), to: z.string(), at: z.string(), why: z.string() }))
     .default([]),
@@ -50,14 +50,14 @@ const RECEIPT = z.object({
   startedAt: z.string(),
   endedAt: z.string(),
   flags: z.array(z.object({ kind: z.string(), words: z.string(), files: z.array(z.string()) })),
-  /** Not in those of earlier versions. */
+  /** Missing in receipts of earlier versions. */
   verdict: z.string().optional(),
   proof: PROOF.optional(),
 })
 
 const SIGNED = z.looseObject({ signature: z.object({ key: z.string(), sig: z.string() }).optional() })
 
-/** The proof of one task: what was changed, which commands said that it works, and what it cost. */
+/** The proof of one task: its change, the commands that confirm it, and its cost. */
 export type Receipt = z.infer<typeof RECEIPT>
 
 export interface ReceiptFacts {
@@ -66,7 +66,7 @@ export interface ReceiptFacts {
   harness: string | null
   model: string | null
   nativeId: string | null
-  /** Null while it is only proved. */
+  /** Null while the task is only proved. */
   merged: string | null
 }
 
@@ -95,7 +95,7 @@ export function makeReceipt({ loop, task, harness, model, nativeId, merged }: Re
   }
 }
 
-/** Signs it, and keeps it in two forms. Its hash. */
+/** Signs the receipt and stores it in two forms. Returns its hash. */
 export function writeReceipt(receipt: Receipt, seal: Seal, put: LoopContext['put']): string {
   const signature = { key: seal.id, sig: seal.sign('receipt', JSON.stringify(receipt)) }
   const text = `${JSON.stringify({ ...receipt, signature }, null, 2)}\n`
@@ -104,16 +104,16 @@ export function writeReceipt(receipt: Receipt, seal: Seal, put: LoopContext['put
   return sha256(text)
 }
 
-/** A file that the user names: a project may bring it, and it may be a FIFO or a device. */
+/** Reads a file that the user names; it may come with the project, and may be a FIFO or a device. */
 export async function readReceipt(file: string): Promise<Receipt> {
   return (await readSignedReceipt(file)).receipt
 }
 
 export interface SignedReceipt {
   receipt: Receipt
-  /** Of all of it. */
+  /** Hash of the whole file. */
   hash: string
-  /** What was signed, and the signature, if there is one. */
+  /** The signed text with its signature, if there is one. */
   signed?: { key: string; sig: string; text: string }
 }
 
@@ -137,7 +137,7 @@ function parseReceipt(text: string): SignedReceipt {
   return { receipt: RECEIPT.parse(rest), hash: sha256(text), ...signed }
 }
 
-/** Of a merged task, from the user's data folder. Undefined for one that is not the one that the journal names. */
+/** Reads the receipt of a merged task from the user's data folder. Undefined unless the journal has its hash. */
 export async function readLoopReceipt(
   folder: string,
   { task: { id }, receipt: hash }: Pick<TaskState, 'task' | 'receipt'>,

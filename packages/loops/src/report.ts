@@ -7,8 +7,8 @@ import { addSpent, spentOf } from './spent.ts'
 import type { Task } from './task-list.ts'
 
 /**
- * One page for a loop: what is proved, what needs a person, what it cost, and what to look at. All of it is what its
- * journal says: `warnings` is what somebody changed elsewhere.
+ * The report of a loop: proved tasks, tasks that need a person, costs, and changes to look at. All of it comes from the
+ * journal, except `warnings` about changes made elsewhere.
  */
 export function reportText(
   state: LoopState,
@@ -84,7 +84,7 @@ export function reportText(
   ].join('\n')
 }
 
-/** Where the proved work is, and how to take it over. */
+/** Location of the proved work, and the way to take it over. */
 function branchLines({ branch, worktreeId, base, baseBranch, tasks, loopId }: LoopState): string[] {
   const merged = [...tasks.values()].filter(({ status }) => status === 'merged')
   const open = merged.filter(({ accepted }) => accepted === undefined)
@@ -98,23 +98,23 @@ function branchLines({ branch, worktreeId, base, baseBranch, tasks, loopId }: Lo
   ]
 }
 
-/** Why the last attempt at a task that is not over was not accepted. */
+/** Why the last attempt at an unfinished task was not accepted. */
 export function lastFailure(task: TaskState | undefined): string {
   const [line = ''] = (task?.status === 'working' ? (task.failure ?? '') : '').split('\n')
   return line === '' ? '' : ` (last attempt: ${line})`
 }
 
-/** Those that are neither proved, nor failed, nor parked: begun ones, taken back ones, and what the list has besides. */
+/** Tasks that are neither proved, failed nor parked: started and reverted ones, and further ones of the list. */
 export function tasksToGo(state: LoopState, tasks: readonly Task[] = []): Task[] {
   const begun = [...state.tasks.values()].filter(
     ({ status }) => status === 'working' || status === 'reverted',
   )
-  // One that somebody ticked is named by itself.
+  // Tasks that somebody ticked have a section of their own.
   const listed = tasks.filter(({ id, ticked }) => !ticked && !state.tasks.has(id))
   return [...begun.map(({ task }) => task), ...listed]
 }
 
-/** The command line that allows exactly this command. None for one with characters that nobody would see or type. */
+/** The command line that allows exactly this command. For one with invisible characters it refers to the page. */
 function allowLine({ loopId }: LoopState, command: string): string {
   const shown = visibleLine(command)
   if (shown !== command) return `on the page of the loop (it has hidden characters): \`${shown}\``
@@ -137,11 +137,11 @@ function mergedLine(task: TaskState): string {
   return `- ${task.task.title}: ${change}, ${results.length} checks, ${commit?.slice(0, 10)}, ${iterations} iterations${cost}`
 }
 
-/** What happened on the way. */
+/** Changes of agent and denied requests during the task. */
 function handedLines({ handed = [], denied = [], parked }: TaskState): string[] {
   return [
     ...handed.map(({ from, to, why }) => `  - Handed from ${from} to ${to}: ${why}`),
-    // The reason of one that is parked for it says it already.
+    // The reason for parking names the denials already.
     ...(parked === 'permission' ? [] : denied.map(words => `  - Its agent was not allowed: ${words}`)),
   ]
 }

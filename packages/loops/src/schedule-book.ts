@@ -22,8 +22,8 @@ import { ScheduleJournal } from './schedule-journal.ts'
 import { slugOf } from './task-list.ts'
 
 /**
- * The schedules of a user: `schedules/<id>` in the data folder, each with its journal. They are never in a project: a
- * clone must not bring anything that runs by itself.
+ * The schedules of a user, each with a journal in `schedules/<id>` of the data folder. Never in a project: a clone must
+ * not bring anything that runs by itself.
  */
 export class ScheduleBook {
   readonly folder: string
@@ -48,7 +48,7 @@ export class ScheduleBook {
         try {
           return this.find(id) ?? []
         } catch {
-          // One that cannot be read must not hide the others.
+          // One unreadable schedule must not hide the others.
           return []
         }
       })
@@ -62,7 +62,7 @@ export class ScheduleBook {
     return state?.isRemoved === true ? undefined : state
   }
 
-  /** By its id, the beginning of it, or its name. */
+  /** Finds a schedule by id, id prefix or name. */
   get(word: string): ScheduleState {
     const exact = this.find(word)
     if (exact !== undefined) return exact
@@ -90,7 +90,7 @@ export class ScheduleBook {
     return this.get(id)
   }
 
-  /** Everything of it but its project, and whether it is a prompt or a loop. A run that has begun goes on as it was. */
+  /** Changes everything but the project and the kind of work. A running run is not affected. */
   change(id: string, input: Omit<NewSchedule, 'project'>, now = Date.now()): ScheduleState {
     const { schedule: before } = this.get(id)
     const schedule = withDefaults({ ...input, project: before.project })
@@ -114,7 +114,7 @@ export class ScheduleBook {
     return this.get(id)
   }
 
-  /** Its journal is kept, in `removed`, with those of the 49 before it. What runs goes on. */
+  /** Removes a schedule. Its journal moves to `removed`, which keeps the last 50. A running run continues. */
   remove(id: string): void {
     this.get(id)
     this.#append(id, { type: 'schedule:removed' })
@@ -125,7 +125,7 @@ export class ScheduleBook {
     keepNewest(removed, KEPT_REMOVED)
   }
 
-  /** Run it now, beside its times. Refused while it runs. */
+  /** Asks for a run now, beside its times. Refused while one runs. */
   ask(id: string): ScheduleState {
     const { schedule, runs, asked } = this.get(id)
     if (asked > 0 || (schedule.overlap === 'skip' && runs.some(({ receipt }) => receipt === null)))
@@ -134,7 +134,7 @@ export class ScheduleBook {
     return this.get(id)
   }
 
-  /** Names everything that a run will make, before it is made. `open` is a loop that is gone on with. */
+  /** Records the ids of everything that a run will make, before it is made. `open` is a loop to resume. */
   claim(
     id: string,
     { due, until, why }: Extract<DueWork, { do: 'run' }>,
@@ -160,14 +160,14 @@ export class ScheduleBook {
     this.#append(id, { type: 'run:skipped', due: new Date(due).toISOString(), times, why })
   }
 
-  /** Nothing happens if the schedule was removed in the meantime. */
+  /** Does nothing if the schedule was removed meanwhile. */
   end(id: string, run: string, receipt: RunReceipt): void {
     if (this.find(id) !== undefined) this.#append(id, { type: 'run:ended', run, receipt })
   }
 
   /**
-   * Keeps the journals of all schedules short. Only for the process that runs them. One that cannot be made shorter is
-   * used as it is. States that were read before are not kept up to date any more.
+   * Shortens the journals of all schedules. Only for the process that runs them. A journal that cannot be shortened is
+   * used as it is. States that were read before are no longer updated.
    */
   compact(onFault: (error: unknown) => void, now = Date.now()): void {
     for (const { schedule } of this.list())
@@ -193,11 +193,11 @@ export class ScheduleBook {
 
 const ID = /^[a-z0-9][a-z0-9-]{0,60}$/
 const MAX_SCHEDULES = 200
-/** Of so many removed schedules the journals are kept. */
+/** Number of removed schedules whose journals are kept. */
 const KEPT_REMOVED = 50
 const ANSWER_MINUTES = 30
 
-/** By the last entry of each journal: who removes one writes that. */
+/** Orders by the time of each journal's last entry, which the removal wrote. */
 function keepNewest(folder: string, count: number): void {
   const times = readdirSync(folder)
     .filter(name => ID.test(name))

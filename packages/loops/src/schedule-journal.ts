@@ -19,21 +19,21 @@ import { applyScheduleEntry, type ScheduleEntry, type ScheduleState } from './sc
 import { readScheduleEntry } from './schedule-schema.ts'
 
 /**
- * What happened to one schedule, one fact a line: `journal.ndjson`, and when that has grown `journal-1.ndjson` and so on.
- * A later file begins with all that the one before says up to a byte; what another process added there after that byte is
- * read, too, so nothing is lost without a lock. Of these files only the last two are kept.
+ * The facts about one schedule, one per line, in `journal.ndjson` and after growth in `journal-1.ndjson` and so on. A
+ * later file starts with the state of the previous one up to a byte; entries that another process added after that byte
+ * are read too, so nothing is lost without a lock. Only the last two files are kept.
  */
 export class ScheduleJournal {
   readonly #folder: string
   #known: { files: string; state: ScheduleState | undefined; own: Cursor; before: Cursor } | undefined
-  /** The bytes of the first line, if that says what there was before. */
+  /** Length of the first line if it has the earlier state. */
   #keptBytes = 0
 
   constructor(folder: string) {
     this.#folder = folder
   }
 
-  /** Reads what was added since the last time, also by another process. Undefined if there is none. */
+  /** Reads entries added since the last call, also by other processes. Undefined if there is no journal. */
   read(): ScheduleState | undefined {
     const last = this.#last()
     if (last === undefined) return undefined
@@ -53,7 +53,7 @@ export class ScheduleJournal {
       known.before.at = first.upTo
       apply(own.splice(0, 1))
     }
-    // Added there by a process that did not know of this file yet.
+    // Entries added to the previous file by a process that did not know this one yet.
     if (last > 0 && known.state !== undefined) apply(known.before.read(this.#file(last - 1)))
     apply(own)
     return known.state
@@ -64,7 +64,7 @@ export class ScheduleJournal {
     const fd = openSync(this.#file(this.#last() ?? 0), O_APPEND | O_CREAT | O_RDWR | O_NOFOLLOW, 0o600)
     try {
       const line = `${JSON.stringify({ at: new Date(now).toISOString(), ...entry })}\n`
-      // A line that a killed process did not finish must not be joined with this one.
+      // An unfinished line of a killed process must not be joined with this one.
       const { size } = fstatSync(fd)
       const last = Buffer.alloc(1)
       const isTorn = size > 0 && readSync(fd, last, 0, 1, size - 1) === 1 && last[0] !== 0x0a
@@ -75,7 +75,10 @@ export class ScheduleJournal {
     }
   }
 
-  /** Begins a new file when the last one has grown, and removes what is older than the one before it. One process at a time. */
+  /**
+   * Starts a new file when the last one has grown, and removes all files before the previous one. One process at a
+   * time.
+   */
   compact(now: number): void {
     const state = this.read()
     const last = this.#last()
@@ -96,13 +99,13 @@ export class ScheduleJournal {
     for (const number of this.#numbers()) if (number < last) rmSync(this.#file(number), { force: true })
   }
 
-  /** Whole or not at all, and never over one that is there. */
+  /** Moves the file into place atomically, and never over an existing one. */
   #place(made: string, target: string): void {
     try {
       linkSync(made, target)
     } catch (error) {
       if (isNodeError(error, 'EEXIST')) return
-      // A file system without links, as exFAT. Nobody else makes this file: only one process does this.
+      // A file system without hard links, such as exFAT. Only one process makes this file.
       if (!NO_LINKS.some(code => isNodeError(error, code))) throw error
       if (!existsSync(target)) renameSync(made, target)
     }
@@ -135,12 +138,12 @@ export class ScheduleJournal {
 
 type Stamped = ScheduleEntry & { at: string }
 
-/** How far a file has been read. */
+/** Read position in a file. */
 class Cursor {
   at = 0
   #inode: number | undefined
 
-  /** Whether it is another file than before, or a shorter one. */
+  /** True if the file was replaced or has become shorter. */
   hasChanged(file: string): boolean {
     const fd = openToRead(file)
     if (fd === undefined) return true
@@ -152,7 +155,7 @@ class Cursor {
     }
   }
 
-  /** The entries that it has not read. */
+  /** Entries after the read position. */
   read(file: string): Stamped[] {
     const fd = openToRead(file)
     if (fd === undefined) return []
@@ -163,7 +166,7 @@ class Cursor {
       let length = 0
       for (let got = -1; got !== 0 && length < bytes.length; length += got)
         got = readSync(fd, bytes, length, bytes.length - length, this.at + length)
-      // What follows the last line break is not finished.
+      // Text after the last line break is unfinished.
       const end = bytes.lastIndexOf(0x0a, length) + 1
       this.at += end
       return entriesIn(bytes.toString('utf8', 0, end))
@@ -192,5 +195,5 @@ function nameOf(number: number): string {
 
 const FILE = /^journal(?:-([1-9]\d{0,8}))?\.ndjson$/
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
-/** Some hundreds of runs. */
+/** Fits some hundreds of runs. */
 const MAX_BYTES = 256 * 1024

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { ScheduleEntry } from './schedule.ts'
 
-// The shape of every entry that a schedule's journal can have. What a schedule is itself is read where it is used: one
-// that cannot be run is not the end of its journal.
+// Shapes of all entries in a schedule's journal. The schedule itself is parsed where it is used, because an invalid one
+// must not end its journal.
 
 const text = z.string()
 const time = text.refine(value => !Number.isNaN(Date.parse(value)), 'must be a time')
@@ -50,7 +50,7 @@ const SCHEMAS = new Map<unknown, z.ZodType>(
   Object.entries(KINDS).map(([type, shape]) => [type, z.looseObject({ at: time, ...shape })]),
 )
 
-/** Undefined for a line that is none, or of a kind that this version does not know. */
+/** Undefined if the line is invalid, or of a kind that this version does not know. */
 export function readScheduleEntry(line: string): (ScheduleEntry & { at: string }) | undefined {
   try {
     const value: unknown = JSON.parse(line)

@@ -1,6 +1,6 @@
 import type { ScheduleTimes } from './schedule.ts'
 
-/** When it runs, for people: `Monday to Friday at 06:00 (Europe/Berlin)`. Cron fields that are rare stay as they are. */
+/** The times as text, such as `Monday to Friday at 06:00 (Europe/Berlin)`. Rare cron fields are shown unchanged. */
 export function timesInWords(when: ScheduleTimes): string {
   if (when.kind === 'at') return 'once'
   if (when.kind === 'every') return `every ${spanOf(when.minutes)}`
@@ -28,7 +28,7 @@ function cronWords(cron: string): string {
   if (isEveryDay && hour === '*') {
     if (minute === '*') return 'every minute'
     const each = step.exec(minute)?.[1]
-    // A step that does not fill the hour begins anew with each.
+    // A step that does not divide the hour restarts in each one.
     if (each !== undefined && 60 % Number(each) === 0) return `every ${spanOf(Number(each))}`
     return isNumber(minute, 59) ? `every hour at :${pad(minute)}` : rare
   }

@@ -4,13 +4,13 @@ import { z } from 'zod'
 import { loopError } from './loop-error.ts'
 
 const MINUTES_A_YEAR = 366 * 24 * 60
-/** Of so many runs the worktrees are kept, unless the user says otherwise. */
+/** Default number of runs whose worktrees are kept. */
 export const KEEP_RUNS = 10
 
-/** As IANA names it: `Europe/Berlin`. */
+/** IANA name, such as `Europe/Berlin`. */
 const TIME_ZONE = z.string().max(64).refine(isTimeZone, 'must be a time zone, such as Europe/Berlin')
 
-/** When it runs. */
+/** Times of a schedule. */
 export const SCHEDULE_TIMES = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('cron'),
@@ -30,7 +30,7 @@ export const SCHEDULE_TIMES = z.discriminatedUnion('kind', [
 
 const PERSONA = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the id of a persona')
 const TOOLS = z.array(z.string().trim().min(1).max(1_000)).max(100)
-/** What is run. */
+/** Work of a schedule. */
 const SCHEDULE_WORK = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('prompt'),
@@ -76,7 +76,7 @@ const SCHEDULE_WORK = z.discriminatedUnion('kind', [
   }),
 ])
 
-/** A loop or a prompt that the server runs at times. */
+/** A loop or a prompt that the server runs at given times. */
 export const NEW_SCHEDULE = z.strictObject({
   name: z.string().trim().min(1, 'must not be empty').max(100),
   project: z.string().min(1, 'must be the path of a project').max(4096),
@@ -120,7 +120,7 @@ const STORED = NEW_SCHEDULE.required({ missed: true, overlap: true, answerMinute
 export type NewSchedule = z.infer<typeof NEW_SCHEDULE>
 export type ScheduleTimes = z.infer<typeof SCHEDULE_TIMES>
 
-/** As it is stored: nothing is left open. */
+/** The stored form, with all defaults filled in. */
 export type Schedule = z.infer<typeof STORED>
 
 /** The first time after a moment. Undefined if there is none. */
@@ -158,7 +158,7 @@ function listTimes(
   return times
 }
 
-/** Throws for a time that is over, or that a calendar never has. */
+/** Throws if the time is over, or no calendar has it. */
 export function requireTimes(when: ScheduleTimes, now: number): void {
   if (timesAfter(when, now, 1).length > 0) return
   throw loopError(
@@ -190,12 +190,12 @@ function isTimeZone(name: string): boolean {
 export type RunReason = 'due' | 'missed' | 'asked'
 export type RunOutcome = 'done' | 'failed' | 'needs-you' | 'limit' | 'stopped'
 
-/** What one run did and cost. */
+/** Result and cost of one run. */
 export interface RunReceipt {
   outcome: RunOutcome
-  /** As `chirality run` and `chirality loop run` exit. */
+  /** Exit code of the equivalent `chirality run` or `chirality loop run`. */
   exitCode: number
-  /** Why it is not done, or what the agent said last. */
+  /** Why the run is not done, or the agent's last answer. */
   words: string
   sessions: string[]
   loopId: string | null
@@ -213,7 +213,7 @@ export interface LoopSpent {
   iterations: number
 }
 
-/** Claimed: it is in the journal before anything of it is started. */
+/** A run, recorded in the journal before anything of it starts. */
 export interface ScheduleRun {
   run: string
   due: string
@@ -222,7 +222,7 @@ export interface ScheduleRun {
   sessionId?: string
   worktreeId?: string
   loopId?: string
-  /** What the loop had spent and done before, if it is one that is gone on with. */
+  /** Spending and iterations of a resumed loop before this run. */
   before?: LoopSpent
   /** Null while it runs. */
   receipt: RunReceipt | null
@@ -231,38 +231,38 @@ export interface ScheduleRun {
 export type ScheduleEntry =
   | { type: 'schedule:added'; schedule: Schedule }
   | { type: 'schedule:changed'; schedule: Schedule }
-  /** All that the file before this one says up to a byte of it. */
+  /** State of the previous file up to a byte. */
   | { type: 'schedule:kept'; upTo: number; state: ScheduleState }
   | { type: 'schedule:paused' }
   | { type: 'schedule:resumed' }
   | { type: 'schedule:removed' }
-  /** A person wants it run now. */
+  /** A person asked for a run now. */
   | { type: 'run:asked' }
   | ({ type: 'run:claimed'; until: string } & Omit<ScheduleRun, 'receipt' | 'claimedAt'>)
   | { type: 'run:ended'; run: string; receipt: RunReceipt }
-  /** Times up to this one that were not run. */
+  /** Times up to this one were skipped. */
   | { type: 'run:skipped'; due: string; times: number; why: 'missed' | 'running' }
 
-/** A schedule as its journal tells it. */
+/** A schedule, folded from its journal. */
 export interface ScheduleState {
   schedule: Schedule
   addedAt: string
-  /** Intervals count from here: when it was added, or its times were changed. */
+  /** Start of the intervals: when the schedule was added, or its times were changed. */
   since: string
   isPaused: boolean
   isRemoved: boolean
-  /** Times up to this one are dealt with. */
+  /** Times up to this one are handled. */
   dealtWith: number
-  /** Asked for by a person, and not claimed. */
+  /** Number of requested runs that are not claimed. */
   asked: number
-  /** The last ones, newest first, and all that are not over. */
+  /** The last runs, newest first, and all unfinished ones. */
   runs: ScheduleRun[]
-  /** What is known of the runs before these. */
+  /** Totals of the earlier runs. */
   earlier: { runs: number; usd: number }
   skipped: { due: string; times: number; why: 'missed' | 'running' } | null
 }
 
-/** Undefined before its first entry. Changes the state in place. */
+/** Applies an entry in place. Undefined before the first entry. */
 export function applyScheduleEntry(
   state: ScheduleState | undefined,
   entry: ScheduleEntry & { at: string },
@@ -289,7 +289,7 @@ export function applyScheduleEntry(
       if (schedule === undefined || schedule.id !== state.schedule.id) break
       if (!isSameTime(schedule.when, state.schedule.when)) {
         state.since = entry.at
-        // The new times begin now.
+        // The new times count from now.
         state.dealtWith = Math.max(state.dealtWith, Date.parse(entry.at))
       }
       state.schedule = schedule
@@ -300,7 +300,7 @@ export function applyScheduleEntry(
       break
     case 'schedule:resumed':
       state.isPaused = false
-      // Times while it was paused were not missed.
+      // Times during the pause do not count as missed.
       state.dealtWith = Math.max(state.dealtWith, Date.parse(entry.at))
       break
     case 'schedule:removed':
@@ -314,7 +314,7 @@ export function applyScheduleEntry(
       state.dealtWith = Math.max(state.dealtWith, Date.parse(until))
       if (run.why === 'asked') state.asked = Math.max(0, state.asked - 1)
       const all = [{ ...run, claimedAt, receipt: null }, ...state.runs]
-      // Some more than those whose worktrees are kept: what is not known any more is not tidied.
+      // More than those whose worktrees are kept: the worktrees of a forgotten run would never be removed.
       const kept = Math.max(KEPT_RUNS, state.schedule.keepRuns + KEEP_RUNS)
       const isKept = ({ receipt }: ScheduleRun, at: number) => at < kept || receipt === null
       state.runs = all.filter(isKept)
@@ -338,7 +338,7 @@ export function applyScheduleEntry(
 
 const KEPT_RUNS = 50
 
-/** Edited by hand, perhaps: what cannot be read is not run. */
+/** The file may have been edited by hand; an invalid schedule is not run. */
 function readStored(schedule: unknown): Schedule | undefined {
   return STORED.safeParse(schedule).data
 }
@@ -348,7 +348,7 @@ export function isSameTime(a: ScheduleTimes, b: ScheduleTimes): boolean {
   return facts(a) === facts(b)
 }
 
-/** What is to be done now: nothing, one run, or times to leave out. */
+/** The work that is due now: a run, times to skip, or none. */
 export type DueWork =
   | { do: 'run'; due: number; until: number; why: RunReason }
   | { do: 'skip'; due: number; times: number; why: 'missed' | 'running' }
@@ -367,13 +367,13 @@ export function dueWork(state: ScheduleState, now: number): DueWork | undefined 
   return { do: 'run', due: last, until: last, why: isLate ? 'missed' : 'due' }
 }
 
-/** The next time that is not dealt with. Null if none comes. */
+/** The next unhandled time. Null if there is none. */
 export function nextTime(state: ScheduleState): number | null {
   const [next] = nextTimes(state, 1)
   return next === undefined ? null : Date.parse(next)
 }
 
-/** The next ones that are not dealt with, at most `count`. None while it is paused. */
+/** The next unhandled times, at most `count`. None while paused. */
 export function nextTimes({ schedule, isPaused, dealtWith, since }: ScheduleState, count: number): string[] {
   return isPaused ? [] : listTimes(schedule.when, { from: Date.parse(since), after: dealtWith, count })
 }
@@ -389,12 +389,12 @@ function timesUpTo({ schedule, since, dealtWith }: ScheduleState, now: number) {
     last = next
     after = next
     times += 1
-    // A machine that slept for months: only the last times matter.
+    // After months of sleep only the last times matter.
     if (times === MAX_COUNTED) after = Math.max(after, now - RECENT_MS)
   }
 }
 
-/** A run that begins later than this was missed: the server was off, or the machine slept. */
+/** A run that starts later than this counts as missed, because the server was off or the machine slept. */
 export const LATE_MS = 10 * 60_000
 const MAX_COUNTED = 100
 const RECENT_MS = 60 * 60_000

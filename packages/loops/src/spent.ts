@@ -9,7 +9,7 @@ export function addSpent(one: Spent | undefined, other: Spent): Spent {
   }
 }
 
-/** The sum of what the tasks have spent. `usd` is null if no agent said. */
+/** The sum of all tasks' spending. `usd` is null if no agent reported it. */
 export function spentOf(
   state: { tasks: ReadonlyMap<string, SpendingTask> },
   live?: (sessionId: string) => Spent | undefined,

@@ -13,13 +13,13 @@ import type { BaseResult } from './proof/verdict.ts'
 import type { TaskTree } from './task-tree.ts'
 import { unfinishedWords } from './turn-end.ts'
 
-/** What the checks said of what an agent left. */
+/** Result of the checks on an agent's work. */
 export interface Checked {
   entry: Extract<JournalEntry, { type: 'checks:end' }>
-  /** The whole of what the agent is told; empty if nothing is wrong. */
+  /** Complete output for the agent; empty if everything passed. */
   output: string
   diff: DiffStat
-  /** The agent was not cut off, and this failed as the time before, with the same files. */
+  /** True if the agent finished and the same failure as before came with the same files. */
   isNoProgress: boolean
 }
 
@@ -33,7 +33,7 @@ export class TaskChecks {
     this.#task = task
   }
 
-  /** What is wrong with it, if it fails. */
+  /** Runs the set-up. Returns the reason if it fails. */
   async setUp(folder: string): Promise<string | undefined> {
     const { settings } = this.#loop.state
     for (const command of settings.setup) {
@@ -44,7 +44,7 @@ export class TaskChecks {
     this.#loop.record({ type: 'task:setup', task: this.#task.task.id })
   }
 
-  /** Runs the checks on the agent's tree. Undefined if it was stopped meanwhile. */
+  /** Runs the checks on the agent's tree. Undefined if the loop was stopped meanwhile. */
   async run(tree: TaskTree, folder: string): Promise<Checked | undefined> {
     const task = this.#task
     const { record, signal } = this.#loop
@@ -88,7 +88,7 @@ export class TaskChecks {
     return { entry, output, diff, isNoProgress }
   }
 
-  /** One that did not say the same twice on the base is asked again: a failure of it says nothing. */
+  /** Runs a check, and repeats a flaky one: a single failure of it proves nothing. */
   async #runOnce(command: string, run: (command: string) => Promise<CheckRun>): Promise<CheckRun> {
     const isFlaky = this.#before(command)?.state === 'flaky'
     let last = await run(command)
@@ -102,8 +102,8 @@ export class TaskChecks {
   }
 
   /**
-   * Whether a run is held against the task. What failed before it is not, unless other tests fail now; a check that only
-   * this task has is what it has to make true.
+   * True if a failed run counts against the task. An earlier failure does not, unless other tests fail now; a check
+   * that only this task has must become green.
    */
   #counts({ result, counted }: CheckRun): boolean {
     if (hasPassed(result)) return false
@@ -118,7 +118,7 @@ export class TaskChecks {
     return `${failureOf(result)}${wasRed ? '\nIt failed before this task began, too.' : ''}`
   }
 
-  /** What failed is compared, and not what was printed: times, orders and paths differ from run to run. */
+  /** Compares the failed tests and not the output, in which times, orders and paths differ from run to run. */
   #isSameFailure(runs: readonly CheckRun[]): boolean {
     const { results, counted = [], failure } = this.#task
     if (failure === undefined) return false
@@ -127,7 +127,7 @@ export class TaskChecks {
     return JSON.stringify(now) === JSON.stringify(then)
   }
 
-  /** An agent that ticks its own box changes nothing: the list is put back. */
+  /** Files of the list, which are restored: an agent that ticks its own box changes nothing. */
   #listFiles(tree: TaskTree): string[] {
     const { list, projectRoot } = this.#loop.state
     const inProject = path.relative(projectRoot, list)
@@ -135,8 +135,8 @@ export class TaskChecks {
   }
 
   /**
-   * Runs the checks on the loop's branch with this task merged. What is wrong, or what the checks did there: for a task
-   * that begins at that commit it is the base.
+   * Runs the checks on the loop's branch with this task merged. Returns the failure, or the results, which are the base
+   * for tasks that start at that commit.
    */
   async runMerged(tree: TaskTree, onto: string, merge: string): Promise<{ broken: string } | BaseResult[]> {
     const { files } = await tree.difference(onto, merge)
@@ -173,7 +173,7 @@ function failedBy(
   return [command, exitCode, stopped ?? null, [...(failing ?? [])].sort()]
 }
 
-/** With another one of these, what is installed is not what is needed. */
+/** Files after whose change the installed dependencies may be outdated. */
 const DEPENDS = ({ path: file }: { path: string }) =>
   LOCK.test(file) ||
   /(^|\/)(package\.json|pyproject\.toml|requirements[^/]*\.txt|Cargo\.toml|go\.mod)$/.test(file)

@@ -1,7 +1,7 @@
 import { didYouMean } from '@chirality/core'
 import { badList } from './loop-error.ts'
 
-/** A box of the list, or a heading with boxes that say when it is done. */
+/** A box of the list, or a heading with boxes as acceptance criteria. */
 export interface Item {
   at: number
   indent: number
@@ -11,13 +11,13 @@ export interface Item {
   isGroup: boolean
   keys: Map<Key, { values: string[]; at: number }>
   notes: string[]
-  /** The lines of the boxes that are ticked with it: its acceptance criteria. */
+  /** Lines of the boxes that are ticked with it: its acceptance criteria. */
   criteria: number[]
-  /** The level of the heading that it is. Its only boxes are its criteria. */
+  /** Level of the heading. Its boxes are only criteria. */
   heading?: number
-  /** Text has begun that is no key. */
+  /** True after text that is no key. */
   hasText: boolean
-  /** The boxes below it are its criteria, and no tasks of their own. */
+  /** True if the boxes below it are its criteria instead of tasks. */
   isJudged: boolean
 }
 
@@ -29,16 +29,16 @@ export type Key = (typeof KEYS)[number]
 
 export interface ReadItems {
   items: Item[]
-  /** What was read otherwise than it might be meant. */
+  /** Notices about text that may be meant differently. */
   notices: string[]
 }
 
-/** The tasks and groups of a list, by its lines after `from`. Throws `bad-list` with the line. */
+/** The tasks and groups in the lines after `from`. Throws `bad-list` with the line. */
 export function readItems(lines: readonly string[], from: number, name: string): ReadItems {
   return new ItemReader(lines, from, name).read()
 }
 
-/** Whether a text has a box to tick. */
+/** True if the text has a box to tick. */
 export function hasBox(text: string): boolean {
   return new RegExp(BOX.source, 'm').test(text)
 }
@@ -50,7 +50,7 @@ class ItemReader {
   readonly #items: Item[] = []
   readonly #told = new Told()
   #open: Item[] = []
-  /** A key with its values below it. */
+  /** A key whose values follow on the next lines. */
   #key: { values: string[]; indent: number } | undefined
   #hasStories = false
 
@@ -65,7 +65,7 @@ class ItemReader {
     const headings = headingsIn(this.#lines, this.#from, isFenced)
     this.#hasStories = headings.some(heading => heading.isStory)
     const headingAt = new Map(headings.map(heading => [heading.at, heading]))
-    // Boxes under a heading like "Definition of done" that belongs to no task.
+    // True below a heading such as "Definition of done" that belongs to no task.
     let isForAll = false
     for (let at = this.#from; at < this.#lines.length; at += 1) {
       const line = this.#lines[at] ?? ''
@@ -144,7 +144,7 @@ class ItemReader {
     this.#note(item, line)
   }
 
-  /** Undefined for a line that is a note. */
+  /** Undefined if the line is a note. */
   #readKey(item: Item, line: string, at: number): { values: string[]; indent: number } | undefined {
     const [, space = '', dash = '', word = '', value = ''] = KEY_LINE.exec(line) ?? []
     if (word === '') {
@@ -152,7 +152,8 @@ class ItemReader {
       return undefined
     }
     const known = KEYS.find(key => key === word)
-    // A bullet is a note, and so is what comes after other text: both are told, because no check of them would run.
+    // A bullet is a note, and so is text after other text. Keys among them are reported, because their checks would not
+    // run.
     if (dash !== '' || item.hasText) {
       if (known !== undefined) this.#told.add('late-key', at, word)
       item.hasText = true
@@ -166,7 +167,7 @@ class ItemReader {
           at + 1,
           `Unknown key "${word}". Did you mean "${near}"? If it is a note, begin it with a capital letter or a dash.`,
         )
-      // Keys may follow it: a check below "priority: high" is a check.
+      // Keys may follow: a check below "priority: high" is still a check.
       this.#told.add('unknown-key', at, word)
       return undefined
     }
@@ -189,9 +190,9 @@ interface Heading {
   level: number
   title: string
   isAcceptance: boolean
-  /** A task: its boxes are its acceptance criteria. */
+  /** True for a task whose boxes are its acceptance criteria. */
   isStory: boolean
-  /** Named like a task, and without a box. */
+  /** True for a heading named like a task without any box. */
   isEmpty: boolean
 }
 
@@ -205,7 +206,7 @@ function headingsIn(lines: readonly string[], from: number, isFenced: readonly b
     found.push({ at, level: marks.length, title: plain, isAcceptance, isStory: false, isEmpty: false })
   }
   const isNamed = ({ title }: Heading) => STORY.some(name => name.test(title))
-  // Headings inside of a task belong to it, whatever they say.
+  // Headings inside a task belong to it, whatever their text.
   let until = 0
   found.forEach((heading, n) => {
     if (heading.isAcceptance || heading.at < until) return
@@ -215,7 +216,7 @@ function headingsIn(lines: readonly string[], from: number, isFenced: readonly b
     const section = Array.from({ length: end - heading.at - 1 }, (_, k) => heading.at + 1 + k)
     const shown = section.filter(at => !isFenced[at]).map(at => lines[at] ?? '')
     const first = shown.findIndex(line => BOX.test(line))
-    // Only what stands before the first box, at its level: a task may have criteria of its own.
+    // Only unindented lines before the first box count, because a task may have criteria of its own.
     const isJudged = shown.slice(0, first).some(line => !/^\s/.test(line) && isAcceptanceLine(line))
     const boxes = shown.flatMap(line => BOX.exec(line)?.[4] ?? [])
     const areTasks = boxes.some(words => OWN_ID.test(words)) || hasKeys(shown)
@@ -228,7 +229,7 @@ function headingsIn(lines: readonly string[], from: number, isFenced: readonly b
   return found
 }
 
-/** The one that ends the section of a heading. One about acceptance does not, unless it is about more than that. */
+/** The heading that ends a section. One about acceptance ends it only if its level is higher. */
 function nextHeading(
   all: readonly Heading[],
   n: number,
@@ -242,7 +243,7 @@ function nextHeading(
   return undefined
 }
 
-/** Below a box, indented: then each box is a task with what it needs. */
+/** True if an indented key follows a box, so that each box is a task. */
 function hasKeys(lines: readonly string[]): boolean {
   return lines.some(line => {
     const [, space = '', dash = '', word = ''] = KEY_LINE.exec(line) ?? []
@@ -266,7 +267,7 @@ function fencesIn(lines: readonly string[], from: number): boolean[] {
   return inside
 }
 
-/** What a word that is no key is taken for. A longer word that only begins like one is a word of its own. */
+/** The key that a word is probably a misspelling of. A longer word that only starts like a key is a different word. */
 export function misspelled(word: string, keys: readonly string[]): string | undefined {
   const near = didYouMean(word, keys)
   return near !== undefined && word.length >= 4 && Math.abs(near.length - word.length) <= 1 ? near : undefined
@@ -274,7 +275,7 @@ export function misspelled(word: string, keys: readonly string[]): string | unde
 
 type ToldKind = 'story' | 'no-box' | 'for-all' | 'late-key' | 'unknown-key'
 
-/** One line for each thing of which there may be thousands. */
+/** Collects notices, with one line per kind, because there may be thousands. */
 class Told {
   readonly #lines = new Map<string, { kind: ToldKind; word: string; at: number[] }>()
 
@@ -318,19 +319,19 @@ function widthOf(space: string): number {
   return [...space].reduce((width, char) => width + (char === '\t' ? 4 : 1), 0)
 }
 
-/** `- [ ]`, `* [x]`, `1. [ ]`, `2) [ ]`. */
+/** Matches `- [ ]`, `* [x]`, `1. [ ]` and `2) [ ]`. */
 const BOX = /^([ \t]*)([-*+]|\d{1,9}[.)])[ \t]+\[([ xX])\](?:[ \t]+(.*))?$/
 const HEADING = /^ {0,3}(#{1,6})[ \t]+(.+?)[ \t]*$/
 const KEY_LINE = /^([ \t]*)([-*+] +)?([a-z][a-z_]*):(?:[ \t]+(.*))?$/
-/** A heading, or a line in bold or plain letters, above boxes that say when something is done. */
+/** A heading, or a line in bold or plain letters, above acceptance criteria. */
 const ACCEPTANCE =
   /^[\s>*_+-]*(?:acceptance (?:criteria|tests?|checks?)|definition of done|success criteria|exit criteria|done when)[\s:*_]*$/i
-/** `US-001: …`, `Story 1.2: …`, `[FEAT-7] …`. Not `Phase 1`, whose boxes are tasks. */
+/** Matches `US-001: …`, `Story 1.2: …` and `[FEAT-7] …`, but not `Phase 1`, whose boxes are tasks. */
 const STORY = [
   /^\[?(?:US|STORY|FR|NFR|REQ|TASK|FEAT|FEATURE|BUG|ISSUE|TICKET)[-_ ]?\d+(?:\.\d+)*\b/i,
   /^(?:user )?(?:story|task|feature|requirement|ticket|issue)\s+#?\d+(?:\.\d+)*\b/i,
   /^\[?[A-Z][A-Z0-9]{0,9}-\d+\]?(?:[:.)]|\s+[-–—]|\s*$)/,
   /^\[[A-Z][A-Z0-9]{0,9}-\d+\]\s/,
 ]
-/** A box that has a number of its own is a task: `T012 …`, `TASK-3: …`. */
+/** A box with a number of its own is a task: `T012 …`, `TASK-3: …`. */
 const OWN_ID = /^[*_`[]*(?:[A-Z]{1,6}-?\d{2,}|[A-Z]{2,10}-\d+)\b/

@@ -3,44 +3,44 @@ import { badList as bad } from './loop-error.ts'
 import { isHarnessName, type LoopSettings, namesIn, readSettings, TESTS } from './loop-settings.ts'
 import { type Item, type Key, readItems } from './task-items.ts'
 
-/** A leaf of the list: what one agent works on. A task with subtasks is a group: its keys count for all of them. */
+/** A leaf of the list, which one agent works on. A task with subtasks is a group, whose keys apply to all of them. */
 export interface Task {
-  /** Made of the title, or given by the key `id`. */
+  /** Derived from the title, or given by the key `id`. */
   id: string
   title: string
-  /** The text below it that is no key. */
+  /** Text below the task that is no key. */
   notes: string
-  /** The titles of the groups that it is in, outermost first. */
+  /** Titles of its groups, outermost first. */
   groups: string[]
   checks: string[]
   expect: 'diff' | 'none'
   persona?: string
   harness?: string
-  /** Who may go on with it when a limit of its agent's plan is reached. */
+  /** Agents that may continue the task when its agent reaches a limit of its plan. */
   nextHarnesses?: string[]
   model?: string
   budgetUsd?: number
   budgetTokens?: number
-  /** On a machine of the fleet that has these labels. Without it, on this machine. */
+  /** Labels that a machine of the fleet must have. Undefined: this machine. */
   where?: string[]
-  /** It is expected to change tests that exist. What it changes is shown either way. */
+  /** True if the task is expected to change existing tests. Such changes are shown either way. */
   mayChangeTests?: true
   /** Ids of tasks. */
   dependsOn: string[]
-  /** Ticked in the file. */
+  /** True if the box is ticked in the file. */
   ticked: boolean
-  /** From 1. */
+  /** Counted from 1. */
   line: number
 }
 
 export interface TaskList {
   settings: LoopSettings
   tasks: Task[]
-  /** What was read and is not used, for the user. */
+  /** Notices for the user about text that is not used. */
   notices: string[]
 }
 
-/** Reads a Markdown task list. Throws `bad-list` with the name of the file and the line. */
+/** Parses a Markdown task list. Throws `bad-list` with the file name and the line. */
 export function parseTaskList(text: string, name: string): TaskList {
   if (text.length > MAX_LIST_CHARS)
     throw bad(name, 1, `The list is larger than ${MAX_LIST_CHARS} characters.`)
@@ -63,10 +63,10 @@ export function parseTaskList(text: string, name: string): TaskList {
   return { settings, tasks, notices: [...notices, ...told] }
 }
 
-/** The text with these tasks ticked, and groups whose tasks all are. Every other byte stays as it is. */
+/** Ticks these tasks, and groups whose tasks are all ticked. Every other byte stays unchanged. */
 export function tickTasks(text: string, ids: ReadonlySet<string>, name: string): string {
   const { lines, items, idOf } = readLeaves(text, name)
-  // From the end, so that a group comes after everything that it contains.
+  // From the end, so that a group comes after its contents.
   for (const item of [...items].reverse()) {
     const isDone = item.isGroup
       ? items.every(other => !other.parents.includes(item) || other.isGroup || other.ticked)
@@ -78,7 +78,7 @@ export function tickTasks(text: string, ids: ReadonlySet<string>, name: string):
   return lines.join('\n')
 }
 
-/** A task whose change was taken back, and the groups that it is in. */
+/** Unticks a task whose change was reverted, and its groups. */
 export function untickTask(text: string, id: string, name: string): string {
   const { lines, items, idOf } = readLeaves(text, name)
   const task = items.find(item => idOf.get(item) === id)
@@ -87,7 +87,7 @@ export function untickTask(text: string, id: string, name: string): string {
   return lines.join('\n')
 }
 
-/** The lines that are ticked with it. A heading has no box of its own. */
+/** Lines that are ticked with the item. A heading has no box of its own. */
 function boxesOf({ at, criteria, heading }: Item): number[] {
   return heading === undefined ? [at, ...criteria] : criteria
 }
@@ -199,7 +199,7 @@ function harnessNames(key: KeyValue, name: string): string[] | undefined {
   throw bad(name, key.at + 1, '"next_harnesses" is names of agents, with commas between.')
 }
 
-/** `here`, `fleet`, or labels of a machine with commas between. */
+/** Parses `here`, `fleet`, or comma-separated labels of a machine. */
 function placeOf(key: KeyValue, inSettings: string | undefined, name: string): string[] | undefined {
   const text = key === undefined ? inSettings : key.values.join(',')
   if (text === undefined || text === 'here') return undefined
@@ -219,7 +219,7 @@ function amount(key: KeyValue, word: string, name: string): number | undefined {
 
 function resolveDependencies(tasks: Task[], leaves: Item[], items: Item[], name: string): void {
   const leavesOf = (group: Item) => tasks.filter((_, at) => leaves[at]?.parents.includes(group))
-  // The first of a title, and an id before any title.
+  // The first task with a title; ids take precedence over titles.
   const byName = new Map([
     ...[...tasks].reverse().map(task => [task.title, task] as const),
     ...tasks.map(task => [task.id, task] as const),
@@ -262,7 +262,7 @@ function requireNoCycle(tasks: Task[], name: string): void {
   const byId = new Map(tasks.map(task => [task.id, task]))
   const done = new Set<string>()
   for (const task of tasks) {
-    // Without recursion: a chain of thousands of tasks is no reason to fail.
+    // Iterative, because a chain of thousands of tasks would overflow the stack.
     const trail: { task: Task; next: number }[] = [{ task, next: 0 }]
     const inTrail = new Set([task.id])
     while (trail.length > 0) {

@@ -33,12 +33,12 @@ import {
 import { readOutput, readPrompt } from './turn-files.ts'
 import { watchTurn } from './watched-turn.ts'
 
-/** One task, from where its journal left it to its end. */
+/** Runs one task from the stage in its journal to its end. */
 export class TaskRun {
   readonly #loop: LoopContext
   readonly #task: TaskState
   readonly #checks: TaskChecks
-  /** What its agent asked on another machine, which ended that turn. */
+  /** Request of an agent on another machine, which ended its turn. */
   #asked: PermissionRequestEvent | undefined
 
   constructor(loop: LoopContext, task: TaskState) {
@@ -77,7 +77,7 @@ export class TaskRun {
     const tree = await TaskTree.open(folder, worktree.id)
     let live = await this.#session()
     if (task.stage.at === 'checks') await endMarked(task.stage.marker)
-    // For a turn elsewhere it is set up there, and here when it is back.
+    // A turn elsewhere is set up there; the set-up here runs when it returns.
     if (!task.isSetUp && (task.task.where === undefined || task.stage.at !== 'rest')) {
       await endMarked(task.worktreeId)
       const broken = await this.#checks.setUp(folder)
@@ -138,7 +138,7 @@ export class TaskRun {
       await host.createSession(state.projectRoot, {
         ...{ id: sessionId, worktree: { id: worktreeId }, title },
         ...(persona === undefined ? {} : { persona }),
-        // The model is one of the agent that the list names.
+        // The model belongs to the agent that the list names.
         ...(handedTo !== undefined
           ? { harness: handedTo }
           : { ...(harness === undefined ? {} : { harness }), ...(model === undefined ? {} : { model }) }),
@@ -148,7 +148,7 @@ export class TaskRun {
     return host.session(sessionId)
   }
 
-  /** What the checks do before anything is changed. Why they cannot run, if they cannot. */
+  /** Runs the checks before the task changes anything. Returns the reason if they cannot run. */
   async #base(): Promise<string | undefined> {
     const { base: commit, task } = this.#task
     const { state } = this.#loop
@@ -162,7 +162,7 @@ export class TaskRun {
     return missingWords(known, state.settings.setup)
   }
 
-  /** Says in the journal that a turn begins, and keeps what the agent will be told. */
+  /** Records the start of a turn, and stores its prompt. */
   async #begin(live: LiveSession): Promise<void> {
     const { state, record, put } = this.#loop
     const task = this.#task
@@ -179,7 +179,7 @@ export class TaskRun {
     record({ ...words, prompt: sha256(prompt) })
   }
 
-  /** Undefined if its result is to be checked; `handed` if another agent goes on. */
+  /** Undefined if the result has to be checked; `handed` if another agent continues. */
   async #turn(live: LiveSession): Promise<TaskOutcome | 'handed' | undefined> {
     const task = this.#task
     const { host, signal, state } = this.#loop
@@ -202,7 +202,7 @@ export class TaskRun {
     return endTurn(this.#loop, task, live, { fromSeq, asked, isTakenUp: hasBegun })
   }
 
-  /** Before a turn: a limit that another turn met holds for this one, too. */
+  /** Applies a limit that another turn met, before a turn starts. */
   async #knownLimit(live: LiveSession): Promise<{ rateLimit: string } | 'handed' | undefined> {
     const harness = await harnessOf(this.#loop, this.#task, live)
     const until = limitedUntil(this.#loop.state, harness)
@@ -221,7 +221,7 @@ export class TaskRun {
     }
   }
 
-  /** Runs the checks in the worktree, and writes down what they said. */
+  /** Runs the checks in the worktree, and records their results. */
   async #prove(tree: TaskTree, folder: string, live: LiveSession): Promise<void> {
     const { record, put } = this.#loop
     const checked = await this.#checks.run(tree, folder)
@@ -231,7 +231,7 @@ export class TaskRun {
     if (entry.failure === undefined) return record(entry)
     const question = diff.files === 0 ? questionIn(lastText(live, 0)) : undefined
     if (question !== undefined) record(entry, this.#parked('question', question))
-    // An agent that was cut off, by a crash of the server too, has not had its chance.
+    // An agent that was cut off, even by a crash of the server, gets another attempt.
     else if (isNoProgress) record(entry, this.#failed(`${SAME_TWICE} ${firstLine(entry.failure)}`))
     else record(entry)
   }
@@ -245,7 +245,7 @@ export class TaskRun {
     this.#receipt(live, null)
   }
 
-  /** Resolves to the hash of it. */
+  /** Resolves with the receipt's hash. */
   #receipt(live: LiveSession, merged: string | null): string {
     const { state, put, seal } = this.#loop
     const { harness, model } = live.status
@@ -254,7 +254,7 @@ export class TaskRun {
     return writeReceipt(makeReceipt(facts), seal, put)
   }
 
-  /** Onto the loop's branch, in its worktree, where the checks run again. */
+  /** Merges the task onto the loop's branch in its worktree, and runs the checks again there. */
   async #merge(live: LiveSession): Promise<TaskOutcome> {
     const { host, state, record, signal, ticked } = this.#loop
     const task = this.#task
@@ -279,7 +279,7 @@ export class TaskRun {
           return this.#park('merge-checks', `Merged with the other tasks it fails. ${done.broken}`)
         base = done
       }
-      // Before it is said to be merged: what is merged has a receipt that says so.
+      // Written before the merge is recorded: every merged task has a receipt that says so.
       const receipt = this.#receipt(live, merged)
       const { setup } = state.settings
       record(
@@ -290,7 +290,7 @@ export class TaskRun {
       )
       ticked(task.task.id)
       writeProgress(this.#loop)
-      // The commits are on the loop's branch, so nothing of it is lost.
+      // Nothing is lost, because the commits are on the loop's branch.
       await host.worktrees.remove(task.worktreeId)
       return 'over'
     })
@@ -299,7 +299,7 @@ export class TaskRun {
   async #mergeOnto(branch: LoopBranch, commit: string) {
     const { state, record } = this.#loop
     const { stage, task } = this.#task
-    // Made by a process that was killed, and commits of a person are on top of it.
+    // A killed process made the merge, and a person's commits follow it.
     const merge = stage.at === 'merging' ? await branch.tree.mergeOf(commit, stage.onto) : undefined
     if (stage.at === 'merging' && merge !== undefined)
       return { merged: true, merge, onto: stage.onto } as const

@@ -4,10 +4,10 @@ import type { CheckCount, Flag, Proof } from './proof/verdict.ts'
 import { addSpent } from './spent.ts'
 import type { Task } from './task-list.ts'
 
-/** `working` is one that was begun and is not over; a loop that does not run may have such tasks, too. */
+/** `working` means started and not finished; a loop that does not run may have such tasks too. */
 export type TaskStatus = 'working' | 'merged' | 'parked' | 'failed' | 'reverted'
 
-/** What is begun and not over, in the words of the journal. */
+/** Step of a started task, as recorded in the journal. */
 export type TaskStage =
   | { at: 'rest' }
   | { at: 'turn'; fromSeq: number; since: string }
@@ -17,7 +17,7 @@ export type TaskStage =
   | { at: 'proved'; commit: string }
   | { at: 'merging'; commit: string; onto: string }
 
-/** A task that was begun. */
+/** A started task. */
 export interface TaskState {
   task: Task
   status: TaskStatus
@@ -27,55 +27,55 @@ export interface TaskState {
   base: string
   isSetUp: boolean
   iterations: number
-  /** Since a person put it back. */
+  /** Attempts since a person last resumed the task. */
   attempts: number
   spent: Spent
-  /** In sessions before the present one. */
+  /** Spending in earlier sessions. */
   spentBefore?: Spent
-  /** The agent that it was handed to last, in the place of the one that the list names. */
+  /** The agent that the task was last handed to, instead of the one that the list names. */
   harness?: string
-  /** Each time that another agent took it over, oldest first. */
+  /** Changes of agent, oldest first. */
   handed?: HandOver[]
-  /** Its sessions of attempts before, with the same agent, and what they spent. */
+  /** Sessions of earlier attempts by the same agent, with their spending. */
   earlier?: { sessionId: string; spent: Spent }[]
-  /** How its last turn failed. `same`: turns in a row that failed so and changed no file. */
+  /** Failure of the last turn. `same` counts consecutive turns that failed alike and changed no file. */
   fault?: TurnError & { same: number }
-  /** What its agent was not allowed in its last turn. */
+  /** Requests of the agent that were denied in its last turn. */
   denied?: string[]
-  /** The machine of the fleet that makes, or made, its last turn. */
+  /** The machine of the fleet that runs, or ran, the last turn. */
   machine?: string
-  /** Why its turn waits for a machine. */
+  /** Why the turn waits for a machine. */
   waits?: string
   startedAt: string
   endedAt?: string
-  /** The last checks. */
+  /** Result of the last checks. */
   tree?: string
   diff?: DiffStat
   results: CheckRecord[]
   failure?: string
-  /** For each of the results: what it tested. */
+  /** Tests counted in each of the results. */
   counted?: CheckCount[]
-  /** The changed files that the last checks read. Null if that could not be seen. */
+  /** Changed files that the last checks read. Null if that could not be observed. */
   read?: string[] | null
-  /** Changed files that git was told not to look at, in any iteration. */
+  /** Changed files that git was told to ignore, in any iteration. */
   hidden?: string[]
   parked?: ParkKind
   why?: string
-  /** It is parked because nobody allowed these commands, or with a question that offers these answers. */
+  /** Commands that were not allowed, or answers that the agent offered, while the task is parked for them. */
   commands?: string[]
   options?: string[]
-  /** It is parked because these checks were taken out of the list since the loop began. */
+  /** Checks that were removed from the list since the loop started, while the task is parked for them. */
   missing?: string[]
   notes: string[]
   commit?: string
   merged?: string
-  /** The hash of its receipt. */
+  /** Hash of its receipt. */
   receipt?: string
-  /** The hash of what its agent was told last. */
+  /** Hash of the agent's last prompt. */
   prompt?: string
-  /** The commit of the loop's branch at which a revert of it was begun. */
+  /** Tip of the loop's branch when a revert of the task was started. */
   reverting?: string
-  /** Of a version that wrote no proof. */
+  /** Written by versions without a proof. */
   flags?: Flag[]
   proof?: Proof
   /** The branch that a person merged it into, and the commit there. */
@@ -85,14 +85,14 @@ export interface TaskState {
 export interface HandOver {
   from: string
   to: string
-  /** The session of the agent before, and what it has spent. */
+  /** Session and spending of the previous agent. */
   sessionId: string
   spent: Spent
   at: string
   why: string
 }
 
-// What entries of the journal change in a task, in place.
+// Adds a started task to the map.
 
 export function beginTask(
   tasks: Map<string, TaskState>,
@@ -113,10 +113,10 @@ export function putBack(task: TaskState): void {
   task.status = 'working'
   task.stage = { at: 'rest' }
   task.attempts = 0
-  // What follows is not compared with what was before: `tree`.
+  // Keeps later results from being compared with earlier ones: `tree`.
   for (const key of ['tree', 'parked', 'why', 'commands', 'options', 'missing', 'endedAt', 'denied'] as const)
     delete task[key]
-  // Kept, because a conversation that was too long stays so.
+  // Keeps the code, because a conversation that was too long stays too long.
   if (task.fault !== undefined) task.fault = { ...task.fault, crashes: 0, same: 0 }
 }
 
@@ -135,7 +135,7 @@ export function applyFault(task: TaskState, error: TurnError | undefined): void 
   task.fault = { ...error, ...crashes, same }
 }
 
-/** The agent had no chance: what it was asked is asked again, of it or of another one. */
+/** Records a limit of the plan: the agent had no chance, so the turn is repeated by it or by another one. */
 export function applyLimit(
   limited: Map<string, string>,
   task: TaskState,

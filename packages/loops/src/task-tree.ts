@@ -20,7 +20,7 @@ import { loopError } from './loop-error.ts'
 import type { LoopState, TaskState } from './loop-state.ts'
 import type { ChangedFile } from './proof/matter.ts'
 
-/** Git in a worktree of a loop. No hook of the repository runs, and nothing is fetched or pushed. */
+/** Git in a worktree of a loop. Runs no hook of the repository, and fetches and pushes nothing. */
 export class TaskTree {
   readonly folder: string
   readonly #repository: GitRepository
@@ -30,7 +30,7 @@ export class TaskTree {
     this.#repository = repository
   }
 
-  /** `worktreeId`: so that a git that outlives its process is found by the next one. */
+  /** `worktreeId` marks the git processes, so that the next process finds one that outlived this one. */
   static async open(folder: string, worktreeId?: string): Promise<TaskTree> {
     const repository = await findRepository(folder)
     if (repository === undefined) throw loopError('loop-refused', `${folder} is not in a git repository.`)
@@ -40,17 +40,17 @@ export class TaskTree {
     return new TaskTree(folder, { ...repository, overrides, env: { ...NOT_REPLACED, ...env } })
   }
 
-  /** A git that outlived its process still writes: it is waited for, because killing it would leave its lock files. */
+  /** Waits for a git that outlived its process and still writes; killing it would leave its lock files. */
   static async gitHasEnded(worktreeId: string): Promise<void> {
     while ((await findByMarker(gitMarker(worktreeId))).length > 0) await sleep(50)
   }
 
-  /** The project below the top of the worktree, with `/`. */
+  /** Path of the project below the top of the worktree, with `/`. */
   get prefix(): string {
     return this.#repository.prefix
   }
 
-  /** Of the worktree. */
+  /** Top folder of the worktree. */
   get top(): string {
     return this.#repository.top
   }
@@ -74,7 +74,7 @@ export class TaskTree {
     return this.#text(['rev-parse', '--verify', '--quiet', `${commit}^{tree}`])
   }
 
-  /** Stages everything but the files in `except`, which are as in `base`. Resolves with the tree. */
+  /** Stages everything but the files in `except`, which are restored from `base`. Resolves with the tree. */
   async stage(base: string, except: readonly string[]): Promise<string> {
     await stageFiles(this.#repository, '--all', { timeoutMs: SLOW_MS })
     for (const file of except) {
@@ -84,7 +84,7 @@ export class TaskTree {
     return this.#text(['write-tree'])
   }
 
-  /** Asked once: a commit does not change. */
+  /** Cached, because a commit does not change. */
   async #isInCommit(commit: string, file: string): Promise<boolean> {
     const name = `${commit}:${file}`
     const known =
@@ -102,7 +102,7 @@ export class TaskTree {
     return (await this.difference(from, to)).stat
   }
 
-  /** How much differs, and in which files: `A`, `M`, `D` or `T`, and the path. */
+  /** Size of the difference, and its files with status `A`, `M`, `D` or `T`. */
   async difference(from: string, to: string): Promise<{ stat: DiffStat; files: ChangedFile[] }> {
     const args = ['diff-tree', '-r', '--raw', '--numstat', '-z', '--no-renames', from, to]
     const words = (await this.#run(args, BIG)).toString('utf8').split('\0')
@@ -121,7 +121,7 @@ export class TaskTree {
     return { stat, files }
   }
 
-  /** The lines that were added and removed, file by file as in `difference`. Null if they are too large to read. */
+  /** Added and removed lines, file by file in the order of `difference`. Null if they are too large. */
   async changedLines(from: string, to: string): Promise<string[] | null> {
     try {
       const output = await this.#run(['diff-tree', '-r', '-p', '-U0', '--no-renames', from, to], BIG)
@@ -133,8 +133,8 @@ export class TaskTree {
   }
 
   /**
-   * The texts of files, by `<commit>:<path>`, without those that there are not or that are too large to be read. One that
-   * somebody wrote over in the store of the repository has another hash than its name, which git does not look at.
+   * Texts of files by `<commit>:<path>`, without missing and too large ones. `noteFalse` is called for an object that
+   * somebody overwrote in the object store: its hash differs from its name, which git does not check.
    */
   async textsOf(
     names: readonly string[],
@@ -165,7 +165,7 @@ export class TaskTree {
     return texts
   }
 
-  /** Files that are in no commit, those that git ignores included. A folder of which none is known is one entry. */
+  /** Files in no commit, including ignored ones. A completely unknown folder is one entry. */
   async notInGit(): Promise<string[]> {
     const others = ['ls-files', '--others', '--directory', '--no-empty-directory', '-z']
     const output = await this.#run(others, BIG)
@@ -178,7 +178,7 @@ export class TaskTree {
     return output.toString('utf8').split('\0').filter(Boolean)
   }
 
-  /** Makes files as they are in a commit. What is staged stays as it is. */
+  /** Restores files from a commit. Staged changes stay. */
   async restoreFrom(commit: string, files: readonly string[]): Promise<void> {
     for (let at = 0; at < files.length; at += MAX_PATHS) {
       const some = files.slice(at, at + MAX_PATHS)
@@ -187,8 +187,8 @@ export class TaskTree {
   }
 
   /**
-   * Files that git was told not to look at, though they are there: changes of them would not be in the commit, and checks
-   * would read them. It looks at them again.
+   * Makes git look again at files that it was told to ignore although they exist: their changes would be missing in the
+   * commit, while checks would read them. Resolves with their names.
    */
   async showHidden(): Promise<string[]> {
     const output = await this.#run(['ls-files', '-v', '-z'], BIG)
@@ -206,7 +206,7 @@ export class TaskTree {
     return hidden
   }
 
-  /** Commits what is staged, if it is anything. Resolves with the commit. */
+  /** Commits the staged changes, if any. Resolves with the commit. */
   async commit(message: string): Promise<string> {
     const head = await this.head()
     if ((await this.stagedTree()) === (await this.treeOf(head))) return head
@@ -216,7 +216,7 @@ export class TaskTree {
     return this.head()
   }
 
-  /** Merges a commit as one step of the branch. False, with nothing changed, if there is a conflict. */
+  /** Merges a commit as one step of the branch. On a conflict nothing is changed. */
   async merge(
     commit: string,
     message: string,
@@ -258,7 +258,7 @@ export class TaskTree {
     await this.#run(['merge', '--abort'], { okCodes: [0, 128] })
   }
 
-  /** The commit after `onto` that takes a merge back. */
+  /** The commit after `onto` that reverts a merge. */
   async revertOf(merge: string, onto: string): Promise<string | undefined> {
     const words = `This reverts commit ${merge}`
     const found = ['log', '--first-parent', '--format=%H', '--fixed-strings', `--grep=${words}`, 'HEAD']
@@ -269,13 +269,13 @@ export class TaskTree {
     await this.#run(['revert', '--abort'], { okCodes: [0, 128] })
   }
 
-  /** Whether files that git knows are not as in the last commit. */
+  /** True if known files differ from the last commit. */
   async isChanged(): Promise<boolean> {
     const options = ['--porcelain', '--untracked-files=no', '--ignore-submodules=dirty']
     return (await this.#run(['status', ...options], BIG)).length > 0
   }
 
-  /** Makes a commit that takes a merge back. The files that stand in the way otherwise, and nothing is changed. */
+  /** Reverts a merge by a commit. Otherwise resolves with the conflicting files, and nothing is changed. */
   async revert(merge: string): Promise<{ reverted: true } | { reverted: false; files: string[] }> {
     const env = await this.#identity()
     const options = { env: { ...env, GIT_EDITOR: 'true' }, timeoutMs: SLOW_MS }
@@ -298,25 +298,25 @@ export class TaskTree {
     return (await this.#text(['rev-list', '--count', commit, `^${of}`])) === '0'
   }
 
-  /** False if there is no such branch, too. */
+  /** False if the branch does not exist. */
   async isIn(commit: string, branch: string): Promise<boolean> {
     return (await this.hasCommit(branch)) && (await this.isAncestor(commit, branch))
   }
 
-  /** The branches that have a commit. */
+  /** Branches that contain a commit. */
   async branchesWith(commit: string): Promise<string[]> {
     const found = ['for-each-ref', '--format=%(refname:short)', `--contains=${commit}`, 'refs/heads']
     return (await this.#text(found)).split('\n').filter(Boolean)
   }
 
-  /** What git knows and is not committed is kept below `keepAs`. Resolves with the ref, if there was any. */
+  /** Resets to a commit. Uncommitted changes of known files are kept by a ref below `keepAs`, which is returned. */
   async resetTo(commit: string, keepAs: string): Promise<string | undefined> {
     const kept = await this.#keepChanges(keepAs)
     await this.#run(['reset', '--quiet', '--hard', commit], { timeoutMs: SLOW_MS })
     return kept
   }
 
-  /** In a copy of the index, which may be that of a merge which was cut off: no stash can be made of it. */
+  /** Works on a copy of the index, which may belong to an interrupted merge, where no stash can be made. */
   async #keepChanges(keepAs: string): Promise<string | undefined> {
     if (!(await this.isChanged())) return undefined
     const index = path.resolve(this.#repository.top, await this.#text(['rev-parse', '--git-path', 'index']))
@@ -347,7 +347,7 @@ export class TaskTree {
     await this.#run(['worktree', 'prune'])
   }
 
-  /** The user's own, or Chirality's if there is none. */
+  /** Empty if the user has an identity, else Chirality's. */
   async #identity(): Promise<Record<string, string>> {
     const own = await this.#run(['config', '--get', 'user.email'], { okCodes: [0, 1] })
     return own.length > 0 ? {} : IDENTITY
@@ -362,10 +362,10 @@ export class TaskTree {
   }
 }
 
-/** Not into nested repositories, whose config could name programs. */
+/** Skips nested repositories, whose config could name programs. */
 const UNMERGED = ['diff', '--name-only', '--diff-filter=U', '--ignore-submodules=dirty', '-z']
 
-/** The worktree of a task, made if it is not there. */
+/** The worktree of a task, made if it is missing. */
 export async function worktreeOf(
   { worktrees }: Pick<SessionHost, 'worktrees'>,
   { projectRoot }: LoopState,
@@ -387,16 +387,16 @@ function gitMarker(worktreeId: string): string {
   return `loop-git-${worktreeId}`
 }
 
-/** With settings of an agent a file could be changed without git looking at it again. */
+/** Settings of an agent could let a changed file look unchanged to git. */
 const CAREFUL: GitRepository['overrides'] = [
   ['core.checkStat', 'default'],
   ['core.trustctime', 'true'],
   ['core.ignoreStat', 'false'],
 ]
-/** A ref could put another text in the place of a test. */
+/** A replace ref could substitute the text of a test. */
 const NOT_REPLACED = { GIT_NO_REPLACE_OBJECTS: '1' }
 const SLOW_MS = 120_000
-/** A command line has a limit. */
+/** Limit for the length of a command line. */
 const MAX_PATHS = 200
 const BIG = { maxBytes: 64 * 1024 * 1024, timeoutMs: SLOW_MS }
 const IDENTITY = {

@@ -9,17 +9,17 @@ import { patternsIn } from './prompt.ts'
 import { eventsAfter, lastText, parkedBy, roleOf, spentIn } from './turn-facts.ts'
 
 export interface EndedTurn {
-  /** The last event of the session's log before the turn. */
+  /** Last event of the session's log before the turn. */
   fromSeq: number
-  /** What its agent asked, and nobody answered. */
+  /** Unanswered request of the agent. */
   asked: PermissionRequestEvent | undefined
-  /** A process before this one began it: its agent may have ended with that process. */
+  /** True if an earlier process started the turn: its agent may have ended with that process. */
   isTakenUp: boolean
 }
 
 /**
- * Decides what becomes of a task when a turn of its agent has ended, and writes it down together with the end: a process
- * that is killed here leaves both or neither. Undefined if its files are to be checked; `handed` if another agent goes on.
+ * Decides how a task continues after a turn of its agent, and records that together with the turn's end: a process
+ * killed here leaves both or neither. Undefined if the files have to be checked; `handed` if another agent continues.
  */
 export async function endTurn(
   loop: LoopContext,
@@ -44,12 +44,12 @@ export async function endTurn(
     ...(error === undefined ? {} : { error }),
     ...(denied.length === 0 ? {} : { denied }),
   }
-  // One that the list names is the user's to mend; one that it was only handed to is passed over.
+  // An agent named in the list is the user's to mend; one that the task was handed to is replaced.
   const broken = task.harness !== undefined && NOT_HERE.has(error?.code ?? '') ? error?.words : undefined
   const mayGoOn = asked === undefined && !signal.aborted && (limit ?? broken) !== undefined
   const handed = mayGoOn ? await handOver(loop, task, limit ?? { harness }, broken) : undefined
   const parked = handed === undefined && limit === undefined ? parkOf(loop, task, reason, error) : undefined
-  // Only this process knows what was asked: the end of the turn is not written down without it.
+  // Only this process knows the request, so the end of the turn is recorded together with it.
   if (asked !== undefined) record(ended, parkedBy(id, asked))
   else if (handed !== undefined) record(ended, handed)
   else if (parked !== undefined && !signal.aborted)
@@ -64,7 +64,7 @@ export async function endTurn(
   return reason === 'budget' ? 'limit' : undefined
 }
 
-/** An end that no further turn of the same kind mends: a person has to. */
+/** An end that no further turn can mend, so that a person has to. */
 function parkOf(
   loop: LoopContext,
   task: TaskState,
@@ -87,7 +87,7 @@ function parkOf(
   return { kind: 'harness', why: `The agent crashed ${crashes} times in a row. ${error.words}` }
 }
 
-/** Before the next attempt: an end that came twice and changed nothing, or something that the agent was not allowed. */
+/** Ends a task before its next attempt: after the same failure twice without a change, or after a denied request. */
 export function endOfAttempts(
   { task, fault, denied, attempts, failure }: TaskState,
   settings: LoopContext['state']['settings'],
@@ -108,7 +108,7 @@ export function endOfAttempts(
   return { type: 'task:failed', task: id, why: `Not proved after ${attempts} attempts. ${first}` }
 }
 
-/** Why the next turn does not go on with the conversation of the last one. Undefined if it does. */
+/** Why the next turn needs a new conversation. Undefined if the last one continues. */
 export function freshReason(
   { fault }: TaskState,
   { fresh }: LoopContext['state']['settings'],
@@ -120,7 +120,7 @@ export function freshReason(
   return isFull ? 'The conversation was too long for the model.' : 'Each attempt has a fresh session.'
 }
 
-/** What is said of a turn that was not finished, to the agent and in the report. */
+/** Text about an unfinished turn, for the agent and the report. */
 export function unfinishedWords(reason: string, fault: TurnError | undefined): string {
   return `The agent did not finish: ${reason}.${fault === undefined ? '' : ` ${fault.words}`}`
 }
@@ -133,7 +133,7 @@ function errorIn(events: readonly UIEvent[], reason: string, isTakenUp: boolean)
   const errors = events.filter(event => event.type === 'session:error')
   const last = errors.findLast(({ recovered }) => !recovered)
   const code = last?.code ?? (reason === 'crashed' ? 'process_crashed' : 'unknown')
-  // The host may have started it twice in one turn. What ended with the process before this one did not crash.
+  // The host may have started the agent twice in one turn. An agent that ended with the previous process did not crash.
   const crashes =
     reason === 'crashed' && !isTakenUp ? errors.filter(one => one.code === 'process_crashed').length : 0
   if (last === undefined && crashes === 0) return undefined
@@ -141,7 +141,7 @@ function errorIn(events: readonly UIEvent[], reason: string, isTakenUp: boolean)
   return { code, words, ...(crashes === 0 ? {} : { crashes }) }
 }
 
-/** What the agent wanted and did not get, without what a person denied: that person knows. */
+/** Requests that were denied, except by a person, who knows about it. */
 function denialsIn(events: readonly UIEvent[]): string[] {
   const requests = new Map<string, PermissionRequestEvent>()
   const denied = new Set<string>()
@@ -162,7 +162,7 @@ const A_CALL = { label: 'A call', object: '' }
 const UNFINISHED = new Set(['failed', 'crashed', 'timeout'])
 /** Errors of an agent that cannot work on this machine at all. */
 const NOT_HERE = new Set<string>(['auth_failed', 'not_installed'] satisfies SessionErrorCode[])
-/** Errors that the same message would meet again. */
+/** Errors that the same message would cause again. */
 const NO_USE = new Set<string>([
   ...(['auth_failed', 'billing', 'model_not_found', 'not_installed', 'unsupported'] as const),
   ...(['invalid_request', 'refused'] as const),

@@ -4,14 +4,14 @@ import type { JournalEntry, ParkKind, Spent } from './journal.ts'
 import type { TaskState } from './loop-state.ts'
 import { addSpent } from './spent.ts'
 
-/** What was said and done in a session after an event. */
+/** Events of a session after a number. */
 export function eventsAfter({ log }: LiveSession, seq: number): UIEvent[] {
   return log.readAfter(seq, log.lastSeq, { maxBytes: MAX_READ_BYTES }).map(({ event }) => event)
 }
 
 const MAX_READ_BYTES = 32 * 1024 * 1024
 
-/** The last thing that the agent itself said. */
+/** The last message of the agent itself. */
 export function lastText(live: LiveSession, fromSeq: number): string {
   const said = eventsAfter(live, fromSeq).findLast(
     event => event.type === 'chat:message' && event.parentToolUseId === undefined && !event.discarded,
@@ -19,7 +19,7 @@ export function lastText(live: LiveSession, fromSeq: number): string {
   return said?.type === 'chat:message' ? said.text : ''
 }
 
-/** The last line, if it asks something. */
+/** The last line, if it asks a question. */
 export function questionIn(text: string): string | undefined {
   const line = text.trim().split('\n').at(-1)?.trim() ?? ''
   return /\?["'”’)*_]*$/.test(line) ? line.slice(0, 1000) : undefined
@@ -35,14 +35,17 @@ export function requestWords({ kind, toolName, input }: PermissionRequestEvent):
   return kind === 'plan' ? `It has a plan: ${detail}` : `It asks to use ${toolName}: ${detail}`
 }
 
-/** A task whose agent asked what nobody answered. */
+/** Parks a task for its agent's unanswered request. */
 export function parkedBy(task: string, request: PermissionRequestEvent): JournalEntry {
   const options = optionsOf(request)
   const offered = options.length === 0 ? {} : { options }
   return { type: 'task:parked', task, kind: PARK_KIND[request.kind], why: requestWords(request), ...offered }
 }
 
-/** The answers that a question offers. Of several questions none: one word would not say which it answers. */
+/**
+ * The answers that a question offers. None for several questions, because one answer would not tell which it belongs
+ * to.
+ */
 function optionsOf(request: PermissionRequestEvent): string[] {
   const [question, other] = factsOf(request).questions ?? []
   if (question === undefined || other !== undefined) return []
@@ -55,7 +58,7 @@ export function spentIn({ status }: LiveSession): Spent {
   return { usd: status.costUsd, isEstimate: status.costIsEstimate, tokens: status.tokens }
 }
 
-/** Of its session. A later one has what those before it left; what was before a fresh start is not theirs. */
+/** Budget of the task's session: the rest after earlier sessions of the same start. */
 export function budgetOf({ task: { budgetUsd, budgetTokens }, handed = [], earlier = [] }: TaskState) {
   const before = [...handed, ...earlier].reduce<Spent | undefined>(
     (sum, { spent }) => addSpent(sum, spent),
@@ -72,14 +75,17 @@ export function budgetOf({ task: { budgetUsd, budgetTokens }, handed = [], earli
 const LEAST_USD = 0.000_001
 
 type Role = 'planner' | 'coder'
-/** Spec 001 §7.2. */
+/** Tools by role, from spec 001 §7.2. */
 const ROLE_TOOLS: Record<Role, readonly string[]> = {
   planner: ['Read', 'Bash'],
   coder: ['Read', 'Edit', 'Write', 'Bash', 'Glob', 'Grep'],
 }
 export const roleOf = ({ task }: TaskState): Role => (task.expect === 'none' ? 'planner' : 'coder')
 
-/** A persona brings its own. A planner reads, a coder writes; what goes beyond is asked, and parks. */
+/**
+ * Permissions of the turn. A persona has its own; otherwise a planner reads and a coder writes. Anything else is asked,
+ * and parks the task.
+ */
 export function permissionsOf(task: TaskState) {
   if (task.task.persona !== undefined) return {}
   const role = roleOf(task)
@@ -93,7 +99,7 @@ export function firstLine(text = ''): string {
   return text.split('\n')[0] ?? ''
 }
 
-/** Which kind of stop a request of an agent is, if nobody answers. */
+/** Kind of parking for an unanswered request. */
 export const PARK_KIND = {
   tool: 'permission',
   question: 'question',
@@ -101,7 +107,7 @@ export const PARK_KIND = {
   unknown: 'question',
 } as const
 
-/** Why a turn could not start that only the user can mend. */
+/** Reasons for a failed start that only the user can mend. */
 export const PARK_CODES = new Map<string, ParkKind>([
   ['not_installed', 'harness'],
   ['auth_failed', 'harness'],

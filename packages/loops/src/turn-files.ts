@@ -5,7 +5,7 @@ import { sha256 } from './machine-key.ts'
 
 type Folder = Pick<LoopContext, 'folder' | 'noteAltered'>
 
-/** What the agent is told in its turn. One that somebody changed is not used: then only the title of the task is. */
+/** The prompt of the agent's turn. If its file was changed, only the title of the task is used. */
 export async function readPrompt({ folder, noteAltered }: Folder, task: TaskState): Promise<string> {
   const name = iterationFile(task)
   const text = await readLoopFile(folder, 'prompts', name)
@@ -15,7 +15,7 @@ export async function readPrompt({ folder, noteAltered }: Folder, task: TaskStat
   return task.task.title
 }
 
-/** What the checks said last, for the next turn. The journal has the beginning of it. */
+/** Output of the last checks, for the next turn. The journal has its start. */
 export async function readOutput(
   { folder, noteAltered }: Folder,
   task: TaskState,

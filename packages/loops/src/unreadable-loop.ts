@@ -9,8 +9,8 @@ import type { ReadJournal } from './read-journal.ts'
 type Named = Pick<LoopState, 'loopId' | 'projectRoot'>
 
 /**
- * The loop that a journal tells. One of which a line cannot be read or is not believed is over, and says why: facts may be
- * missing, so nobody goes on with it. Undefined for a journal of another loop or project.
+ * The loop of a journal. With an unreadable or untrusted line it is over, with the reason, because facts may be
+ * missing. Undefined if the journal belongs to another loop or project.
  */
 export function loopOf(
   journal: ReadJournal,
@@ -31,20 +31,20 @@ export function loopOf(
   return { ...state, unreadable: why ?? '', end: ended(state, `Its journal ${why}`) }
 }
 
-/** There was a journal, and it is gone. */
+/** State of a loop whose journal is gone. */
 export function goneLoop(named: Named): LoopState {
   const state = unknownLoop(named)
   mistrust(state, 'its journal is gone')
   return state
 }
 
-/** Changes the state in place: it is over, until a person says that they go on with what can be believed. */
+/** Marks the state in place as over, until a person decides to continue with the trustworthy part. */
 export function mistrust(state: LoopState, found: string): void {
   state.broken.push(found)
   state.end = ended(state, `Not all of it can be believed: ${state.broken.join('; ')}.`)
 }
 
-/** A folder of the project that has no original in the user's data folder. Nothing in it is read. */
+/** A folder of the project without an original in the user's data folder. Nothing in it is read. */
 export function foreignLoop(named: Named, at: Date): LoopState {
   const list = path.join(named.projectRoot, '.chirality', 'loops', named.loopId)
   const state = { ...unknownLoop(named), list, startedAt: at.toISOString() }
@@ -71,7 +71,7 @@ function unknownLoop({ loopId, projectRoot }: Named): LoopState {
   return foldJournal([start]) as LoopState
 }
 
-/** Before anything is done with a loop that needs all facts of it. */
+/** Throws unless all facts of the loop are readable and trusted. */
 export function requireReadable({ loopId, unreadable, isForeign, broken }: LoopState): void {
   if (isForeign) throw loopError('loop-refused', `The loop ${loopId} cannot be gone on with. ${FOREIGN}`)
   if (unreadable !== undefined)

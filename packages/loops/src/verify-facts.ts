@@ -4,7 +4,7 @@ import type { TaskState } from './loop-state.ts'
 import type { Proof } from './proof/verdict.ts'
 import type { Receipt } from './receipt.ts'
 
-/** One thing that was looked at. `unknown`: it could not be checked. */
+/** Result of one check of a receipt. `unknown` means that it could not be checked. */
 export interface Finding {
   part: 'journal' | 'signature' | 'receipt' | 'commit' | 'change' | 'flags' | 'base' | 'checks' | 'judged'
   result: 'holds' | 'fails' | 'unknown'
@@ -21,14 +21,14 @@ export interface Verification {
 
 export interface VerifyOptions {
   projectRoot: string
-  /** With the user's data folder: it has the journal of the loop, and the commands that were allowed for it. */
+  /** Supplies the user's data folder, with the loop's journal and its allowed commands. */
   host: Pick<SessionHost, 'home' | 'worktrees' | 'ownSetups'>
-  /** Commands that may run besides those, word for word. */
+  /** Further commands that may run, word for word. */
   allow?: readonly string[]
   signal?: AbortSignal
 }
 
-/** What is known of a task: from the journal, and for a loop that is not in the data folder from its receipt alone. */
+/** Known facts about a task: from the journal, or only from the receipt if the data folder lacks the loop. */
 export interface Facts {
   receipt: Receipt
   task?: TaskState

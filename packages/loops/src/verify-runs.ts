@@ -16,7 +16,7 @@ interface Place {
   projectRoot: string
 }
 
-/** The checks on the commit, on the base, and on the commit with what judges it as in the base. */
+/** Runs the checks on the commit, on the base, and on the commit with the judging files of the base. */
 export async function runAgain(facts: Facts, repository: TaskTree, place: Place): Promise<CheckResult[]> {
   const { receipt, checks, proof } = facts
   const { add } = place
@@ -50,7 +50,7 @@ async function checkBase({ base }: Proof, { results, cannot }: Ran, add: Add): P
   if (cannot !== undefined) return add('base', 'unknown', `The checks cannot be run on the base: ${cannot}`)
   const differs = results.filter(({ command, exitCode }) => {
     const known = base.find(one => one.command === command)
-    // Two runs did not agree then, so one says nothing now.
+    // A flaky check proves nothing with one run.
     return known !== undefined && known.state !== 'flaky' && (known.state === 'green') !== (exitCode === 0)
   })
   if (base.length === 0)
@@ -86,7 +86,7 @@ async function checkJudged(
   )
 }
 
-/** In a worktree that is set up as those of tasks, and removed afterwards. */
+/** Runs in a worktree with the set-up of tasks, which is removed afterwards. */
 async function runAt(
   facts: Facts,
   repository: TaskTree,
@@ -145,7 +145,7 @@ async function putAsInBase(
   }
 }
 
-/** It failed before the task, and was not held against it. */
+/** True if the check failed before the task too, and did not count against it. */
 function isRedAnyway({ command }: CheckResult, proof: Proof | undefined): boolean {
   return proof?.own.some(one => one.command === command && one.exitCode !== 0) === true
 }

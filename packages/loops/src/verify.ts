@@ -13,10 +13,10 @@ import type { Add, Facts, Finding, Verification, VerifyOptions } from './verify-
 import { runAgain } from './verify-runs.ts'
 
 /**
- * Checks everything that is said of a task again: the journal and its signatures, the receipt, the commit, the change, what
- * to look at, and what the checks do on the base, on the commit, and with the tests of the base. `what`: a receipt, or
- * the id of a merged task. A receipt lies in the project, where a clone brings files and an agent with a shell writes: by
- * itself it says nothing, and allows no command.
+ * Verifies all claims about a task: the journal and its signatures, the receipt, the commit, the change, the flags, and
+ * the checks on the base, on the commit and with the tests of the base. `what` is a receipt file or the id of a merged
+ * task. A receipt lies in the project, where clones and agents with a shell can write: alone it proves nothing and
+ * allows no command.
  */
 export async function verifyTask(what: string, options: VerifyOptions): Promise<Verification> {
   const store = new LoopStore(options.projectRoot, options.host.home)
@@ -117,7 +117,7 @@ async function checkReceipt(
   add('receipt', false, `It is not the one that the journal names${where}.`)
 }
 
-/** What the journal says counts. */
+/** Takes the facts from the journal if there is one. */
 function factsOf(receipt: Receipt, state: LoopState | undefined, task: TaskState | undefined): Facts {
   if (state === undefined || task === undefined)
     return {
@@ -133,7 +133,7 @@ function factsOf(receipt: Receipt, state: LoopState | undefined, task: TaskState
   }
 }
 
-/** Whether there is something to check. */
+/** True if the commits to check exist. */
 async function checkCommit({ receipt }: Facts, repository: TaskTree, add: Add): Promise<boolean> {
   const { base, commit, merged } = receipt
   for (const one of [base, commit])

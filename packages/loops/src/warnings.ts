@@ -1,7 +1,7 @@
 import type { LoopState } from './loop-state.ts'
 
 /**
- * What a person has to know before anything else that a loop says: somebody changed its files. `copy`: the files of the
+ * Warnings to read before anything else about a loop: its files were changed by somebody. `copy` has the files of the
  * project that differ now.
  */
 export function warningsOf(state: LoopState, copy: readonly string[] = []): string[] {

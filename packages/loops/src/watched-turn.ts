@@ -6,7 +6,7 @@ export interface WatchedTurnOptions {
   host: Pick<SessionHost, 'onStatus'>
   live: LiveSession
   signal: AbortSignal
-  /** When it began, if a process before this one began it. */
+  /** Start of the turn, if an earlier process started it. */
   since: string | undefined
   limitMs: number
   /** How long a request of the agent may wait for an answer. */
@@ -14,10 +14,10 @@ export interface WatchedTurnOptions {
   start: () => Promise<unknown>
 }
 
-/** `left`: the agent works on without this process. `asked`: nobody answered it. */
+/** `left`: the agent continues without this process. `asked`: a request that nobody answered. */
 export type WatchedTurn = { left: true } | { left: false; asked?: PermissionRequestEvent }
 
-/** Starts a turn, or takes one up that has begun, and waits for its end. Nothing of its agent runs afterwards. */
+/** Starts a turn, or takes up a started one, and waits for its end. No process of its agent is left afterwards. */
 export async function watchTurn(options: WatchedTurnOptions): Promise<WatchedTurn> {
   const { host, live, signal, since, limitMs, answerMs, start } = options
   let asked: PermissionRequestEvent | undefined
@@ -38,14 +38,14 @@ export async function watchTurn(options: WatchedTurnOptions): Promise<WatchedTur
     if (sessionId === live.id) watch()
   })
   const interrupt = () => live.interrupt()
-  // With `LEAVE` the agent works on: the next process that runs the loop finds the turn again.
+  // With `LEAVE` the agent continues, and the next process that runs the loop finds its turn.
   let leave = () => {}
   const left = new Promise<void>(resolve => {
     leave = resolve
   })
   const abort = () => (signal.reason === LEAVE ? leave() : interrupt())
   signal.addEventListener('abort', abort)
-  // The host knows the limit of a turn that it started, but not of one that it found again.
+  // The host enforces the limit of a turn that it started, but not of one that it took up.
   const spentMs = since === undefined ? 0 : Date.now() - Date.parse(since)
   const late = setTimeout(interrupt, Math.max(0, limitMs + LATE_MS - spentMs))
   try {
@@ -56,7 +56,7 @@ export async function watchTurn(options: WatchedTurnOptions): Promise<WatchedTur
     watch()
     await Promise.race([live.settled(), left])
     if (signal.reason === LEAVE) return { left: true }
-    // Nothing of the agent may change a file while the checks run.
+    // The agent must not change files while the checks run.
     await live.kill()
   } finally {
     unwatch()
@@ -67,5 +67,5 @@ export async function watchTurn(options: WatchedTurnOptions): Promise<WatchedTur
   return asked === undefined ? { left: false } : { left: false, asked }
 }
 
-/** The host ends a turn at its limit; this is for a turn that only the loop watches. */
+/** Margin for the host, which ends its turns at the limit. This timer is for turns that only the loop watches. */
 const LATE_MS = 10_000
