@@ -84,7 +84,7 @@ test('a list is shown as it is read, its work is taken over and taken back by co
   expect(readFileSync(path.join(world.project, 'one.txt'), 'utf8')).toBe('one\n')
   const twice = await world.run(['loop', 'accept', id])
   expect(twice).toMatchObject({ code: 1, stdout: '' })
-  expect(twice.stderr).toContain('Nothing is proved in this loop that main does not have.')
+  expect(twice.stderr).toContain('This loop has no proved task that main lacks.')
 }, 600_000)
 
 /** The command on a terminal of its own. */

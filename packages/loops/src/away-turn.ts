@@ -46,7 +46,10 @@ export async function turnAway(loop: LoopContext, task: TaskState): Promise<Turn
     // The turn was stopped or refused before its agent started, or a machine falsely reports a finished turn.
     if (signal.aborted) return { kind: 'stopped' }
   }
-  throw loopError('loop-refused', 'The machines of the fleet say that this turn is over, and none made it.')
+  throw loopError(
+    'loop-refused',
+    'The machines of the fleet report this turn as over, and none of them ran it.',
+  )
 }
 
 function lost(loop: LoopContext, { task, sessionId, iterations: n }: TaskState, why: string) {

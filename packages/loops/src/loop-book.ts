@@ -195,7 +195,7 @@ export class LoopBook {
       if (one.status === 'merged' && one.accepted === undefined && one.merged !== undefined)
         if (await tree.isAncestor(one.merged, commit)) tasks.push(one)
     if (tasks.length === 0)
-      throw loopError('loop-refused', `Nothing is proved in this loop that ${baseBranch} does not have.`)
+      throw loopError('loop-refused', `This loop has no proved task that ${baseBranch} lacks.`)
     const titles = tasks.map(({ task: { title } }) => `- ${title}`).join('\n')
     const merge = await mergeIntoBase(repository, {
       ...{ branch, base: baseBranch, commit, how: 'merge' },
@@ -228,10 +228,10 @@ export class LoopBook {
     if (task.accepted !== undefined || isIn)
       throw loopError(
         'loop-refused',
-        `It is in ${into} already. Take it back there: git revert -m 1 ${merged.slice(0, 10)}`,
+        `The change is in ${into} already. Revert it there: git revert -m 1 ${merged.slice(0, 10)}`,
       )
     if (task.task.expect === 'none')
-      throw loopError('loop-refused', 'It changed no file: there is nothing to revert.')
+      throw loopError('loop-refused', 'The task changed no file: there is nothing to revert.')
     await (await LoopBranch.open(host, state)).revert(task, entry => this.#add(state, entry))
     await this.#writeReport(state)
   }

@@ -156,7 +156,7 @@ function withoutSymphony(given: Record<string, unknown>): {
   if (Number.isInteger(max_concurrent_agents)) own.parallel ??= max_concurrent_agents
   if (Number.isInteger(max_turns)) own.max_attempts ??= max_turns
   const used = 'hooks.after_create, agent.max_concurrent_agents and agent.max_turns'
-  return { own, notices: [`Of ${sections.join(', ')} only ${used} are used.`] }
+  return { own, notices: [`Only ${used} of ${sections.join(', ')} are used.`] }
 }
 
 function splitFrontMatter(text: string, name: string): { yaml: string | undefined; firstLine: number } {

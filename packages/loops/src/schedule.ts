@@ -19,13 +19,20 @@ export const SCHEDULE_TIMES = z.discriminatedUnion('kind', [
       .max(200)
       .refine(isCron, 'must be five cron fields that come to a time, such as "0 3 * * mon-fri"')
       .describe('Minute, hour, day of the month, month, day of the week; or @hourly, @daily, @weekly.'),
-    timeZone: TIME_ZONE.describe('In which the fields are read. Daylight saving is followed.'),
+    timeZone: TIME_ZONE.describe('Time zone of the fields. Daylight saving is followed.'),
   }),
   z.strictObject({
     kind: z.literal('every'),
-    minutes: z.int().min(1).max(MINUTES_A_YEAR).describe('Since it was added.'),
+    minutes: z
+      .int()
+      .min(1)
+      .max(MINUTES_A_YEAR)
+      .describe('Interval, counted from the time at which the schedule was added.'),
   }),
-  z.strictObject({ kind: z.literal('at'), time: z.iso.datetime({ offset: true }).describe('Once.') }),
+  z.strictObject({
+    kind: z.literal('at'),
+    time: z.iso.datetime({ offset: true }).describe('Runs once, at this time.'),
+  }),
 ])
 
 const PERSONA = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the id of a persona')
@@ -44,34 +51,46 @@ const SCHEDULE_WORK = z.discriminatedUnion('kind', [
     permissionMode: z
       .enum(['default', 'acceptEdits', 'dontAsk', 'plan'])
       .optional()
-      .describe('Default: as in any session. What is asked waits for `answerMinutes`.'),
-    allow: TOOLS.optional().describe('Tools that it may use without asking: `Bash(npm test)`, `Edit`.'),
-    worktree: z.boolean().optional().describe('In a worktree of its own, from what is checked out then.'),
+      .describe('Default: as in any session. A request waits for `answerMinutes`.'),
+    allow: TOOLS.optional().describe(
+      'Tools that the agent may use without asking: `Bash(npm test)`, `Edit`.',
+    ),
+    worktree: z
+      .boolean()
+      .optional()
+      .describe('Runs in a new worktree of the commit that is checked out at that time.'),
   }),
   z.strictObject({
     kind: z.literal('loop'),
     list: z.string().min(1).max(4096).describe('The task list: a path in the project.'),
-    maxIterations: z.int().min(1).max(1_000_000).optional().describe('Turns of agents in all.'),
-    parallel: z.int().min(1).max(16).optional().describe('Tasks at once.'),
+    maxIterations: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .optional()
+      .describe('Limit of agent turns in the whole run.'),
+    parallel: z.int().min(1).max(16).optional().describe('Number of tasks that run at once.'),
     waitForLimits: z
       .int()
       .min(0)
       .max(50)
       .optional()
-      .describe('How often its loop may wait until a limit of the plan is reset. Default: as the list says.'),
+      .describe(
+        'How often the loop may wait for the reset of a limit of the plan. Default: the value in the list.',
+      ),
     nextHarnesses: z
       .array(z.string().regex(HARNESS_ID, 'must be the id of a harness'))
       .max(16)
       .optional()
       .describe(
-        'Who goes on with a task at a limit of the plan, in order; empty: nobody. Default: as the list says.',
+        'Agents that continue a task at a limit of the plan, in order; empty for none. Default: the value in the list.',
       ),
     commands: z
       .array(z.string().min(1).max(100_000))
       .max(10_000)
       .optional()
       .describe(
-        'The set-up and check commands that a run may use, word for word: a task with another one waits for you. Default: those that the list names when the schedule is added, or those of the schedule that is changed.',
+        'The set-up and check commands that a run may use, word for word. A task with any other command waits for you. Default: the commands in the list when the schedule is added, or those of the schedule that is changed.',
       ),
   }),
 ])
@@ -85,18 +104,20 @@ export const NEW_SCHEDULE = z.strictObject({
   missed: z
     .enum(['skip', 'once'])
     .optional()
-    .describe('What becomes of times at which no server ran: `skip`, the default, or run `once`, later.'),
+    .describe('Handling of times at which no server ran: `skip` them, the default, or run `once`, later.'),
   overlap: z
     .enum(['skip', 'allow'])
     .optional()
-    .describe('`skip`, the default: at a time at which it still runs it is not started again.'),
-  budgetUsd: z.number().positive().max(1_000_000).optional().describe('For each run.'),
+    .describe(
+      'Handling of a time at which the last run is not over: `skip` it, the default, or `allow` another run.',
+    ),
+  budgetUsd: z.number().positive().max(1_000_000).optional().describe('Limit for each run, in US dollars.'),
   maxMinutes: z
     .number()
     .positive()
     .max(24 * 60)
     .optional()
-    .describe('For each run. Default: 60 for a prompt, none for a loop.'),
+    .describe('Time limit for each run. Default: 60 for a prompt, none for a loop.'),
   answerMinutes: z
     .number()
     .min(0)
@@ -109,7 +130,7 @@ export const NEW_SCHEDULE = z.strictObject({
     .max(50)
     .optional()
     .describe(
-      'The worktrees of so many runs are kept. Default: 10. Of those before, only what has nothing that is nowhere else is removed.',
+      'Number of runs whose worktrees are kept. Default: 10. Worktrees of older runs are removed only when their work exists elsewhere.',
     ),
 })
 

@@ -60,7 +60,7 @@ export class TaskChecks {
     if (task.task.expect === 'diff' && diff.files === 0)
       failures.push('No file was changed, and the task needs a change.')
     if (task.task.expect === 'none' && diff.files > 0)
-      failures.push(`${diff.files} files were changed, and none was to be.`)
+      failures.push(`${diff.files} files were changed, and the task must change none.`)
     const seen = await watchReads(
       tree.top,
       files.map(file => file.path),

@@ -302,7 +302,7 @@ const WORDS: Record<ToldKind, (word: string, count: number) => string> = {
   'no-box': (_, count) =>
     `${count === 1 ? 'This heading has' : `${count} headings have`} no box to tick, and ${count === 1 ? 'is' : 'are'} left out. Add a line "- [ ] …" under each that is a task.`,
   'for-all': (_, count) =>
-    `${count === 1 ? '1 box belongs' : `${count} boxes belong`} to no task and ${count === 1 ? 'is' : 'are'} left out. What is to hold for every task goes into "checks".`,
+    `${count === 1 ? '1 box belongs' : `${count} boxes belong`} to no task and ${count === 1 ? 'is' : 'are'} left out. Put conditions for every task into "checks".`,
   'late-key': word =>
     `"${word}:" is read as a note. Keys come first below their task, and without a bullet; move it up if it is one.`,
   'unknown-key': word => `"${word}:" is no key of a task, and is read as a note.`,

@@ -31,8 +31,8 @@ export async function runAgain(facts: Facts, repository: TaskTree, place: Place)
     add('checks', failed.length === 0, failed.length === 0 ? words : failed.map(resultWords).join(' '))
   }
   if (proof === undefined) {
-    add('base', 'unknown', 'What the checks did before the change is not recorded.')
-    add('judged', 'unknown', 'What the checks say with the tests of the base is not recorded.')
+    add('base', 'unknown', 'Results of the checks before the change are not recorded.')
+    add('judged', 'unknown', 'Results of the checks with the tests of the base are not recorded.')
   } else if (checks.length > 0) {
     await checkBase(proof, await at(receipt.base), add)
     await checkJudged(proof, putBack => at(receipt.commit, putBack), add)
@@ -54,7 +54,7 @@ async function checkBase({ base }: Proof, { results, cannot }: Ran, add: Add): P
     return known !== undefined && known.state !== 'flaky' && (known.state === 'green') !== (exitCode === 0)
   })
   if (base.length === 0)
-    return add('base', 'unknown', 'What the checks did before the change is not recorded.')
+    return add('base', 'unknown', 'Results of the checks before the change are not recorded.')
   add(
     'base',
     differs.length === 0,

@@ -71,7 +71,8 @@ function checkJournal({ loop }: Receipt, state: LoopState | undefined, add: Add)
     )
   const { broken, altered, unreadable, entries } = state
   if (unreadable !== undefined) return add('journal', 'unknown', `The journal ${unreadable}.`)
-  if (broken.length > 0) return add('journal', false, `Not as this machine wrote it: ${broken.join('; ')}.`)
+  if (broken.length > 0)
+    return add('journal', false, `Changed since this machine wrote it: ${broken.join('; ')}.`)
   const again =
     altered.length === 0
       ? ''
@@ -107,7 +108,7 @@ async function checkReceipt(
 ): Promise<void> {
   if (state === undefined) return
   if (task?.status !== 'merged')
-    return add('receipt', false, `By the journal the task is ${task?.status ?? 'not begun'}, not merged.`)
+    return add('receipt', false, `The journal has the task as ${task?.status ?? 'not begun'}, not merged.`)
   if (task.receipt === hash) return add('receipt', true, 'It is the one that the journal names.')
   const original = await readLoopReceipt(store.folder(state.loopId), task)
   const keys = Object.keys(receipt) as (keyof Receipt)[]
@@ -169,14 +170,20 @@ async function checkChange({ receipt, task, setup }: Facts, repository: TaskTree
       `The change is ${words}, not +${diff.insertions} −${diff.deletions} in ${diff.files} files.`,
     )
   else if (!isExpected)
-    add('change', false, files > 0 ? 'Files were changed, and none was to be.' : 'No file was changed.')
+    add(
+      'change',
+      false,
+      files > 0 ? 'Files were changed, and the task must change none.' : 'No file was changed.',
+    )
   else add('change', true, `The change is ${words}.`)
-  if (task === undefined) return add('flags', 'unknown', 'What to look at is known only with the journal.')
+  if (task === undefined)
+    return add('flags', 'unknown', 'Changes to look at are known only with the journal.')
   const said = flagsOf(task)
   const { flags: found } = await flagsAnew(repository, task, { commit, setup })
   const kinds = new Set(said.map(({ kind }) => kind))
   const missing = found.filter(({ kind }) => !kinds.has(kind))
-  if (missing.length > 0) add('flags', false, `Nobody was told: ${missing.map(flag => flag.words).join(' ')}`)
+  if (missing.length > 0)
+    add('flags', false, `Not reported before: ${missing.map(flag => flag.words).join(' ')}`)
   else
     add(
       'flags',

@@ -147,7 +147,7 @@ test('a loop through the server: sessions in the list, a parked task answered, p
     data: { reason: 'loop-refused' },
   })
   await expect(client.loops.revert.mutate({ loopId, task: 'say-one' })).rejects.toThrow(
-    'It is in main already',
+    'The change is in main already',
   )
   // What was reverted is run again from the branch as it is now.
   const { version } = await client.loops.get.query({ loopId })
