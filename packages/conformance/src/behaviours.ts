@@ -1,4 +1,4 @@
-/** What is looked at, in the order in which it is reported. */
+/** The tested behaviours, in the order of the report. */
 export const BEHAVIOURS = {
   text: 'Answers, and ends its turn once',
   streaming: 'Streams its answer',

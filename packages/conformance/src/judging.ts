@@ -6,12 +6,12 @@ export function found(behaviour: BehaviourId, outcome: Outcome, evidence: string
   return { behaviour, outcome, evidence: clip(evidence) }
 }
 
-/** Not cut: without its reason a start that failed cannot be mended. */
+/** Evidence for a failed start, uncut: without its reason it cannot be mended. */
 export function failed(behaviour: BehaviourId, events: UIEvent[], said: string[] = []): Finding {
   return { behaviour, outcome: 'missing', evidence: oneLine(failure(events, said)) }
 }
 
-/** Why a turn did not go as it should. */
+/** Why a turn did not go as expected. */
 export function failure(events: UIEvent[], said: string[] = []): string {
   if (endOf(events) === 'timeout' && hasSpoken(events)) return NO_END
   const error = of(events, 'session:error').at(-1)
@@ -26,7 +26,7 @@ export function failure(events: UIEvent[], said: string[] = []): string {
     : `The turn ends as ${endOf(events)} without an answer.`
 }
 
-/** Known as a message, and still not shown: it names another session. */
+/** A known message that is not shown because it names another session. */
 function isSpeech(raw: unknown): boolean {
   const { params } = (raw ?? {}) as { params?: { update?: { sessionUpdate?: unknown } } }
   return params?.update?.sessionUpdate === 'agent_message_chunk'
@@ -38,7 +38,7 @@ function hasSpoken(events: UIEvent[]): boolean {
   return events.some(({ type }) => type === 'chat:message' || type === 'chat:delta')
 }
 
-/** The agent's own words before those of Chirality. */
+/** Puts the agent's own words before those of Chirality. */
 export function reasonFirst(text: string): string {
   const at = text.indexOf(SAID)
   if (at <= 0) return text
@@ -48,7 +48,7 @@ export function reasonFirst(text: string): string {
 
 const SAID = ' It said: '
 
-/** What is wrong with the pieces of an answer; undefined if they are the text. */
+/** Describes wrong pieces of an answer. Undefined if they join to the text. */
 export function wrongPieces(pieces: string[], text: string): string | undefined {
   const joined = pieces.join('').trim()
   if (joined === text) return undefined
@@ -60,7 +60,7 @@ export function wrongPieces(pieces: string[], text: string): string | undefined 
   return `The pieces are not the answer: ${shown}.`
 }
 
-/** The text or each of its pieces, two times. */
+/** True if the text, or each of its pieces, comes twice. */
 export function isTwice(pieces: string[], text: string): boolean {
   const evens = pieces.filter((_, i) => i % 2 === 0)
   const odds = pieces.filter((_, i) => i % 2 === 1)
@@ -85,7 +85,7 @@ export function endOf(events: UIEvent[]): string {
   return of(events, 'turn:end')[0]?.reason ?? 'nothing'
 }
 
-/** The messages that the agent said it has read. */
+/** Messages that the agent reported as read. */
 export function readMessages(events: UIEvent[]): string[] {
   return of(events, 'status').flatMap(({ data }) =>
     data?.kind === 'user_message' ? [String(data.text).trim()] : [],
@@ -96,7 +96,7 @@ export function of<T extends UIEventType>(events: UIEvent[], type: T): Extract<U
   return events.filter((event): event is Extract<UIEvent, { type: T }> => event.type === type)
 }
 
-/** One line of an agent's words. */
+/** Shortens an agent's words to one line. */
 export function clip(text: string): string {
   const line = oneLine(text)
   return line.length <= MAX_EVIDENCE ? line : `${line.slice(0, MAX_EVIDENCE - 1)}…`

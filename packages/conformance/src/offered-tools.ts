@@ -1,13 +1,10 @@
 export interface CommandTool {
   name: string
-  /** A call of the tool that runs this line in a shell; `extra` is added as far as the tool takes it. */
+  /** Makes a call of the tool that runs this line in a shell. Fields of `extra` are added if the tool has them. */
   call(shell: string, extra?: Record<string, unknown>): { tool: string; input: Record<string, unknown> }
 }
 
-/**
- * The tool of the agent that runs commands, as the agent itself offered it to the model, in any of the APIs. Undefined if it offered
- * none.
- */
+/** The agent's tool for running commands, as offered to the model in any of the APIs. Undefined if it offered none. */
 export function commandTool(body: unknown): CommandTool | undefined {
   for (const { name, properties, required } of offeredTools(body)) {
     const field = COMMAND_FIELDS.find(candidate => Object.hasOwn(properties, candidate))
@@ -59,7 +56,7 @@ function offeredTools(body: unknown): OfferedTool[] {
   })
 }
 
-/** Something of the right type for a field that the trial does not care about. */
+/** A value of the right type for a field that does not matter. */
 function valueFor({ type, enum: choices, default: preset }: Json): unknown {
   if (preset !== undefined) return preset
   if (Array.isArray(choices)) return choices[0]

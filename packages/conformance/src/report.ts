@@ -2,19 +2,19 @@ import { BEHAVIOURS, type BehaviourId } from './behaviours.ts'
 import { seconds } from './seconds.ts'
 
 /**
- * `supported`: it does so, and Chirality shows it. `differs`: it does something else. `missing`: it does not, though it should.
- * `not-offered`: neither it nor Chirality says that it can.
+ * `supported`: the agent does it, and Chirality shows it. `differs`: it behaves differently. `missing`: it should, and
+ * does not. `not-offered`: neither the agent nor Chirality claims it.
  */
 export type Outcome = 'supported' | 'differs' | 'missing' | 'not-offered'
 
 export interface Finding {
   behaviour: BehaviourId
   outcome: Outcome
-  /** One line. */
+  /** One line of text. */
   evidence: string
   /**
-   * How long the conversation took that showed it. Where several behaviours show in one conversation, only the first of them
-   * has it, so that the sum is what the run took. Reports of earlier releases have none.
+   * Duration of the conversation. If several behaviours share one conversation, only the first has it, so that the sum
+   * equals the run. Missing in reports of earlier releases.
    */
   durationMs?: number | undefined
 }
@@ -26,12 +26,12 @@ export interface ConformanceReport {
   /** ISO 8601. */
   at: string
   durationMs: number
-  /** Why nothing was tried: not installed, or a release that Chirality refuses. */
+  /** Why nothing was tried: the agent is missing, or Chirality refuses its release. */
   refused?: string
   findings: Finding[]
 }
 
-/** One word for the whole: `works` if nothing differs, `fails` if it does not even answer. */
+/** Verdict on the whole report: `works` without differences, `fails` without any answer. */
 export function verdictOf({
   refused,
   findings,
@@ -43,7 +43,7 @@ export function verdictOf({
   return text === undefined || text.outcome === 'missing' ? 'fails' : 'partly'
 }
 
-/** A table for a terminal, without colours. */
+/** Formats the report as a table for a terminal, without colours. */
 export function reportTable(report: ConformanceReport): string {
   const head = [report.name, report.version].filter(Boolean).join(' ')
   if (report.refused !== undefined) return `${head}: refused. ${report.refused}\n`

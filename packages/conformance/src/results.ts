@@ -5,7 +5,7 @@ import { countAsTested } from '@chirality/runner'
 import { BEHAVIOURS } from './behaviours.ts'
 import { type ConformanceReport, type Finding, OUTCOMES, verdictOf } from './report.ts'
 
-/** The user's results are in `conformance/` of the data folder: one file for each agent and version, the newest run. */
+/** Stores a report in `conformance/` of the user's data folder: one file per agent and version, for the newest run. */
 export async function storeResult(dataFolder: string, report: ConformanceReport): Promise<void> {
   const file = fileOf(dataFolder, report.harness, report.version)
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 })
@@ -13,7 +13,7 @@ export async function storeResult(dataFolder: string, report: ConformanceReport)
   count(report)
 }
 
-/** Undefined if this version was never tried, or its result cannot be read. */
+/** Undefined if this version was never tried, or its result is unreadable. */
 export async function readResult(
   dataFolder: string,
   harness: string,
@@ -22,7 +22,7 @@ export async function readResult(
   return read(fileOf(dataFolder, harness, version))
 }
 
-/** Releases that passed every trial on this machine count as tested, from now on and in this process. */
+/** Counts releases that passed every trial on this machine as tested, from now on and in this process. */
 export async function countResults(dataFolder: string): Promise<void> {
   for (const report of await allResults(dataFolder)) count(report)
 }
@@ -32,7 +32,7 @@ function count(report: ConformanceReport): void {
     countAsTested(report.harness, report.version)
 }
 
-/** The newest result of each agent, whatever its version. */
+/** The newest result of each agent over all versions. */
 export async function newestResults(dataFolder: string): Promise<ConformanceReport[]> {
   const reports = await allResults(dataFolder)
   const newest = new Map<string, ConformanceReport>()
@@ -49,7 +49,7 @@ async function allResults(dataFolder: string): Promise<ConformanceReport[]> {
 
 const FOLDER = 'conformance'
 
-/** A version is what a program says of itself: it names no other file. */
+/** Replaces unusual characters: a version is the output of a program and must not name another file. */
 function fileOf(dataFolder: string, harness: string, version = 'unknown'): string {
   const safe = (text: string) => text.replace(/[^A-Za-z0-9.+_-]/g, '_').slice(0, 80)
   return path.join(dataFolder, FOLDER, `${safe(harness)}@${safe(version)}.json`)
@@ -64,7 +64,7 @@ async function read(file: string): Promise<ConformanceReport | undefined> {
   }
 }
 
-/** A file of another release of Chirality, or one that was edited. */
+/** False for files of another release of Chirality, and for edited ones. */
 function isReport(value: unknown): value is ConformanceReport {
   const { harness, name, at, durationMs, findings } = (value ?? {}) as Partial<ConformanceReport>
   const texts = [harness, name, at].every(text => typeof text === 'string')

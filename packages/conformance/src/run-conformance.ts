@@ -10,23 +10,23 @@ import type { Stage } from './stage.ts'
 
 export interface ConformanceOptions {
   descriptor: HarnessDescriptor
-  /** The agent's program. Default: the one that is found on `path`. */
+  /** The agent's program. Default: the one found on `path`. */
   binaryPath?: string | undefined
-  /** Where programs are found: PATH. */
+  /** PATH in which programs are found. */
   path: string
-  /** Ends the run: everything that was started is ended and removed before the promise is rejected. */
+  /** Aborts the run. Everything that it started is ended and removed before the promise rejects. */
   signal?: AbortSignal | undefined
-  /** How long one turn may take. Default 45 s. */
+  /** Time limit of one turn. Default 45 s. */
   limitMs?: number | undefined
-  /** Only the behaviours of these scenes; `text` is always among them. */
+  /** Limits the run to scenes with these behaviours; `text` is always included. */
   only?: readonly BehaviourId[] | undefined
-  /** Told of each finding as it is made. */
+  /** Called with each finding. */
   onFinding?: ((finding: Finding) => void) | undefined
 }
 
 /**
- * Runs an agent through scripted conversations with a model on loopback. It has a HOME, a project and a key of its own: nothing of
- * the user's is read or changed, and no token is spent.
+ * Runs an agent through scripted conversations with a model on loopback. The agent has its own HOME, project and key:
+ * the user's files are neither read nor changed, and no token is spent.
  */
 export async function runConformance(options: ConformanceOptions): Promise<ConformanceReport> {
   const { descriptor, binaryPath, path, limitMs = LIMIT_MS, only, onFinding } = options
@@ -42,7 +42,7 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
   const add = (finding: Finding) => {
     const known = findings.findIndex(({ behaviour }) => behaviour === finding.behaviour)
     if (known < 0) findings.push(finding)
-    // A later scene can show what an earlier one could not; what is missing stays so.
+    // A later scene may reveal a fault that an earlier one could not, but never repairs a finding.
     else if (findings[known]?.outcome !== 'supported') return
     else findings[known] = { ...findings[known], ...finding }
     onFinding?.(finding)
@@ -80,26 +80,26 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
 
 const LIMIT_MS = 45_000
 
-/** The findings in their order, the first with the time that all of them took. */
+/** Puts the findings in order; the first gets the duration of the scene. */
 async function timed(play: () => Promise<Finding[]>): Promise<Finding[]> {
   const since = performance.now()
   const [first, ...more] = inOrder(await play())
   return first ? [{ ...first, durationMs: Math.round(performance.now() - since) }, ...more] : []
 }
 
-/** One scene. What goes wrong in it is a finding, not an error. */
+/** Plays one scene. Errors in it become findings. */
 async function play(
   scene: Scene,
   stage: Stage,
   { cast, limitMs, signal }: { cast: Cast; limitMs: number; signal: AbortSignal },
 ): Promise<Finding[]> {
   const over = new AbortController()
-  // A turn that does not even end when it is stopped must not hold up the others. A scene has at most two turns.
+  // A turn that does not end even when stopped must not block the others. A scene has at most two turns.
   const late = pause(limitMs * 2 + STOP_MS, undefined, { signal: over.signal, ref: false }).then(
     () => nothing(scene, 'It took too long, and could not be stopped.'),
     () => [],
   )
-  // Whoever stops the run does not wait for the scene: clearing the stage ends what it started.
+  // A stopped run does not wait for the scene: clearing the stage ends its processes.
   const stopped = new Promise<Finding[]>(resolve => {
     signal.addEventListener('abort', () => resolve([]), { once: true, signal: over.signal })
   })
@@ -132,7 +132,7 @@ function versionOf({ version }: HarnessInstallStatus, shown: UIEvent[]): { versi
   return known === undefined ? {} : { version: known }
 }
 
-/** An answer or an end that came when the turn was over. */
+/** Reports an answer or an end that arrived after the turn was over. */
 function toldTwice(late: UIEvent[]): Finding[] {
   const ended = late.some(({ type }) => type === 'session:complete')
   const goesOn = late.some(({ type }) => type === 'chat:complete' || type === 'chat:message')
@@ -143,7 +143,7 @@ function toldTwice(late: UIEvent[]): Finding[] {
   return [{ behaviour: 'text', outcome: 'differs', evidence }]
 }
 
-/** Drift: events that Chirality keeps and shows, but does not understand. */
+/** Reports drift: events that Chirality keeps and shows without understanding them. */
 function unknownEvents(shown: UIEvent[], answers: boolean): Finding {
   const kinds = new Set(shown.flatMap(event => (event.type === 'native:unknown' ? [kindOf(event.raw)] : [])))
   const behaviour = 'events'

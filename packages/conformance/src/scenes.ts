@@ -20,19 +20,19 @@ import type { Finding } from './report.ts'
 import { seconds } from './seconds.ts'
 import type { Stage } from './stage.ts'
 
-/** Plays one conversation, and says what it showed. Several behaviours can show in one. */
+/** A conversation that shows one or several behaviours. */
 export interface Scene {
   behaviours: readonly BehaviourId[]
   play(stage: Stage, cast: Cast): Promise<Finding[]>
 }
 
-/** What later scenes need of earlier ones. */
+/** State that later scenes take from earlier ones. */
 export interface Cast {
-  /** One conversation for all scenes: an agent of its own for each would take most of the time. */
+  /** One conversation for all scenes, because starting an agent for each would take most of the time. */
   session: Session
 }
 
-/** Without the first no other is worth playing. */
+/** Scenes in order. If the first fails, no other is played. */
 export const SCENES: readonly [Scene, ...Scene[]] = [
   { behaviours: ['text', 'streaming', 'instructions', 'usage'], play: answer },
   { behaviours: ['deny'], play: deny },
@@ -77,7 +77,7 @@ async function answer(stage: Stage, { session }: Cast): Promise<Finding[]> {
 
 const TOKENS = { input: 1234, output: 56 }
 
-/** An answer that is longer than what a pipe or a buffer of the agent holds. */
+/** Tests an answer that exceeds pipes and buffers of the agent. */
 async function cutAnswer(stage: Stage, session: Session): Promise<Finding | undefined> {
   const text = Array.from({ length: LONG_WORDS }, (_, i) => `word${i}`).join(' ')
   stage.model.continueWith({ text, chunkChars: 4096 })
@@ -101,7 +101,7 @@ function answered(events: UIEvent[], pieces: string[], text: string): Finding {
     return found('text', 'supported', 'The answer came whole, and the turn was completed.')
   if (isTwice(pieces, text) || isTwice(said, text) || said.some(words => isTwice([words], text)))
     return found('text', 'differs', `The answer comes twice: ${said.join(' ')}`)
-  // Its own words are no answer of the model: an agent that is not set up may say so in a turn that ends well.
+  // An agent that is not set up may answer with its own text in a turn that ends well; that is no answer of the model.
   return said.join(' ').includes('three')
     ? found('text', 'differs', `The answer is not what the model said: ${said.join(' ')}`)
     : failed('text', events, said)
@@ -142,7 +142,7 @@ async function deny(stage: Stage, { session }: Cast): Promise<Finding[]> {
 }
 
 async function allow(stage: Stage, { session }: Cast): Promise<Finding[]> {
-  // What the command prints is not in the command: whoever has it has its result.
+  // The output is a secret word that the command line lacks, so a request that has it has the result.
   const { file, word } = await stage.secret()
   const command = stage.command(`touch allowed.txt && cat ${file}`)
   if (typeof command === 'string')
@@ -168,7 +168,7 @@ const CALLS = [
   { input: 3000, output: 40 },
 ] as const
 
-/** Whether the tokens of a turn are those of all its calls of the model. One that names none was found before. */
+/** Reports a turn whose tokens are not the sum over its model calls. A turn without tokens was reported before. */
 function sumOf(events: UIEvent[]): Finding[] {
   const [{ usage } = {}] = of(events, 'session:complete')
   const [first, last] = CALLS
@@ -222,7 +222,7 @@ async function steer(stage: Stage, { session }: Cast): Promise<Finding[]> {
   ]
 }
 
-/** What goes wrong with a message that comes while a command runs. */
+/** Describes the fault with a message that arrives while a command runs. */
 async function wrongInCommand(stage: Stage, session: Session): Promise<string | undefined> {
   const command = stage.command('touch steered.txt; while [ ! -e go.txt ]; do sleep 0.05; done')
   if (typeof command === 'string') return command
@@ -267,7 +267,7 @@ async function interrupt(stage: Stage, { session }: Cast): Promise<Finding[]> {
 
 async function interruptCommand(stage: Stage, { session }: Cast): Promise<Finding[]> {
   const id = 'interrupt-command'
-  // It beats as long as it runs: a pid would be one of the sandbox's own.
+  // The command writes a heartbeat: its pid would be one inside the sandbox.
   const command = stage.command(`sh -c 'while :; do echo x >> beat.txt; sleep 0.2; done'`)
   if (typeof command === 'string') return [found(id, 'missing', command)]
   stage.model.continueWith({ blocks: [command] }, 'Never said.')
@@ -276,7 +276,7 @@ async function interruptCommand(stage: Stage, { session }: Cast): Promise<Findin
   const since = Date.now()
   stage.harness.interrupt(session.id)
   const events = await turn
-  // An agent that obeys may be ended all the same: what it started could go on.
+  // An obedient agent may be ended all the same, because its children could continue.
   const isGone = stage.isAgentGone() && Date.now() - since >= PATIENCE_MS
   if (!started) return [found(id, 'missing', `The command did not start: ${failure(events)}`)]
   const beat = path.join(stage.project, 'beat.txt')
@@ -363,7 +363,7 @@ async function closes(stage: Stage): Promise<Finding> {
     : found('close', 'differs', `Ended by Chirality after ${took}: it did not exit when it was closed.`)
 }
 
-/** After this time Chirality ends an agent that was stopped, closed, or has answered its only message. */
+/** Chirality ends an agent this long after it was stopped, was closed, or answered its only message. */
 const PATIENCE_MS = 5_000
 
 async function exitCode(stage: Stage): Promise<Finding[]> {
@@ -384,10 +384,10 @@ async function exitCode(stage: Stage): Promise<Finding[]> {
   return [found('exit', exit.code === 0 ? 'supported' : 'differs', `${how}.`)]
 }
 
-/** For an agent that asks nobody. */
+/** Options for an agent that never asks. */
 const FREE: HarnessTurnOpts = { permissionMode: 'bypassPermissions' }
 
-/** An agent may take a moment to end what it started. */
+/** Time for an agent to end its children. */
 const GRACE_MS = 20_000
 
 async function grows(file: string): Promise<boolean> {

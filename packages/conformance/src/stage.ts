@@ -22,28 +22,28 @@ import { commandTool, toolNames } from './offered-tools.ts'
 
 export interface StageOptions {
   descriptor: HarnessDescriptor
-  /** The agent's program. Default: the one that is found on `path`. */
+  /** The agent's program. Default: the one found on `path`. */
   binaryPath?: string | undefined
-  /** Where programs are found: PATH. */
+  /** PATH in which programs are found. */
   path: string
-  /** Ends everything. */
+  /** Ends everything that was started. */
   signal: AbortSignal
-  /** How long one turn may take. */
+  /** Time limit of one turn. */
   limitMs: number
 }
 
-/** A model, a project and a HOME of the trial's own, and the agent between them. Nothing of it is left afterwards. */
+/** A trial's own model, project and HOME, with the agent between them. All of it is removed afterwards. */
 export class Stage {
   readonly #options: StageOptions
   readonly #root: string
   readonly #marker = randomUUID()
   readonly model: ScriptedModel
   readonly #variables: Record<string, string>
-  /** Everything that any turn showed. */
+  /** Events of all turns. */
   readonly shown: UIEvent[] = []
-  /** What the agent said while no turn ran. */
+  /** Events that arrived while no turn ran. */
   readonly late: UIEvent[] = []
-  /** The process of the last turn, if the agent has one. */
+  /** Process of the last turn, if the agent has one. */
   #pid: number | undefined
   #harness: SessionHarness | undefined
   #asking: Record<string, unknown> | undefined
@@ -70,7 +70,7 @@ export class Stage {
       const [home, project] = [path.join(root, 'home'), path.join(root, 'project')]
       await mkdir(path.join(home, 'tmp'), { recursive: true })
       await mkdir(project)
-      // What agents ask beside the conversation, as titles, must not take its answers.
+      // Requests beside the conversation, such as for titles, must not take its answers.
       const aside = { when: { withoutTools: true }, answers: [], otherwise: '{"title":"A trial"}' }
       model = await startScriptedModel({ answers: [], routes: [aside], otherwise: 'Nothing more to say.' })
       const { url, openaiUrl } = model
@@ -92,7 +92,7 @@ export class Stage {
     return this.#harness
   }
 
-  /** A new harness, as after a restart. */
+  /** Makes a new harness, as after a restart. */
   async open({ keepAlive = true } = {}): Promise<SessionHarness> {
     await this.#harness?.close()
     const { descriptor, binaryPath, path: programs } = this.#options
@@ -109,7 +109,7 @@ export class Stage {
         XDG_RUNTIME_DIR: temporary,
         LANG: 'C.UTF-8',
         ...this.#variables,
-        // Whoever runs this finds its processes, too.
+        // The caller's marker is kept, so that it finds these processes too.
         [MARKER_VARIABLE]: [processEnv()[MARKER_VARIABLE], this.#marker].filter(Boolean).join(':'),
       },
     })
@@ -129,7 +129,7 @@ export class Stage {
     }
   }
 
-  /** Begins a turn. It is stopped when it takes too long; its events then say so. */
+  /** Starts a turn. It is stopped when it takes too long, which its events show. */
   begin(
     session: Session,
     message: string,
@@ -137,9 +137,9 @@ export class Stage {
     onEvent: (event: UIEvent) => void = () => {},
   ): Promise<UIEvent[]> {
     const { signal, limitMs } = this.#options
-    // In every turn, as in the dashboard: some releases keep what the first turn of a conversation said of asking.
+    // Set in every turn, as in the dashboard: some releases keep the choice of the conversation's first turn.
     const decide = async () => ({ behavior: 'deny' as const })
-    // Its timer holds it: a timeout that is one of several signals may be lost.
+    // A timer of our own: a timeout signal combined with others may be garbage-collected.
     const late = new AbortController()
     const over = new DOMException('The turn took too long.', 'TimeoutError')
     const limit = setTimeout(() => late.abort(over), limitMs)
@@ -155,7 +155,7 @@ export class Stage {
       ...opts,
     })
     const reading = this.#read(turn, session, onEvent).finally(() => clearTimeout(limit))
-    // Whoever began it may wait for something else first.
+    // The caller may await something else first.
     reading.catch(() => {})
     return reading
   }
@@ -175,7 +175,7 @@ export class Stage {
     return events
   }
 
-  /** Whether the condition holds before the turn ends. */
+  /** True if the condition holds before the turn ends. */
   async before(turn: Promise<UIEvent[]>, condition: () => boolean): Promise<boolean> {
     let isOver = false
     const over = () => {
@@ -189,7 +189,7 @@ export class Stage {
     return true
   }
 
-  /** Whether the process of the last turn has ended, though it is one that is kept. */
+  /** True if the kept process of the last turn has ended. */
   isAgentGone(): boolean {
     return this.#pid !== undefined && !sendSignal(this.#pid, 0)
   }
@@ -198,7 +198,7 @@ export class Stage {
     return this.model.requests.some(({ state }) => state === 'stalled')
   }
 
-  /** The requests of the conversation, not those beside it. */
+  /** Requests of the conversation, without those beside it. */
   get requests(): RecordedRequest[] {
     return this.model.requests.filter(({ served }) => served.startsWith('answers[') || served === 'otherwise')
   }
@@ -207,7 +207,7 @@ export class Stage {
     return JSON.stringify(this.requests.at(-1)?.body ?? null)
   }
 
-  /** A file of the project with a word that nobody else knows. */
+  /** Writes a project file with a word that is unknown elsewhere. */
   async secret(): Promise<{ file: string; word: string }> {
     const [file, word] = ['word.txt', randomUUID()]
     await this.write(file, word)
@@ -222,7 +222,7 @@ export class Stage {
     return existsSync(path.join(this.project, name))
   }
 
-  /** What the model has to say for the agent to run a command; a sentence if the agent has no such tool. */
+  /** A block with which the model makes the agent run a command, or a sentence if the agent has no such tool. */
   command(shell: string): ScriptBlock | string {
     const body = this.requests.at(-1)?.body
     const tool = commandTool(body)
@@ -230,19 +230,22 @@ export class Stage {
     return `It offers no tool that runs commands, but: ${toolNames(body).join(', ') || 'none'}.`
   }
 
-  /** Some releases ask about a plain command, and refuse one that says that it wants to be asked about. False if it is plain already. */
+  /**
+   * Makes plain commands: some releases ask about these, and refuse a command that requests to be asked about. False if
+   * commands were plain already.
+   */
   askPlainly(): boolean {
     const had = this.#asking !== undefined
     this.#asking = undefined
     return had
   }
 
-  /** What still runs of everything that was started here. */
+  /** Processes that still run from this stage. */
   leftovers() {
     return findByMarker(this.#marker)
   }
 
-  /** Texts of an agent name the folders of the trial. */
+  /** Hides the folders of the trial, which appear in texts of the agent. */
   withoutPaths(text: string): string {
     return text.replaceAll(this.#root, '…')
   }

@@ -32,7 +32,7 @@ export class AnswerRouter {
     return { ...queued, nth }
   }
 
-  /** What is left of the main list is forgotten. */
+  /** Replaces the main list and drops its remaining answers. */
   continueWith(answers: readonly ScriptAnswer[]): void {
     this.#main.continueWith(answers)
   }
@@ -84,7 +84,7 @@ function fits(when: ScriptWhen, facts: RequestFacts): boolean {
 
 interface QueuedAnswer {
   answer: Answer
-  /** Where the answer stands in the script: `routes[0].answers[2]`. */
+  /** Position of the answer in the script: `routes[0].answers[2]`. */
   path: string
 }
 

@@ -25,7 +25,7 @@ export function wholeText(text: ScriptText): string {
   return repeated + startOf(text.repeat, text.bytes % unitBytes)
 }
 
-/** As many whole characters as fit into `bytes`. */
+/** Takes as many whole characters as fit into `bytes`. */
 function startOf(text: string, bytes: number): string {
   let fitting = ''
   let size = 0

@@ -25,7 +25,7 @@ export interface StreamError {
 export interface ReplyContext {
   model: string
   requestId: string
-  /** What the ids of the answer are made of; unique in a conversation. */
+  /** Base of the answer's ids; unique in a conversation. */
   id: string
 }
 

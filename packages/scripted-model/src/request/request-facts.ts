@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type SideKind, sideKindOf } from '../script/side-request.ts'
 
-/** What routes look at, the same for every API. */
+/** Facts about a request that routes match, equal for every API. */
 export interface RequestFacts {
   api: 'messages' | 'responses' | 'chat' | 'gemini'
   model: string

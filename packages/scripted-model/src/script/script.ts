@@ -175,7 +175,7 @@ export const scriptSchema = strict({
   otherwise: answer.optional(),
   /** Pacing and usage of every reply that does not set its own. */
   defaults: strict(pacing).optional(),
-  /** What `count_tokens` says. Default: a quarter of the request's characters. */
+  /** Token count that `count_tokens` reports. Default: a quarter of the request's characters. */
   countTokens: count.optional(),
 })
 

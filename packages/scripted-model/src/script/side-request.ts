@@ -22,7 +22,7 @@ export function sideKindOf({ tools, system, firstUser, lastText }: SideHints): S
   return system.includes('summary label describing what these tool calls') ? 'tool-summary' : undefined
 }
 
-/** What each side request gets unless a route answers it: the shape that the CLI accepts. */
+/** Replies to side requests that no route answers, in the shape that the CLI accepts. */
 export const SIDE_ANSWERS: Record<SideKind, string> = {
   title: '{"title":"Scripted session"}',
   suggestion: 'go on',
