@@ -95,9 +95,10 @@ export type {
   PermissionMode,
   PromptPart,
   SessionHarness,
+  TakeBatch,
   TurnEvents,
 } from './harness/harness.ts'
-export { turnBatches } from './harness/harness.ts'
+export { runTurn } from './harness/harness.ts'
 export {
   HARNESS_ID,
   type HarnessEnvironment,

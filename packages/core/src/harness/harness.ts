@@ -112,17 +112,20 @@ export interface SessionHarness<M = unknown> extends Harness<M>, NativeSessions 
 
 /** The events of a turn, one at a time. A plain async generator is one. */
 export interface TurnEvents extends AsyncGenerator<UIEvent> {
-  /** The events in the batches in which they were read. Use this or the single events, not both. */
-  batches?(): AsyncGenerator<UIEvent[]>
+  /**
+   * Runs the whole turn, and gives its events in the batches in which they were read. Use this or the single events, not
+   * both.
+   */
+  run?(take: TakeBatch): Promise<void>
 }
 
-/** In the batches that the harness gives. */
-export function turnBatches(events: TurnEvents): AsyncGenerator<UIEvent[]> {
-  return events.batches?.() ?? oneByOne(events)
-}
+/** The agent's next batch waits for the promise. If it rejects the agent is stopped, and the turn rejects with the error. */
+export type TakeBatch = (events: UIEvent[]) => Promise<void> | undefined
 
-async function* oneByOne(events: TurnEvents): AsyncGenerator<UIEvent[]> {
-  for await (const event of events) yield [event]
+/** Runs a turn of any harness in batches. */
+export async function runTurn(events: TurnEvents, take: TakeBatch): Promise<void> {
+  if (events.run) return events.run(take)
+  for await (const event of events) await take([event])
 }
 
 /** Options of a turn beyond the specification's. A harness refuses an option that it lacks. */

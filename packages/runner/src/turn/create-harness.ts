@@ -18,6 +18,7 @@ import {
   type Session,
   type SessionHarness,
   type SlashCommand,
+  type TakeBatch,
   type TurnEvents,
   type TurnTrace,
   type UIEvent,
@@ -29,7 +30,7 @@ import {
   writeConversation,
 } from '../native-sessions/conversation-files.ts'
 import type { Connection, TurnPlan } from './connection.ts'
-import { emitted } from './emitted.ts'
+import { emitted, LEFT } from './emitted.ts'
 import { Lookups } from './lookups.ts'
 import { Turn } from './turn.ts'
 import { turnQuery } from './turn-query.ts'
@@ -323,31 +324,32 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
     this.#modes.set(sessionId, mode)
   }
 
-  /** The turn is created when its first event is requested; that throws if the session already has a running turn. */
+  /** The turn is created when it is run, or its first event is requested; that throws if the session has a running turn. */
   #events({ id }: Session, make: () => Turn): TurnEvents {
-    const batches = () =>
-      emitted(async (emit: (batch: UIEvent[]) => Promise<void>) => {
-        if (this.#turns.has(id)) throw new HarnessBusyError(this.id, id)
-        const turn = make()
-        this.#turns.set(id, turn)
-        const settle = () => {
-          if (this.#turns.get(id) === turn) this.#turns.delete(id)
-        }
-        try {
-          await turn.run(batch => {
-            // No process of the turn runs any more at this point: a caller may start the next turn as soon as it sees
-            // the last event.
-            if (batch.some(({ type }) => type === turn.lastEvent)) settle()
-            return emit(batch)
-          })
-        } finally {
-          settle()
-        }
-      })
-    const events = (async function* () {
-      for await (const batch of batches()) yield* batch
-    })()
-    return Object.assign(events, { batches })
+    const run = async (take: TakeBatch) => {
+      if (this.#turns.has(id)) throw new HarnessBusyError(this.id, id)
+      const turn = make()
+      this.#turns.set(id, turn)
+      const settle = () => {
+        if (this.#turns.get(id) === turn) this.#turns.delete(id)
+      }
+      try {
+        await turn.run(batch => {
+          // No process of the turn runs any more at this point: a caller may start the next turn as soon as it sees the
+          // last event.
+          if (batch.some(({ type }) => type === turn.lastEvent)) settle()
+          return take(batch)
+        })
+      } finally {
+        settle()
+      }
+    }
+    const events = emitted<UIEvent>(emit =>
+      run(async batch => {
+        for (const event of batch) await emit(event)
+      }),
+    )
+    return Object.assign(events, { run: (take: TakeBatch) => runUntilRefused(run, take) })
   }
 
   async #end(sessionId: string): Promise<void> {
@@ -357,5 +359,25 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
 
   #giveUpAhead(sessionId: string): void {
     for (const [givingUp, startedFor] of this.#ahead) if (startedFor === sessionId) givingUp.abort()
+  }
+}
+
+/** A reader that refuses a batch leaves the turn like one that returns from the generator early: the agent is stopped. */
+async function runUntilRefused(run: (take: TakeBatch) => Promise<void>, take: TakeBatch): Promise<void> {
+  let refusal: { error: unknown } | undefined
+  const leave = (error: unknown): never => {
+    refusal = { error }
+    throw LEFT
+  }
+  try {
+    await run(batch => {
+      try {
+        return take(batch)?.catch(leave)
+      } catch (error) {
+        return leave(error)
+      }
+    })
+  } catch (error) {
+    throw error === LEFT && refusal !== undefined ? refusal.error : error
   }
 }

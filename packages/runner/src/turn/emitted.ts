@@ -1,4 +1,4 @@
-export type Emit<T> = (value: T) => Promise<void>
+type Emit<T> = (value: T) => Promise<void>
 
 /**
  * The values that a function emits, as an async iterator. The function starts when the first value is requested, and

@@ -5,12 +5,13 @@ import {
   type PermissionMode,
   type Session,
   stalled,
+  type TakeBatch,
   type TurnEndReason,
   type UIEvent,
 } from '@chirality/core'
 import { AdoptionRecord } from './adoption-record.ts'
 import type { Connection, ConnectionEnd, ProcessEnd, TurnParts, TurnPlan } from './connection.ts'
-import { type Emit, emitted, LEFT } from './emitted.ts'
+import { LEFT } from './emitted.ts'
 import { HarnessLog } from './harness-log.ts'
 import { Questions } from './questions.ts'
 import { StallWatch } from './stall-watch.ts'
@@ -91,13 +92,8 @@ export class Turn<C extends Connection = Connection> {
     return (await this.#connection?.send?.(prompt)) ?? false
   }
 
-  /** The turn's events, in the batches in which they are read. */
-  batches(): AsyncGenerator<UIEvent[], void> {
-    return emitted(emit => this.run(emit))
-  }
-
-  /** The whole turn. Each batch waits until the previous one was taken. */
-  async run(emit: Emit<UIEvent[]>): Promise<void> {
+  /** The whole turn. Each batch waits until the previous one was taken. A reader that leaves rejects with `LEFT`. */
+  async run(emit: TakeBatch): Promise<void> {
     const startedAt = performance.now()
     const { plan, session } = this.#options
     const { stop, record } = this.#parts
@@ -141,7 +137,7 @@ export class Turn<C extends Connection = Connection> {
     return connection
   }
 
-  async #run(emit: Emit<UIEvent[]>, open: () => Promise<C | null> | C | null): Promise<Verdict> {
+  async #run(emit: TakeBatch, open: () => Promise<C | null> | C | null): Promise<Verdict> {
     const { plan, session } = this.#options
     const { stop } = this.#parts
     const noProcess = plan.ownsProcess ? { exit: NO_PROCESS } : {}
@@ -162,7 +158,7 @@ export class Turn<C extends Connection = Connection> {
   }
 
   /** From the first batch to the agent's end. */
-  async #talk(emit: Emit<UIEvent[]>, connection: C): Promise<Verdict> {
+  async #talk(emit: TakeBatch, connection: C): Promise<Verdict> {
     const { stop, log, record } = this.#parts
     const { requests } = connection
     const { decide, guard } = this.#options.opts ?? {}
@@ -196,7 +192,7 @@ export class Turn<C extends Connection = Connection> {
   }
 
   /** The agent's events and the turn's own. The turn's own come first, because a busy agent always has more waiting. */
-  async #show(emit: Emit<UIEvent[]>, connection: C, questions: Questions): Promise<void> {
+  async #show(emit: TakeBatch, connection: C, questions: Questions): Promise<void> {
     const { record, stop } = this.#parts
     const batches = connection.batches()
     let isWaiting = false
@@ -271,7 +267,7 @@ export class Turn<C extends Connection = Connection> {
   }
 
   /** The turn has begun, so this error becomes an event. */
-  async #runAgain(emit: Emit<UIEvent[]>, retry: 'again' | 'afresh'): Promise<Verdict> {
+  async #runAgain(emit: TakeBatch, retry: 'again' | 'afresh'): Promise<Verdict> {
     const { plan, session } = this.#options
     const { log, record } = this.#parts
     const { resumedId } = plan

@@ -3,6 +3,7 @@ import type { UIEvent } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
 import type { ClaudeCodeHarness } from '../../src/claude-code/harness.ts'
 import { claudeProgram } from '../../src/claude-code/turn-program.ts'
+import { emitted } from '../../src/turn/emitted.ts'
 import { processTurn, startedAttempts } from '../../src/turn/process-turn.ts'
 import { collect, collectAnd, expectOneEnd, ofType, statuses } from './support/events.ts'
 import { useWorld } from './support/world.ts'
@@ -151,7 +152,7 @@ describe('trouble on our own side', () => {
     const program = claudeProgram({ config, environment: { TMPDIR: world.temporary } })
     const source = startedAttempts(world.query(), program)
     const turn = processTurn({ program, session: world.session(), turnId: 'turn', source })
-    const batches = turn.batches()
+    const batches = emitted<UIEvent[]>(emit => turn.run(emit))
     const first = await batches.next()
     const init = await batches.next()
     const error = await batches.throw(new Error('the raw log cannot be read'))

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { HarnessQuery, Session, TurnProcess, UIEvent } from '@chirality/core'
 import { expect, test } from 'vitest'
+import { emitted } from '../../src/turn/emitted.ts'
 import { adoptedAttempts, processTurn, startedAttempts } from '../../src/turn/process-turn.ts'
 import type { TurnProgram } from '../../src/turn/turn-program.ts'
 import { isRunning, TEST_ENV } from '../support/programs.ts'
@@ -81,8 +82,8 @@ function start(opts: { stallMs?: number }) {
   return { turn: eventsOf(turn), trace, session, turnId }
 }
 
-async function* eventsOf(turn: Pick<ReturnType<typeof processTurn>, 'batches'>): AsyncGenerator<UIEvent> {
-  for await (const batch of turn.batches()) yield* batch
+async function* eventsOf(turn: Pick<ReturnType<typeof processTurn>, 'run'>): AsyncGenerator<UIEvent> {
+  for await (const batch of emitted<UIEvent[]>(emit => turn.run(emit))) yield* batch
 }
 
 /** Leaves the turn where it is, as one whose program does nothing any more. */

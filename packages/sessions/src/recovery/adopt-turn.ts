@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises'
 import {
   type PermissionRequestEvent,
+  runTurn,
   type SessionHarness,
   type TurnEndReason,
   type TurnProcess,
-  turnBatches,
   type UIEvent,
 } from '@chirality/core'
 import { limitsOfTurn } from '../budget/limits-of-turn.ts'
@@ -82,14 +82,20 @@ export async function adoptTurn(options: AdoptOptions): Promise<LiveTurn> {
   view.resume(record.turnId, logged)
   const run = new TurnRun({
     sessionId,
-    open: () => {
-      const batches = turnBatches(harness.adoptTurn(session, record, opts))
+    run: async take => {
       const isMissing = tellMissing(eventsOfTurn(log, record), writer)
       const notes = harness.capabilities().asksAgain ? undefined : new AgentNotes(projectRoot, sessionId)
       const onFault = (error: unknown) => project.harnessLog.write(sessionId, faultRow(error))
       const unanswered = new Unanswered(view.pending, { notes, onFault })
-      return remaining(batches, isMissing, unanswered)
+      await runTurn(harness.adoptTurn(session, record, opts), async batch => {
+        const events = batch.flatMap(isMissing).flatMap(event => unanswered.tell(event))
+        // Before the events: once the log has the end of the turn, nobody looks for the request again.
+        await unanswered.note()
+        await take(events)
+      })
+      await take(unanswered.end())
     },
+    stored: writer.stages,
     record: events => writer.write(events),
     known: { message: record.message, started: logged !== undefined, ended: logged?.ended },
     endAs: () => (writer.overBudget ? 'budget' : undefined),
@@ -113,21 +119,6 @@ function saysNothingSince(at: number, processes: () => readonly TurnProcess[]): 
 }
 
 type Step = (event: UIEvent) => UIEvent[]
-
-/** The rest of each batch after these steps, and at the end the events that they held back. */
-async function* remaining(
-  batches: AsyncGenerator<UIEvent[]>,
-  isMissing: Step,
-  unanswered: Unanswered,
-): AsyncGenerator<UIEvent[]> {
-  for await (const batch of batches) {
-    const events = batch.flatMap(isMissing).flatMap(event => unanswered.tell(event))
-    // Before the events: once the log has the end of the turn, nobody looks for the request again.
-    await unanswered.note()
-    if (events.length > 0) yield events
-  }
-  yield unanswered.end()
-}
 
 function missing(logged: Iterable<UIEvent>, writer: TurnWriter): Step {
   const matcher = new EventMatcher(logged)

@@ -3,12 +3,12 @@ import { OneAfterTheOther } from '@chirality/disk'
 import type { Spending } from '../budget/budget-book.ts'
 import { NOTHING, type SpendingLimit, spentSince } from '../budget/budget-limits.ts'
 import { limitsOfTurn, type TurnBudget, usedUpText } from '../budget/limits-of-turn.ts'
-import { withHostFacts } from '../decisions/policy/always-rule.ts'
 import { faultRow } from '../harness-log/rows.ts'
 import { notice } from '../log/turn-events.ts'
 import type { SessionView } from '../status/session-view.ts'
 import type { ProjectContext } from './host-context.ts'
 import type { SessionRecorder } from './record/session-recorder.ts'
+import { storedStages, through } from './stages.ts'
 import { pricedEvents } from './turn-watch.ts'
 
 export interface BetweenTurnsOptions {
@@ -62,7 +62,8 @@ export class BetweenTurns {
 
   async #record(said: readonly UIEvent[]): Promise<void> {
     const { view, recorder } = this.#options
-    const events = this.#priced(said).map(event => withHostFacts(event, view.folders))
+    const stages = storedStages(events => this.#priced(events), view.folders)
+    const events = through(stages, said)
     const before = view.spent
     // Nothing else may be recorded between the two sums.
     const waiting = recorder.record(events, null)

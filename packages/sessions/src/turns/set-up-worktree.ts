@@ -1,4 +1,11 @@
-import { type PermissionRequestEvent, type TurnEndReason, turnBatches, type UIEvent } from '@chirality/core'
+import {
+  type PermissionRequestEvent,
+  runTurn,
+  type TakeBatch,
+  type TurnEndReason,
+  type TurnEvents,
+  type UIEvent,
+} from '@chirality/core'
 import { type CommandResult, endMarked, runCommand } from '@chirality/runner'
 import {
   type Filled,
@@ -78,37 +85,39 @@ export class WorktreeSetUp {
     return { setUp: new WorktreeSetUp(options, { id, folder }, source), variables: {} }
   }
 
-  /** The events of a turn whose agent is asked after the set-up. `onAsked` is called when the agent has its message. */
-  async *before(
-    start: TurnStart,
-    agent: (variables: Record<string, string>) => Parameters<typeof turnBatches>[0],
+  /** Runs a turn whose agent is asked after the set-up. `onAsked` is called when the agent has its message. */
+  async before(
+    { take, start }: { take: TakeBatch; start: TurnStart },
+    agent: (variables: Record<string, string>) => TurnEvents,
     onAsked: () => Promise<void>,
-  ): AsyncGenerator<UIEvent[]> {
-    yield [{ type: 'turn:start', sessionId: this.#sessionId, ...start }]
+  ): Promise<void> {
+    await take([{ type: 'turn:start', sessionId: this.#sessionId, ...start }])
     const { signal } = this.#options
     const onAbort = () => this.#stop.abort()
     signal.addEventListener('abort', onAbort, { once: true })
     if (signal.aborted) onAbort()
     try {
-      yield* this.#work()
+      await this.#work(take)
     } catch (error) {
       // The next turn begins it anew.
       await this.#note(undefined).catch(() => {})
       if (!this.#stop.signal.aborted)
-        yield [this.#notice(`The worktree is not set up: ${error instanceof Error ? error.message : error}`)]
+        await take([
+          this.#notice(`The worktree is not set up: ${error instanceof Error ? error.message : error}`),
+        ])
     } finally {
       signal.removeEventListener('abort', onAbort)
     }
     if (this.#stop.signal.aborted) {
-      yield [turnEnd(this.#sessionId, endOf(signal))]
+      await take([turnEnd(this.#sessionId, endOf(signal))])
       return
     }
     let isAsked = false
-    for await (const batch of turnBatches(agent(this.variables))) {
-      if (!isAsked) await onAsked()
+    await runTurn(agent(this.variables), batch => {
+      if (isAsked) return take(batch)
       isAsked = true
-      yield batch
-    }
+      return onAsked().then(() => take(batch))
+    })
   }
 
   /** Ends the command and what it started. */
@@ -117,42 +126,42 @@ export class WorktreeSetUp {
     await this.#ended
   }
 
-  async *#work(): AsyncGenerator<UIEvent[]> {
+  async #work(take: TakeBatch): Promise<void> {
     const { setup, hash } = this.#source
     if ('problem' in setup) {
       await this.#note({ hash, state: 'skipped', variables: {} })
-      yield [this.#notice(`The worktree is not set up. ${setup.problem}`)]
+      await take([this.#notice(`The worktree is not set up. ${setup.problem}`)])
       return
     }
-    if (!(yield* this.#allowed(setup))) return
+    if (!(await this.#allowed(setup, take))) return
     const { id, folder } = this.#place
     const { projectRoot, worktrees } = this.#options.project
     const variables = await fillVariables(setup.variables, { id, taken: await worktrees.takenValues(id) })
     await this.#note({ hash, state: 'running', variables })
     const filled = await fillWorktree(setup, { projectRoot, folder, signal: this.#stop.signal })
-    yield [
+    await take([
       told(this.#sessionId, doneText(filled, variables)),
       ...filled.problems.map(text => this.#notice(text)),
-    ]
+    ])
     this.variables = variables
     const { command, minutes } = setup
-    const isDone = command === undefined || (yield* this.#run(command, minutes * 60_000))
+    const isDone = command === undefined || (await this.#run(command, minutes * 60_000, take))
     if (this.#stop.signal.aborted) await this.#note(undefined)
     else await this.#note({ hash, state: isDone ? 'done' : 'failed', variables })
   }
 
   /** Only a person can allow a project's file, and only this text: no rule and no mode answers. */
-  async *#allowed(setup: WorkspaceSetup): AsyncGenerator<UIEvent[], boolean> {
+  async #allowed(setup: WorkspaceSetup, take: TakeBatch): Promise<boolean> {
     const { project, context } = this.#options
     const { hash, text } = this.#source
     if (text === undefined || project.allowedSetups.isTrusted(project.projectRoot, SETUP_KIND, hash))
       return true
     if (!this.#options.mayAsk) {
-      yield [
+      await take([
         this.#notice(
           `The worktree is not set up: ${WORKSPACE_FILE} of this project has to be allowed first.`,
         ),
-      ]
+      ])
       return false
     }
     const request: PermissionRequestEvent = {
@@ -169,7 +178,7 @@ export class WorktreeSetUp {
       },
       reason: `${WORKSPACE_FILE} of this project wants to set up the new worktree. It runs on your machine, and is not asked about again until its text changes.`,
     }
-    yield [request]
+    await take([request])
     const decision = await project.decider({ ...context, personOnly: true })(request, this.#stop.signal)
     const isAllowed = decision.behavior === 'allow' && decision.by === 'person'
     if (isAllowed) await project.allowedSetups.trust(project.projectRoot, SETUP_KIND, hash)
@@ -177,25 +186,20 @@ export class WorktreeSetUp {
     if (this.#stop.signal.aborted) return false
     const { requestId, sessionId } = request
     const by = decision.by ?? 'failure'
-    yield [
-      {
-        type: 'permission:resolved',
-        sessionId,
-        requestId,
-        by,
-        outcome: isAllowed ? 'allowed' : 'denied',
-      },
-    ]
-    if (!isAllowed) yield [this.#notice('The worktree is not set up: nobody allowed it.')]
+    const outcome = isAllowed ? 'allowed' : 'denied'
+    await take([{ type: 'permission:resolved', sessionId, requestId, by, outcome }])
+    if (!isAllowed) await take([this.#notice('The worktree is not set up: nobody allowed it.')])
     return isAllowed
   }
 
-  async *#run(command: string, timeoutMs: number): AsyncGenerator<UIEvent[], boolean> {
+  async #run(command: string, timeoutMs: number, take: TakeBatch): Promise<boolean> {
     const { id, folder } = this.#place
     const toolUseId = `setup-${this.#source.hash.slice(0, 12)}`
     const facts = { kind: 'execute', label: 'Set-up', object: command, command } as const
     const sessionId = this.#sessionId
-    yield [{ type: 'tool:start', sessionId, toolUseId, name: 'WorkspaceSetup', input: { command }, facts }]
+    await take([
+      { type: 'tool:start', sessionId, toolUseId, name: 'WorkspaceSetup', input: { command }, facts },
+    ])
     const marker = setupMarker(id)
     await endMarked(marker)
     const running = runCommand(command, {
@@ -208,7 +212,7 @@ export class WorktreeSetUp {
     this.#ended = running.catch(() => {})
     const result = await running
     const isDone = result.exitCode === 0
-    yield [{ type: 'tool:result', sessionId, toolUseId, content: outputOf(result), isError: !isDone }]
+    await take([{ type: 'tool:result', sessionId, toolUseId, content: outputOf(result), isError: !isDone }])
     return isDone
   }
 

@@ -1,9 +1,9 @@
 import {
   type HarnessTurnOpts,
   type PermissionMode,
+  runTurn,
   type Session,
   type SessionHarness,
-  turnBatches,
   type UIEvent,
 } from '@chirality/core'
 import type { PersonaConfig } from '@chirality/personas'
@@ -198,12 +198,14 @@ async function begin(
   }
   const run = new TurnRun({
     sessionId,
-    open: attempt =>
+    run: (take, attempt) =>
       setUp !== undefined && attempt === 1
         ? // Told twice is better than a turn that ends because a file cannot be removed.
-          setUp.before(start, ask, () => forgetNotes().catch(() => {}))
-        : turnBatches(ask(setUp?.variables ?? variables)),
-    record: events => writer.write(events.flatMap(asLogged)),
+          setUp.before({ take, start }, ask, () => forgetNotes().catch(() => {}))
+        : runTurn(ask(setUp?.variables ?? variables), take),
+    asLogged: events => events.flatMap(asLogged),
+    stored: writer.stages,
+    record: events => writer.write(events),
     onRetry: async () => record.again(view.session.lastSeq),
     endAs: () => (writer.overBudget ? 'budget' : undefined),
   })

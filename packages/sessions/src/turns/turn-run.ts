@@ -1,15 +1,19 @@
-import type { SessionErrorEvent, TurnEndReason, UIEvent } from '@chirality/core'
-import { crashed, isOutput, retrying, turnEnd } from '../log/turn-events.ts'
+import type { TakeBatch, TurnEndReason, UIEvent } from '@chirality/core'
+import { crashed, retrying, turnEnd } from '../log/turn-events.ts'
+import { Attempts, type Stage, through, turnStages } from './stages.ts'
 
 export interface TurnRunOptions {
   sessionId: string
-  /** Starts the agent; called a second time if the first attempt crashed before it answered. */
-  open: (attempt: number) => AsyncGenerator<UIEvent[]>
+  /** Runs the agent, and gives what it says to `take`. Called a second time if the first attempt crashed before it answered. */
+  run: (take: TakeBatch, attempt: number) => Promise<void>
+  /** The stages of this turn and of stored events: see `turnStages`. */
+  asLogged?: Stage
+  stored: readonly Stage[]
   /**
    * Receives the events in order, `turn:end` always alone. Returns a promise if it has to wait; throws or rejects if
    * the events can never be accepted.
    */
-  record: (events: UIEvent[]) => Promise<void> | undefined
+  record: (events: readonly UIEvent[]) => Promise<void> | undefined
   /** Another attempt follows: state of the first one is discarded. */
   onRetry?: () => Promise<void>
   /** The events that the log already has, for an adopted turn. */
@@ -27,59 +31,55 @@ export type TurnRunEnd =
 /** One turn as its log has it: exactly one beginning and one end, whatever the harness does. */
 export class TurnRun {
   readonly #options: TurnRunOptions
-  #batches: AsyncGenerator<UIEvent[]>
-  #hold: CrashHold
-  #started: boolean
+  readonly #attempts: Attempts
+  readonly #stages: readonly Stage[]
+  #running: Promise<void> | undefined
   #reason: TurnEndReason | undefined
-  #crashedWith: string | undefined
+  /** The harness waits with the second batch until `finish` is called. */
+  readonly #finishing = new Signal()
+  readonly #leaving = new Signal()
+  #isTaking = false
   #left = false
-  #wake: () => void = () => {}
 
   constructor(options: TurnRunOptions) {
+    const { known, asLogged = events => events, stored } = options
     this.#options = options
-    this.#hold = new CrashHold(options.known === undefined)
-    this.#started = options.known?.started ?? false
-    this.#reason = options.known?.ended
-    this.#batches = options.open(1)
+    this.#attempts = new Attempts({ mayRetry: known === undefined, started: known?.started ?? false })
+    this.#stages = turnStages(this.#attempts, asLogged, stored)
+    this.#reason = known?.ended
   }
 
   /** Runs until `turn:start`. Rejects if the turn cannot start; nothing is recorded then. */
   async begin(): Promise<void> {
-    const first = await this.#batches.next()
-    if (first.done) throw new Error('The harness ended before the turn began.')
-    const type = first.value[0]?.type
-    if (type !== 'turn:start') {
-      await this.#batches.return(undefined)
-      throw new Error(`The harness began with ${type} instead of turn:start.`)
-    }
-    try {
-      await this.#take(first.value)
-    } catch (error) {
-      // Without its beginning in the log, the agent would be unknown to every later host.
-      await this.#batches.return(undefined)
-      throw error
-    }
+    const begun = new Signal()
+    let isFirst = true
+    const running = this.#start(1, batch => {
+      if (!isFirst) return this.#take(batch)
+      isFirst = false
+      return this.#takeFirst(batch, begun)
+    })
+    const ended = running.then(() => {
+      throw new Error('The harness ended before the turn began.')
+    })
+    await Promise.race([begun.raised, ended])
   }
 
   /** Runs until the end. Never rejects. */
   async finish(): Promise<TurnRunEnd> {
     let failure: unknown
     try {
+      let running = this.#running ?? this.#start(1)
+      this.#finishing.raise()
       for (;;) {
-        const step = await this.#next()
-        if (step === LEFT) return { kind: 'left' }
-        if (!step.done) {
-          // Awaiting a completed call would cost more than the rest of the loop.
-          const waiting = this.#take(step.value)
-          if (waiting) await waiting
-        } else if (this.#crashedWith === undefined) break
-        else await this.#again(this.#crashedWith)
+        await Promise.race([running, this.#leaving.raised])
+        if (this.#left) return { kind: 'left' }
+        if (this.#attempts.crashedWith === undefined) break
+        await this.#again(this.#attempts.crashedWith)
+        running = this.#start(2)
       }
     } catch (error) {
-      // Its events could not be recorded, and the next host reads them again: the agent works on.
       if (this.#left) return { kind: 'left' }
       failure = error
-      await this.#batches.return(undefined).catch(() => {})
     }
     try {
       return { kind: 'ended', reason: await this.#close(failure) }
@@ -91,48 +91,59 @@ export class TurnRun {
   /** Leaves the turn, and its agent running. */
   leave(): void {
     this.#left = true
-    this.#wake()
+    if (!this.#isTaking) this.#leaving.raise()
   }
 
   /** The turn is to stop, so it is not attempted again. */
   forbidRetry(): void {
-    this.#hold.forbid()
+    this.#attempts.forbidRetry()
   }
 
-  /** Not `Promise.race`: the promise that never settles would keep every batch in memory. */
-  #next(): Promise<IteratorResult<UIEvent[]> | typeof LEFT> {
-    return new Promise((resolve, reject) => {
-      this.#wake = () => resolve(LEFT)
-      if (this.#left) resolve(LEFT)
-      else this.#batches.next().then(resolve, reject)
-    })
+  #start(attempt: number, take: TakeBatch = batch => this.#take(batch)): Promise<void> {
+    const running = this.#options.run(take, attempt)
+    // `begin` and `finish` report the failure; one of a turn that was left is nobody's.
+    running.catch(() => {})
+    this.#running = running
+    return running
   }
 
-  #take(batch: UIEvent[]): Promise<void> | undefined {
-    const events: UIEvent[] = []
-    for (const event of batch) {
-      const { events: released, retryAfter } = this.#hold.push(event)
-      if (retryAfter !== undefined) this.#crashedWith = retryAfter.error
-      for (const told of released) if (this.#counts(told)) events.push(told)
+  async #takeFirst(batch: readonly UIEvent[], begun: Signal): Promise<void> {
+    const type = batch[0]?.type
+    if (type !== 'turn:start') throw new Error(`The harness began with ${type} instead of turn:start.`)
+    // Without its beginning in the log the agent would be unknown to every later host: an error here stops it.
+    await this.#take(batch)
+    begun.raise()
+    await this.#finishing.raised
+  }
+
+  /** Returns a promise only if the log has to be waited for. After `leave` the harness waits forever, and the agent works on. */
+  #take(batch: readonly UIEvent[]): Promise<void> | undefined {
+    if (this.#left) return never()
+    const waiting = this.#record(through(this.#stages, batch))
+    return waiting && this.#taken(waiting)
+  }
+
+  async #taken(waiting: Promise<void>): Promise<void> {
+    this.#isTaking = true
+    try {
+      await waiting
+    } catch (error) {
+      // The next host reads these events again.
+      if (!this.#left) throw error
+    } finally {
+      this.#isTaking = false
     }
-    return this.#record(events)
+    if (!this.#left) return
+    this.#leaving.raise()
+    await never()
   }
 
-  #counts({ type }: UIEvent): boolean {
-    // A second attempt belongs to the same turn: no second `turn:start`, and no `process:exit` after a crash.
-    if (this.#crashedWith !== undefined && type === 'process:exit') return false
-    if (type !== 'turn:start') return true
-    const isFirst = !this.#started
-    this.#started = true
-    return isFirst
-  }
-
-  #record(events: UIEvent[]): Promise<void> | undefined {
+  #record(events: readonly UIEvent[]): Promise<void> | undefined {
     if (events.length === 0) return undefined
     return events.some(isEnd) ? this.#recordEnd(events) : this.#options.record(events)
   }
 
-  async #recordEnd(events: UIEvent[]): Promise<void> {
+  async #recordEnd(events: readonly UIEvent[]): Promise<void> {
     const { record, endAs } = this.#options
     const at = events.findIndex(isEnd)
     const [end, ...rest] = events.slice(at)
@@ -146,20 +157,20 @@ export class TurnRun {
   }
 
   async #again(error: string): Promise<void> {
-    const { sessionId, record, open, onRetry } = this.#options
+    const { sessionId, record, onRetry } = this.#options
     await onRetry?.()
     await record([retrying(sessionId, error)])
-    this.#crashedWith = undefined
-    this.#hold = new CrashHold(false)
-    this.#batches = open(2)
+    this.#attempts.again()
   }
 
   /** The one `turn:end`, if the harness emitted none. */
   async #close(failure: unknown): Promise<TurnEndReason> {
     const { sessionId, record, endAs, known } = this.#options
-    await this.#record(this.#hold.release().filter(held => this.#counts(held)))
+    this.#attempts.forbidRetry()
+    await this.#record(through(this.#stages, []))
     if (this.#reason !== undefined) return this.#reason
-    if (!this.#started && known) await record([{ type: 'turn:start', sessionId, message: known.message }])
+    if (!this.#attempts.started && known)
+      await record([{ type: 'turn:start', sessionId, message: known.message }])
     const reason = endAs?.() ?? 'crashed'
     await record([crashed(sessionId, whatHappened(failure))])
     await record([turnEnd(sessionId, reason)])
@@ -167,7 +178,18 @@ export class TurnRun {
   }
 }
 
-const LEFT = Symbol('left')
+/** Something that happens once, and that others wait for. */
+class Signal {
+  raise: () => void = () => {}
+  readonly raised = new Promise<void>(resolve => {
+    this.raise = resolve
+  })
+}
+
+/** A new one each time: what waits for it can be collected. */
+function never(): Promise<void> {
+  return new Promise(() => {})
+}
 
 function isEnd({ type }: UIEvent): boolean {
   return type === 'turn:end'
@@ -177,66 +199,4 @@ function whatHappened(failure: unknown): string {
   const how =
     failure instanceof Error ? failure.message : 'The agent ended without saying how the turn ended.'
   return `${how} What it did so far is kept; send a message to go on from there.`
-}
-
-/** The events to emit now, and whether to start another attempt. */
-interface Held {
-  events: UIEvent[]
-  /** The error that the attempt ended with. */
-  retryAfter?: SessionErrorEvent
-}
-
-/**
- * Holds the end of an attempt back while another may follow: an agent that crashed before the model's first output is
- * started once more. After that output a turn is never repeated: it was paid for, and may have changed something.
- */
-class CrashHold {
-  #mayRetry: boolean
-  #error: SessionErrorEvent | undefined
-  #held: UIEvent[] = []
-
-  constructor(mayRetry: boolean) {
-    this.#mayRetry = mayRetry
-  }
-
-  /** From now on the end of the attempt is the end of the turn. */
-  forbid(): void {
-    this.#mayRetry = false
-  }
-
-  push(event: UIEvent): Held {
-    if (isOutput(event)) this.#mayRetry = false
-    if (!this.#mayRetry) return { events: [...this.release(), event] }
-    if (isCrash(event)) {
-      this.#error = event
-      this.#held.push(event)
-      return { events: [] }
-    }
-    if (this.#error === undefined) return { events: [event] }
-    if (event.type !== 'turn:end') {
-      this.#held.push(event)
-      return { events: [] }
-    }
-    const error = this.#error
-    if (!RETRIED.has(event.reason)) return { events: [...this.release(), event] }
-    const events = this.release().map(held => (held === error ? { ...error, recovered: true } : held))
-    this.#mayRetry = false
-    return { events, retryAfter: error }
-  }
-
-  /** The events that were held back, when no more follow. */
-  release(): UIEvent[] {
-    const held = this.#held
-    this.#held = []
-    this.#error = undefined
-    return held
-  }
-}
-
-const RETRIED: ReadonlySet<TurnEndReason> = new Set<TurnEndReason>(['crashed'])
-
-function isCrash(event: UIEvent): event is SessionErrorEvent {
-  return (
-    event.type === 'session:error' && event.code === 'process_crashed' && !event.recovered && !event.costUsd
-  )
 }

@@ -8,18 +8,18 @@ import type {
 import type { Spending } from '../budget/budget-book.ts'
 import type { BudgetLimits } from '../budget/budget-limits.ts'
 import type { TurnBudget } from '../budget/limits-of-turn.ts'
-import { withHostFacts } from '../decisions/policy/always-rule.ts'
-import type { CallFolders } from '../decisions/policy/tool-call.ts'
 import type { HarnessLog } from '../harness-log/harness-log.ts'
 import { endOfTurn, notice } from '../log/turn-events.ts'
 import type { SessionView } from '../status/session-view.ts'
 import type { ProjectContext } from './host-context.ts'
 import type { SessionRecorder } from './record/session-recorder.ts'
+import { type Stage, storedStages } from './stages.ts'
 import { TurnWatch } from './turn-watch.ts'
 
 export interface TurnWriterOptions {
   turnId: string
-  folders: CallFolders
+  /** What the events that an agent said pass before they are written. */
+  stages: readonly Stage[]
   recorder: SessionRecorder
   rows: TurnRows
   watch: TurnWatch
@@ -52,6 +52,10 @@ export class TurnWriter {
     return this.#options.watch.spent
   }
 
+  get stages(): readonly Stage[] {
+    return this.#options.stages
+  }
+
   /** Before the agent gets its message: a notice if budgets in dollars cannot be counted for this model. */
   async warn(model: string | undefined): Promise<void> {
     const { watch, recorder, turnId } = this.#options
@@ -59,11 +63,10 @@ export class TurnWriter {
   }
 
   /** Returns a promise only if the log cannot accept them now. The end of a turn comes alone. */
-  write(said: readonly UIEvent[]): Promise<void> | undefined {
-    const [first] = said
+  write(events: readonly UIEvent[]): Promise<void> | undefined {
+    const [first] = events
     if (first?.type === 'turn:end') return this.#writeEnd(first)
-    const { recorder, turnId, watch, folders } = this.#options
-    const events = watch.priced(said).map(event => withHostFacts(event, folders))
+    const { recorder, turnId } = this.#options
     const waiting = recorder.record(events, turnId)
     return waiting ? waiting.then(() => this.#written(events)) : this.#written(events)
   }
@@ -184,7 +187,7 @@ export function makeWriter({
   })
   return new TurnWriter({
     turnId,
-    folders: view.folders,
+    stages: storedStages(events => watch.priced(events), view.folders),
     recorder,
     rows: new TurnRows(harnessLog, sessionId, () => view.turnCost.usd),
     watch,
