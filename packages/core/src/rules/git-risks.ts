@@ -74,7 +74,8 @@ const VALUE = /^(?:-[cC]|--git-dir|--work-tree|--namespace|--exec-path|--config-
 
 type Effect = [kind: CallRisk['kind'], words: string]
 
-function* effects({ action, flags, names, paths, isEnded, settings }: GitCall): Generator<Effect> {
+function* effects(call: GitCall): Generator<Effect> {
+  const { action, flags, names } = call
   const has = (short: string, ...long: string[]) =>
     flags.some(
       flag =>
@@ -83,136 +84,150 @@ function* effects({ action, flags, names, paths, isEnded, settings }: GitCall): 
     )
   const isDry = has('', '--dry-run') || (['clean', 'push', 'rm', 'prune'].includes(action) && has('n'))
   if (isDry) return
+  const name = Object.hasOwn(SAME_AS, action) ? (SAME_AS[action] ?? action) : action
   const [first = ''] = names
-  switch (action) {
-    case 'checkout':
-      if (has('f', '--force')) yield UNCOMMITTED
-      else if (discardsPaths({ flags, names, paths, isEnded })) yield UNCOMMITTED_FILES
-      if (has('B')) yield MOVED_BRANCH
-      if (has('', '--orphan')) yield ORPHAN
-      return
-    case 'switch':
-      if (has('f', '--force', '--discard-changes')) yield UNCOMMITTED
-      if (has('C', '--force-create')) yield MOVED_BRANCH
-      if (has('', '--orphan')) yield ORPHAN
-      return
-    case 'restore': {
-      const isIndexOnly = has('S', '--staged') && !has('W', '--worktree')
-      if (!isIndexOnly && !has('p', '--patch') && !has('', '--help')) yield UNCOMMITTED_FILES
-      return
-    }
-    case 'reset':
-      if (has('', '--hard', '--merge', '--keep'))
-        yield [
-          'history',
-          `Throws away changes that are not committed, or moves the branch away from its commits. ${BACK_FILES} The branch stays where this puts it.`,
-        ]
-      return
-    case 'clean': {
-      const needsNoForce = settings.some(setting => /^clean\.requireforce=(?:false|no|off|0)$/i.test(setting))
-      if (has('f', '--force') || (needsNoForce && !has('i', '--interactive')))
-        yield ['delete', `Deletes files that git does not know. ${BACK_FILES}`]
-      return
-    }
-    case 'rm':
-      if (
-        !has('', '--cached') &&
-        (has('rf', '--force') || [...names, ...paths].some(name => /^(?:\.|:\/|.*\*)$/.test(name)))
-      )
-        yield ['delete', `Deletes files with everything in them. ${BACK_FILES}`]
-      return
-    case 'checkout-index':
-      if (has('f', '--force')) yield UNCOMMITTED
-      return
-    case 'read-tree':
-      if (has('', '--reset') && has('u')) yield UNCOMMITTED
-      return
-    case 'stash':
-      if (first === 'drop' || first === 'clear')
-        yield ['history', `Deletes work that was put aside with git stash. ${BACK_NO_REFS}`]
-      return
-    case 'branch':
-      if (has('D') || (has('d', '--delete') && has('f', '--force')))
-        yield ['history', `Deletes a branch, also if its commits are nowhere else. ${BACK_NO_REFS}`]
-      else if (has('MCf', '--force')) yield MOVED_BRANCH
-      return
-    case 'tag':
-      if (has('df', '--delete', '--force')) yield ['history', `Deletes or moves a tag. ${BACK_NO_REFS}`]
-      return
-    case 'worktree':
-      if (first === 'remove' && has('f', '--force'))
-        yield [
-          'history',
-          'Deletes a work tree with changes in it that are not committed. Going back to before this turn restores nothing in another work tree.',
-        ]
-      return
-    case 'submodule':
-      if ((first === 'deinit' || first === 'update') && has('f', '--force'))
-        yield [
-          'history',
-          'Deletes or overwrites the files of a submodule with changes that are not committed. Going back to before this turn restores nothing in a submodule.',
-        ]
-      return
-    case 'reflog':
-      if (first === 'expire' || first === 'delete') yield UNREACHABLE
-      return
-    case 'gc':
-      if (
-        flags.some(flag => /^--prune=(?!never)/.test(flag)) ||
-        settings.some(setting => /^gc\.\w*expire\w*=(?!never)/i.test(setting))
-      )
-        yield UNREACHABLE
-      return
-    case 'repack':
-      if (has('a') && has('d') && !has('Ak', '--keep-unreachable')) yield UNREACHABLE
-      return
-    case 'prune':
+  if (Object.hasOwn(EFFECTS, name)) yield* EFFECTS[name]?.({ ...call, has, first }) ?? []
+}
+
+interface ReadCall extends GitCall {
+  /** Whether one of these options is there: single letters, and long ones. */
+  has(short: string, ...long: string[]): boolean
+  /** The first name after the command. */
+  first: string
+}
+
+/** By the command: each says what a call of it throws away. */
+const EFFECTS: Readonly<Record<string, (call: ReadCall) => Generator<Effect>>> = {
+  *checkout({ has, flags, names, paths, isEnded }) {
+    if (has('f', '--force')) yield UNCOMMITTED
+    else if (discardsPaths({ flags, names, paths, isEnded })) yield UNCOMMITTED_FILES
+    if (has('B')) yield MOVED_BRANCH
+    if (has('', '--orphan')) yield ORPHAN
+  },
+  *switch({ has }) {
+    if (has('f', '--force', '--discard-changes')) yield UNCOMMITTED
+    if (has('C', '--force-create')) yield MOVED_BRANCH
+    if (has('', '--orphan')) yield ORPHAN
+  },
+  *restore({ has }) {
+    const isIndexOnly = has('S', '--staged') && !has('W', '--worktree')
+    if (!isIndexOnly && !has('p', '--patch') && !has('', '--help')) yield UNCOMMITTED_FILES
+  },
+  *reset({ has }) {
+    if (has('', '--hard', '--merge', '--keep'))
+      yield [
+        'history',
+        `Throws away changes that are not committed, or moves the branch away from its commits. ${BACK_FILES} The branch stays where this puts it.`,
+      ]
+  },
+  *clean({ has, settings }) {
+    const needsNoForce = settings.some(setting => /^clean\.requireforce=(?:false|no|off|0)$/i.test(setting))
+    if (has('f', '--force') || (needsNoForce && !has('i', '--interactive')))
+      yield ['delete', `Deletes files that git does not know. ${BACK_FILES}`]
+  },
+  *rm({ has, names, paths }) {
+    if (
+      !has('', '--cached') &&
+      (has('rf', '--force') || [...names, ...paths].some(name => /^(?:\.|:\/|.*\*)$/.test(name)))
+    )
+      yield ['delete', `Deletes files with everything in them. ${BACK_FILES}`]
+  },
+  *'checkout-index'({ has }) {
+    if (has('f', '--force')) yield UNCOMMITTED
+  },
+  *'read-tree'({ has }) {
+    if (has('', '--reset') && has('u')) yield UNCOMMITTED
+  },
+  *stash({ first }) {
+    if (first === 'drop' || first === 'clear')
+      yield ['history', `Deletes work that was put aside with git stash. ${BACK_NO_REFS}`]
+  },
+  *branch({ has }) {
+    if (has('D') || (has('d', '--delete') && has('f', '--force')))
+      yield ['history', `Deletes a branch, also if its commits are nowhere else. ${BACK_NO_REFS}`]
+    else if (has('MCf', '--force')) yield MOVED_BRANCH
+  },
+  *tag({ has }) {
+    if (has('df', '--delete', '--force')) yield ['history', `Deletes or moves a tag. ${BACK_NO_REFS}`]
+  },
+  *worktree({ has, first }) {
+    if (first === 'remove' && has('f', '--force'))
+      yield [
+        'history',
+        'Deletes a work tree with changes in it that are not committed. Going back to before this turn restores nothing in another work tree.',
+      ]
+  },
+  *submodule({ has, first }) {
+    if ((first === 'deinit' || first === 'update') && has('f', '--force'))
+      yield [
+        'history',
+        'Deletes or overwrites the files of a submodule with changes that are not committed. Going back to before this turn restores nothing in a submodule.',
+      ]
+  },
+  *reflog({ first }) {
+    if (first === 'expire' || first === 'delete') yield UNREACHABLE
+  },
+  *gc({ flags, settings }) {
+    if (
+      flags.some(flag => /^--prune=(?!never)/.test(flag)) ||
+      settings.some(setting => /^gc\.\w*expire\w*=(?!never)/i.test(setting))
+    )
       yield UNREACHABLE
-      return
-    case 'filter-branch':
-    case 'filter-repo':
-      yield ['history', `Rewrites the commits of the repository. ${BACK_NO_REFS}`]
-      return
-    case 'update-ref':
-      if (has('d', '--delete') || has('', '--stdin') || /^(?:refs\/|HEAD$)/.test(first)) yield REFS
-      return
-    case 'symbolic-ref':
-    case 'replace':
-      if (has('d', '--delete')) yield REFS
-      return
-    case 'notes':
-      if (first === 'remove' || first === 'prune')
-        yield ['history', `Deletes notes of commits. ${BACK_NO_REFS}`]
-      return
-    case 'remote':
-      if (first === 'remove' || first === 'rm')
-        yield ['history', `Forgets a server, with the branches that were fetched from it. ${BACK_NO_REFS}`]
-      return
-    case 'fetch':
-    case 'pull':
-      // `+refs/heads/*:refs/remotes/origin/*` is what each fetch does.
-      if (names.some(name => /^\+[^:]+:(?!refs\/remotes\/)./.test(name))) yield MOVED_BRANCH
-      else if (has('f', '--force') && names.some(name => /^[^:]+:(?!refs\/remotes\/|\/).*\w/.test(name)))
-        yield MOVED_BRANCH
-      return
-    case 'send-pack':
-    case 'push':
-      if (
-        has('fd', '--force', '--force-with-lease', '--mirror', '--delete', '--prune') ||
-        [...names, ...paths].some(name => /^[+:]./.test(name))
-      )
-        yield [
-          'history',
-          `Overwrites or deletes a branch on the server; commits of others can be lost. ${BACK_NOT_THERE}`,
-        ]
-      return
-    case 'lfs':
-      if (first === 'prune')
-        yield [
-          'history',
-          'Deletes the copies that this machine has of large files. What the server does not have is lost: going back to before this turn restores only the files of the last commit here.',
-        ]
-  }
+  },
+  *repack({ has }) {
+    if (has('a') && has('d') && !has('Ak', '--keep-unreachable')) yield UNREACHABLE
+  },
+  *prune() {
+    yield UNREACHABLE
+  },
+  *'filter-branch'() {
+    yield ['history', `Rewrites the commits of the repository. ${BACK_NO_REFS}`]
+  },
+  *'update-ref'({ has, first }) {
+    if (has('d', '--delete') || has('', '--stdin') || /^(?:refs\/|HEAD$)/.test(first)) yield REFS
+  },
+  *'symbolic-ref'({ has }) {
+    if (has('d', '--delete')) yield REFS
+  },
+  *notes({ first }) {
+    if (first === 'remove' || first === 'prune')
+      yield ['history', `Deletes notes of commits. ${BACK_NO_REFS}`]
+  },
+  *remote({ first }) {
+    if (first === 'remove' || first === 'rm')
+      yield ['history', `Forgets a server, with the branches that were fetched from it. ${BACK_NO_REFS}`]
+  },
+  *fetch({ has, names }) {
+    // `+refs/heads/*:refs/remotes/origin/*` is what each fetch does.
+    if (names.some(name => /^\+[^:]+:(?!refs\/remotes\/)./.test(name))) yield MOVED_BRANCH
+    else if (has('f', '--force') && names.some(name => /^[^:]+:(?!refs\/remotes\/|\/).*\w/.test(name)))
+      yield MOVED_BRANCH
+  },
+  *'send-pack'({ has, names, paths }) {
+    if (
+      has('fd', '--force', '--force-with-lease', '--mirror', '--delete', '--prune') ||
+      [...names, ...paths].some(name => /^[+:]./.test(name))
+    )
+      yield [
+        'history',
+        `Overwrites or deletes a branch on the server; commits of others can be lost. ${BACK_NOT_THERE}`,
+      ]
+  },
+  *lfs({ first }) {
+    if (first === 'prune')
+      yield [
+        'history',
+        'Deletes the copies that this machine has of large files. What the server does not have is lost: going back to before this turn restores only the files of the last commit here.',
+      ]
+  },
+}
+
+/** Commands that do what another one does. */
+const SAME_AS: Readonly<Record<string, string>> = {
+  'filter-repo': 'filter-branch',
+  replace: 'symbolic-ref',
+  pull: 'fetch',
+  push: 'send-pack',
 }
 
 /** Git takes every beginning of an option that only one has: `--har`. */

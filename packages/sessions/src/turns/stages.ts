@@ -4,22 +4,26 @@ import type { CallFolders } from '../decisions/policy/tool-call.ts'
 import { isOutput } from '../log/turn-events.ts'
 
 /** One step of a batch of events on its way to the log. A stage may hold events back, drop them and add others. */
-export type Stage = (events: readonly UIEvent[]) => readonly UIEvent[]
+export type EventStage = (events: readonly UIEvent[]) => readonly UIEvent[]
 
 /**
  * Everything that changes the events of a turn between its harness and the log, in this order. The log itself only joins
  * the pieces of one text.
  */
-export function turnStages(attempts: Attempts, asLogged: Stage, stored: readonly Stage[]): Stage[] {
+export function turnStages(
+  attempts: Attempts,
+  asLogged: EventStage,
+  stored: readonly EventStage[],
+): EventStage[] {
   return [events => attempts.take(events), asLogged, ...stored]
 }
 
 /** The stages that events outside of a turn pass, too: list prices where the agent states none, and facts of the host. */
-export function storedStages(priced: Stage, folders: CallFolders): Stage[] {
+export function storedStages(priced: EventStage, folders: CallFolders): EventStage[] {
   return [priced, events => events.map(event => withHostFacts(event, folders))]
 }
 
-export function through(stages: readonly Stage[], events: readonly UIEvent[]): readonly UIEvent[] {
+export function through(stages: readonly EventStage[], events: readonly UIEvent[]): readonly UIEvent[] {
   return stages.reduce((passed, stage) => stage(passed), events)
 }
 

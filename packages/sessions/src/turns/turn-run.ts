@@ -1,14 +1,14 @@
 import type { TakeBatch, TurnEndReason, UIEvent } from '@chirality/core'
 import { crashed, retrying, turnEnd } from '../log/turn-events.ts'
-import { Attempts, type Stage, through, turnStages } from './stages.ts'
+import { Attempts, type EventStage, through, turnStages } from './stages.ts'
 
 export interface TurnRunOptions {
   sessionId: string
   /** Runs the agent, and gives what it says to `take`. Called a second time if the first attempt crashed before it answered. */
   run: (take: TakeBatch, attempt: number) => Promise<void>
   /** The stages of this turn and of stored events: see `turnStages`. */
-  asLogged?: Stage
-  stored: readonly Stage[]
+  asLogged?: EventStage
+  stored: readonly EventStage[]
   /**
    * Receives the events in order, `turn:end` always alone. Returns a promise if it has to wait; throws or rejects if
    * the events can never be accepted.
@@ -32,7 +32,7 @@ export type TurnRunEnd =
 export class TurnRun {
   readonly #options: TurnRunOptions
   readonly #attempts: Attempts
-  readonly #stages: readonly Stage[]
+  readonly #stages: readonly EventStage[]
   #running: Promise<void> | undefined
   #reason: TurnEndReason | undefined
   /** The harness waits with the second batch until `finish` is called. */

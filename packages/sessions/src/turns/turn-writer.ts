@@ -13,13 +13,13 @@ import { endOfTurn, notice } from '../log/turn-events.ts'
 import type { SessionView } from '../status/session-view.ts'
 import type { ProjectContext } from './host-context.ts'
 import type { SessionRecorder } from './record/session-recorder.ts'
-import { type Stage, storedStages } from './stages.ts'
+import { type EventStage, storedStages } from './stages.ts'
 import { TurnWatch } from './turn-watch.ts'
 
 export interface TurnWriterOptions {
   turnId: string
   /** What the events that an agent said pass before they are written. */
-  stages: readonly Stage[]
+  stages: readonly EventStage[]
   recorder: SessionRecorder
   rows: TurnRows
   watch: TurnWatch
@@ -52,7 +52,7 @@ export class TurnWriter {
     return this.#options.watch.spent
   }
 
-  get stages(): readonly Stage[] {
+  get stages(): readonly EventStage[] {
     return this.#options.stages
   }
 
