@@ -45,6 +45,32 @@ test("the project's own command works after its files were allowed on a card, an
   expect(await editor.command.result()).toMatchObject({ code: 0 })
 })
 
+test('an editor is offered the efforts and the mode auto that the agent names, and each reaches the model', async () => {
+  const world = await createWorld({ otherwise: 'ok' })
+  const editor = await openEditor(world)
+  const { agent } = editor
+  const { sessionId, configOptions, modes } = await agent.request('session/new', {
+    ...{ cwd: world.project, mcpServers: [] },
+  })
+  const effort = configOptions?.find(({ id }) => id === 'effort') as { options: { value: string }[] }
+  const offered = effort.options.map(({ value }) => value)
+  expect(offered).toEqual(['default', 'low', 'medium', 'high', 'xhigh', 'max', 'ultracode'])
+  expect(modes?.availableModes.map(({ id }) => id)).toContain('auto')
+  const sent = () => JSON.stringify(asked(world.model).at(-1))
+  const isOn = () => /Ultracode is on: [a-z]/.test(JSON.stringify(asked(world.model).at(-1)?.messages))
+  for (const value of offered.slice(1)) {
+    await agent.request('session/set_config_option', { sessionId, configId: 'effort', value })
+    await editor.prompt(sessionId, `With ${value}.`)
+    // Ultracode is the effort xhigh, and an instruction to plan with sub-agents.
+    expect(sent()).toContain(`"effort":"${value === 'ultracode' ? 'xhigh' : value}"`)
+    expect(isOn(), value).toBe(value === 'ultracode')
+  }
+  await agent.request('session/set_mode', { sessionId, modeId: 'auto' })
+  await expect(editor.prompt(sessionId, 'By itself.')).resolves.toMatchObject({ stopReason: 'end_turn' })
+  editor.command.endInput()
+  expect(await editor.command.result()).toMatchObject({ code: 0 })
+})
+
 test('an editor sends a message into the running turn, chooses effort and model, forks and deletes', async () => {
   const world = await createWorld({
     answers: [

@@ -103,7 +103,8 @@ test('a folder of personas that leads out of the project is not written into', a
 test('a text that is no persona, too long or no text is not written', async () => {
   const save = (text: string) => personas.save(project.root, 'REVIEWER', text, null)
   await expect(save('---\ntool: Read\n---\nWork.\n')).rejects.toMatchObject({
-    code: 'persona-invalid-file', line: 2,
+    code: 'persona-invalid-file',
+    line: 2,
   })
   await expect(save('x'.repeat(256 * 1024 + 1))).rejects.toMatchObject({ code: 'persona-too-large' })
   await expect(save('Work.\0')).rejects.toMatchObject({ code: 'persona-not-text' })

@@ -10,8 +10,11 @@ export interface HarnessModel {
   supportsAutoMode?: boolean
 }
 
-/** The specification's three, and those that newer models have above them. */
-export const THINKING_LEVELS = ['low', 'med', 'high', 'xhigh', 'max'] as const
+/**
+ * The specification's three, and those that newer models have above them. `ultracode` is Claude Code's: the effort
+ * xhigh, with sub-agents that it plans by itself.
+ */
+export const THINKING_LEVELS = ['low', 'med', 'high', 'xhigh', 'max', 'ultracode'] as const
 
 export type ThinkingLevel = (typeof THINKING_LEVELS)[number]
 

@@ -81,8 +81,8 @@ export const EXEC_CAPABILITIES: HarnessCapabilities = {
   supportsPrewarm: false,
 }
 
-/** Codex does not check the value, so only known ones may be passed. */
-export const CODEX_EFFORT: Record<ThinkingLevel, string> = {
+/** Codex does not check the value, so only known ones may be passed. `ultracode` is refused before. */
+export const CODEX_EFFORT: Partial<Record<ThinkingLevel, string>> = {
   low: 'low',
   med: 'medium',
   // As the specification has it.

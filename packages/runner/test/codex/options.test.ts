@@ -43,6 +43,10 @@ describe.each(VOICES)('what Codex makes of an option through $voice', ({ voice }
     expect(lastBody(model).reasoning?.effort).toBe(effort)
   })
 
+  test('the effort ultracode, which Codex lacks, is refused', async () => {
+    await expect(turn({ thinking: 'ultracode' })).rejects.toMatchObject({ code: 'unsupported' })
+  })
+
   test('a later turn may take another model and effort', async () => {
     const model = await world.model({ otherwise: 'Done.' })
     const harness = world.harness({ model, voice })

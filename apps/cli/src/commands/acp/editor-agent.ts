@@ -214,7 +214,7 @@ export class EditorAgent {
     const harnesses = await callProcedure<HarnessInfo[]>(server, 'harnesses.list')
     const live = new EditorSession({
       ...{ stored, server, editor: this.#connection() },
-      onUsage: () => void tellRoom(session).catch(() => {}),
+      onUsage: () => tellRoom(session),
       onMode: mode => {
         session.stored.settings.permissionMode = mode
         void tellSettings(session)

@@ -60,7 +60,8 @@ export class EditorSession {
   /** By the log, as far as it was read. */
   #runs = false
   readonly #onMode: (mode: PermissionMode) => void
-  readonly #onUsage: () => void
+  readonly #onUsage: () => Promise<void>
+  #telling: Promise<void> = Promise.resolve()
   #server: ServerFile
   #isLost = false
 
@@ -70,8 +71,8 @@ export class EditorSession {
     editor: EditorConnection
     /** The permission mode has changed, in the dashboard or by the agent. */
     onMode: (mode: PermissionMode) => void
-    /** An answer of the model was counted. */
-    onUsage: () => void
+    /** An answer of the model was counted. Resolves when the editor was told. */
+    onUsage: () => Promise<void>
   }) {
     this.id = options.stored.id
     this.#server = options.server
@@ -275,12 +276,15 @@ export class EditorSession {
     if ((event.type === 'session:complete' || event.type === 'session:error') && event.usage)
       turn.usage = turn.usage === null ? event.usage : sumUsage(turn.usage, event.usage)
     if (event.type === 'session:error' && !event.recovered) turn.error = event
-    if (event.type === 'turn:end') turn.end(withUsage(this.#outcome(event.reason, turn.error), turn.usage))
+    if (event.type !== 'turn:end') return
+    await this.#telling
+    turn.end(withUsage(this.#outcome(event.reason, turn.error), turn.usage))
   }
 
   #note(event: UIEvent): void {
     if (event.type === 'permission:request') this.#ask(event)
-    if (event.type === 'usage' && event.parentToolUseId === undefined) this.#onUsage()
+    if (event.type === 'usage' && event.parentToolUseId === undefined)
+      this.#telling = this.#onUsage().catch(() => {})
     if (event.type === 'permission:resolved') this.#cards.get(event.requestId)?.abort()
     if (event.type === 'turn:end') for (const card of this.#cards.values()) card.abort()
     if (event.type === 'status' && event.status === 'permission_mode' && isMode(event.data?.mode))

@@ -19,6 +19,7 @@ export const EFFORTS: readonly { value: Effort; label: string }[] = [
   { value: 'high', label: 'high' },
   { value: 'xhigh', label: 'extra high' },
   { value: 'max', label: 'max' },
+  { value: 'ultracode', label: 'ultracode' },
 ]
 
 /** The efforts that every agent has. */

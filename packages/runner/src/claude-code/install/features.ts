@@ -50,6 +50,11 @@ export class ClaudeFeatures {
     return this.version !== undefined && compareVersions(this.version, AGENTS_FILE_SINCE) >= 0
   }
 
+  /** Whether it takes `--effort ultracode`, which no help names, and says whether it has it. */
+  get knowsUltracode(): boolean {
+    return this.version !== undefined && compareVersions(this.version, ULTRACODE_SINCE) >= 0
+  }
+
   /** Whether a control request is worth sending: an old release never answers a request that it does not know. */
   answers(request: string): boolean {
     const since = ANSWERED_SINCE.get(request)
@@ -168,8 +173,13 @@ const HIDDEN_FLAGS: ReadonlySet<string> = new Set([
   '--system-prompt-file',
 ])
 
+/** By the vendor's notes; 2.1.197 has no such effort, 2.1.325 has. */
+const ULTRACODE_SINCE = '2.1.203'
+
 /** Requests that no release announces. 2.1.36 never answers them, 2.1.40 does. */
 const ANSWERED_SINCE: ReadonlyMap<string, string> = new Map([
+  // Of no use before: it does not say there whether ultracode can be chosen.
+  ['get_settings', ULTRACODE_SINCE],
   ['apply_flag_settings', '2.1.40'],
   ['get_context_usage', '2.1.40'],
 ])

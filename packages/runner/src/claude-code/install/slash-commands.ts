@@ -22,7 +22,7 @@ import { type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
 import { CLAUDE_ENVIRONMENT } from '../descriptor.ts'
 import { CLAUDE_THINKING, settingSources, telemetryEnv } from '../launch/args.ts'
 import { findClaude } from './executable.ts'
-import { claudeFeatures } from './features.ts'
+import { type ClaudeFeatures, claudeFeatures } from './features.ts'
 
 /** What the agent says of itself before a conversation. */
 export interface ClaudeOffer {
@@ -63,10 +63,12 @@ export async function discoverClaudeOffer(
       cwd,
       env,
       spool,
-      stdin: REQUEST,
+      stdin: features.answers(SETTINGS.subtype)
+        ? `${lineOf('offer', OFFER)}${lineOf('settings', SETTINGS)}`
+        : lineOf('offer', OFFER),
       keepInputOpen: true,
     })
-    return await ask(process, { agent, config, signal })
+    return await ask(process, { agent, config, features, signal })
   } catch (error) {
     throw startFailure(error, agent)
   } finally {
@@ -89,35 +91,52 @@ const ARGS = [
   '--settings',
   '{"disableAllHooks":true}',
 ]
-const REQUEST = `${JSON.stringify({
-  type: 'control_request',
-  request_id: 'commands',
-  request: { subtype: 'initialize' },
-})}\n`
+const OFFER = { subtype: 'initialize' }
+export const SETTINGS = { subtype: 'get_settings' } as const
 const TIMEOUT_MS = 30_000
+/** A release that never answers the second request only lacks what that would have said. */
+const SETTINGS_MS = 5000
+
+function lineOf(id: string, request: object): string {
+  return `${JSON.stringify({ type: 'control_request', request_id: id, request })}\n`
+}
 
 async function ask(
   process: AgentProcess,
-  { agent, config, signal }: Pick<ClaudeContext, 'config'> & { agent: AgentName; signal?: AbortSignal },
+  {
+    agent,
+    config,
+    features,
+    signal,
+  }: Pick<ClaudeContext, 'config'> & { agent: AgentName; features: ClaudeFeatures; signal?: AbortSignal },
 ): Promise<ClaudeOffer> {
   const deadline = AbortSignal.timeout(TIMEOUT_MS)
   const either = signal ? anySignal([signal, deadline]) : deadline
   const stop = () => process.stop(config.stop)
   either.addEventListener('abort', stop, { once: true })
   const stderr: string[] = []
+  let initialized: Record<string, unknown> | undefined
+  let settings: Record<string, unknown> | undefined
+  let patience: NodeJS.Timeout | undefined
   try {
     if (either.aborted) stop()
     for await (const output of outputOf(process)) {
       if (output.kind === 'stderr') stderr.push(output.line)
       if (output.kind !== 'record' || output.record.kind !== 'json') continue
-      const offer = offerOf(output.record.value)
-      if (offer) return offer
+      const answer = answerIn(output.record.value)
+      if (answer?.id === 'offer') initialized = answer.said
+      if (answer?.id === 'settings') settings = answer.said
+      if (initialized && (settings || !features.answers(SETTINGS.subtype))) break
+      if (initialized) patience ??= setTimeout(stop, SETTINGS_MS)
     }
   } finally {
+    clearTimeout(patience)
     either.removeEventListener('abort', stop)
     await stop()
     await process.close()
   }
+  const offer = initialized && claudeOffer(initialized, settings)
+  if (offer) return offer
   if (signal?.aborted)
     throw new HarnessError('Listing the slash commands was stopped.', 'aborted', agent.harnessId)
   const said = stderr.join('\n').trim()
@@ -125,12 +144,20 @@ async function ask(
   throw new HarnessError(error, deadline.aborted ? 'timeout' : 'process_crashed', agent.harnessId)
 }
 
-function offerOf(value: unknown): ClaudeOffer | undefined {
-  const event = value as { type?: unknown; response?: { response?: Record<string, unknown> } } | null
-  if (event?.type !== 'control_response') return undefined
-  const { commands, models } = event.response?.response ?? {}
+function answerIn(value: unknown): { id: unknown; said: Record<string, unknown> } | undefined {
+  const { type, response } = asObject(value)
+  const { request_id: id, response: said } = asObject(response)
+  return type === 'control_response' ? { id, said: asObject(said) } : undefined
+}
+
+/** From the answers to `initialize` and, where the release has it, to `get_settings`; undefined without commands. */
+export function claudeOffer(
+  { commands, models }: Record<string, unknown>,
+  settings: Record<string, unknown> = {},
+): ClaudeOffer | undefined {
   const named = slashCommands(commands)
-  return named && { commands: named, models: offeredModels(models) }
+  const hasUltracode = asObject(settings.applied).ultracodeAvailable === true
+  return named && { commands: named, models: offeredModels(models, hasUltracode) }
 }
 
 /** Which commands are skills: the agent does not say, but skills of the project and of the user have a file. */
@@ -149,7 +176,7 @@ export function withSkills(
 }
 
 /** The commands in an answer to `initialize`. */
-export function slashCommands(commands: unknown): SlashCommand[] | undefined {
+function slashCommands(commands: unknown): SlashCommand[] | undefined {
   if (!Array.isArray(commands)) return undefined
   return commands.flatMap(command => {
     const { name, description, argumentHint } = asObject(command)
@@ -166,12 +193,13 @@ export function slashCommands(commands: unknown): SlashCommand[] | undefined {
   })
 }
 
-/** The models in an answer to `initialize`. */
-export function offeredModels(models: unknown): HarnessModel[] {
+/** The models in an answer to `initialize`. Claude Code has ultracode with each model that has xhigh. */
+function offeredModels(models: unknown, hasUltracode: boolean): HarnessModel[] {
   if (!Array.isArray(models)) return []
   return models.flatMap(model => {
     const { value, displayName, description, supportedEffortLevels, supportsAutoMode } = asObject(model)
     const efforts = Array.isArray(supportedEffortLevels) ? levelsOf(supportedEffortLevels) : []
+    if (hasUltracode && efforts.includes('xhigh')) efforts.push('ultracode')
     if (typeof value !== 'string' || value === '') return []
     return [
       {

@@ -72,6 +72,7 @@ test.each<{ query: Partial<HarnessQuery>; flag: string; words: string[] | undefi
   { query: { thinking: 'high' }, flag: '--max-thinking-tokens', words: ['10000'] },
   { query: { thinking: 'xhigh' }, flag: '--effort', words: ['xhigh'] },
   { query: { thinking: 'max' }, flag: '--effort', words: ['max'] },
+  { query: { thinking: 'ultracode' }, flag: '--effort', words: ['ultracode'] },
   { query: { permissionMode: 'auto' }, flag: '--permission-mode', words: ['auto'] },
   { query: { resumeSessionId: 'abc' }, flag: '--resume', words: ['abc'] },
   { query: { resumeSessionId: 'abc', forkSession: true }, flag: '--fork-session', words: [] },
@@ -98,6 +99,8 @@ test.each<{ query: Partial<HarnessQuery>; flag: string; words: string[] | undefi
 test.each<{ query: Partial<HarnessQuery>; version: string; known: boolean }>([
   { query: { thinking: 'max' }, version: '2.1.325', known: true },
   { query: { thinking: 'xhigh' }, version: '2.1.9', known: false },
+  { query: { thinking: 'ultracode' }, version: '2.1.197', known: false },
+  { query: { thinking: 'ultracode' }, version: '2.1.325', known: true },
   { query: { thinking: 'high' }, version: '2.1.9', known: true },
   { query: { permissionMode: 'auto' }, version: '2.1.197', known: true },
 ])('$query is for $version: $known', ({ query, version, known }) => {

@@ -127,6 +127,7 @@ export const CLAUDE_THINKING: Readonly<Record<ThinkingLevel, { effort: string; t
   high: { effort: 'high', tokens: 10_000 },
   xhigh: { effort: 'xhigh', tokens: 20_000 },
   max: { effort: 'max', tokens: 31_999 },
+  ultracode: { effort: 'ultracode', tokens: 20_000 },
 }
 
 /** Throws for an effort or a permission mode that this binary does not have: it would go on with another. */
@@ -135,6 +136,8 @@ export function checkChoices(query: HarnessQuery, features: ClaudeFeatures, agen
   const isNew = thinking === 'xhigh' || thinking === 'max'
   if (isNew && !(features.knowsFlag('--effort') && features.knowsChoice('--effort', thinking)))
     throw unsupportedChoice(`effort ${thinking}`, features, agent)
+  if (thinking === 'ultracode' && !features.knowsUltracode)
+    throw unsupportedChoice('effort ultracode', features, agent)
   checkMode(permissionModeOf(query), features, agent)
 }
 

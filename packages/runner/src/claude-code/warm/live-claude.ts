@@ -12,7 +12,7 @@ import { openSpool } from '../../process/spool/spool.ts'
 import type { StopOptions, StopReport } from '../../process/stop/stop.ts'
 import { HarnessLog } from '../../turn/harness-log.ts'
 import type { ClaudeCodeHarnessConfig, ClaudeVariant, Launch } from '../config.ts'
-import { type ClaudeOffer, offeredModels, slashCommands } from '../install/slash-commands.ts'
+import { type ClaudeOffer, claudeOffer, SETTINGS } from '../install/slash-commands.ts'
 import { type MessageContent, userLine } from '../launch/prompt.ts'
 import { Rest } from '../rest.ts'
 import { BetweenTurns } from './between-turns.ts'
@@ -194,9 +194,9 @@ export class LiveClaude {
 
   /** The slash commands and models; undefined if the agent does not report them. */
   async offer(): Promise<ClaudeOffer | undefined> {
-    const { commands, models }: Record<string, unknown> = await this.initialize().catch(() => ({}))
-    const named = slashCommands(commands)
-    return named && { commands: named, models: offeredModels(models) }
+    const answers = [this.initialize(), this.request(SETTINGS)].map(answer => answer.catch(() => ({})))
+    const [initialized = {}, settings] = await Promise.all(answers)
+    return claudeOffer(initialized, settings)
   }
 
   async contextUsage(): Promise<ContextUsage | undefined> {

@@ -44,7 +44,8 @@ function queryOverrides({ query, mcpServers, hidden, systemPromptFile }: ExecArg
     `projects={ ${toToml(query.cwd)} = { trust_level = "untrusted" } }`,
   ]
   if (hidden.length > 0) overrides.push(`shell_environment_policy.exclude=${toToml(hidden)}`)
-  if (query.thinking) overrides.push(`model_reasoning_effort=${toToml(CODEX_EFFORT[query.thinking])}`)
+  const effort = query.thinking && CODEX_EFFORT[query.thinking]
+  if (effort) overrides.push(`model_reasoning_effort=${toToml(effort)}`)
   if (systemPromptFile) overrides.push(`model_instructions_file=${toToml(systemPromptFile)}`)
   for (const [name, server] of Object.entries(mcpServers)) {
     for (const [key, value] of Object.entries(server))

@@ -34,6 +34,8 @@ function invalid(message: string): HarnessError {
 /** An option that Codex lacks is refused, never dropped: a limit that does not hold is worse than none. */
 export function refuseUnsupported(query: HarnessQuery): void {
   const refused = Object.entries(REFUSALS).find(([field]) => isSet(query[field as keyof HarnessQuery]))
+  if (query.thinking === 'ultracode')
+    throw new HarnessError('thinking: Codex has no effort ultracode.', 'unsupported', HARNESS_ID)
   if (refused) throw new HarnessError(`${refused[0]}: ${refused[1]}`, 'unsupported', HARNESS_ID)
 }
 

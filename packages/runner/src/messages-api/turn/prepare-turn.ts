@@ -158,6 +158,12 @@ function thinkingFields(
   maxTokens: number,
 ): Record<string, unknown> {
   if (thinking === undefined || /claude-3-(opus|haiku|sonnet|5)/.test(model)) return {}
+  if (thinking === 'ultracode')
+    throw new HarnessError(
+      'thinking ultracode: the Messages API has no such effort.',
+      'unsupported',
+      HARNESS_ID,
+    )
   if (!isBudgeted(model)) {
     return { thinking: { type: 'adaptive' }, output_config: { effort: EFFORTS[thinking] } }
   }
