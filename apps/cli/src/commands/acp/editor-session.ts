@@ -38,6 +38,8 @@ interface OwnTurn {
   /** Of all results of the turn. */
   usage: UsageInfo | null
   error: (UIEvent & { type: 'session:error' }) | null
+  /** Resolves when the editor knows the room that the last answer of the model left. */
+  toldRoom: Promise<void>
 }
 
 /**
@@ -61,7 +63,6 @@ export class EditorSession {
   #runs = false
   readonly #onMode: (mode: PermissionMode) => void
   readonly #onUsage: () => Promise<void>
-  #telling: Promise<void> = Promise.resolve()
   #server: ServerFile
   #isLost = false
 
@@ -148,7 +149,7 @@ export class EditorSession {
         reject(error)
         return null
       }
-      const turn: OwnTurn = { end, error: null, started: null, usage: null }
+      const turn: OwnTurn = { end, error: null, started: null, usage: null, toldRoom: Promise.resolve() }
       this.#turn = turn
       this.follow()
       prepare(preparing.signal).then(
@@ -277,14 +278,16 @@ export class EditorSession {
       turn.usage = turn.usage === null ? event.usage : sumUsage(turn.usage, event.usage)
     if (event.type === 'session:error' && !event.recovered) turn.error = event
     if (event.type !== 'turn:end') return
-    await this.#telling
+    await turn.toldRoom
     turn.end(withUsage(this.#outcome(event.reason, turn.error), turn.usage))
   }
 
   #note(event: UIEvent): void {
     if (event.type === 'permission:request') this.#ask(event)
-    if (event.type === 'usage' && event.parentToolUseId === undefined)
-      this.#telling = this.#onUsage().catch(() => {})
+    if (event.type === 'usage' && event.parentToolUseId === undefined) {
+      const told = this.#onUsage().catch(() => {})
+      if (this.#turn) this.#turn.toldRoom = told
+    }
     if (event.type === 'permission:resolved') this.#cards.get(event.requestId)?.abort()
     if (event.type === 'turn:end') for (const card of this.#cards.values()) card.abort()
     if (event.type === 'status' && event.status === 'permission_mode' && isMode(event.data?.mode))

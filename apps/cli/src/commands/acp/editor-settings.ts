@@ -105,7 +105,9 @@ const EFFORTS: { level?: ThinkingLevel; value: string; name: string; description
   { level: 'xhigh', value: 'xhigh', name: 'Extra high', description: 'Thinks longer, at a higher price' },
   { level: 'max', value: 'max', name: 'Max', description: 'Thinks as long as the model can' },
   {
-    ...{ level: 'ultracode', value: 'ultracode', name: 'Ultracode' },
+    level: 'ultracode',
+    value: 'ultracode',
+    name: 'Ultracode',
     description: 'Extra high, with sub-agents that it plans by itself, at a much higher price',
   },
 ]
