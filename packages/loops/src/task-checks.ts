@@ -7,6 +7,8 @@ import type { TaskState } from './loop-state.ts'
 import { baseResult } from './proof/base.ts'
 import { branchRunner, knownBase, setUpBranch, variablesOf } from './proof/base-checks.ts'
 import { type CheckRun, runCounted } from './proof/counted-check.ts'
+import { testsWrittenSince } from './proof/hidden-changes.ts'
+import { WRITTEN } from './proof/judge.ts'
 import { LOCK } from './proof/matter.ts'
 import { watchReads } from './proof/opened-files.ts'
 import type { BaseResult } from './proof/verdict.ts'
@@ -67,12 +69,14 @@ export class TaskChecks {
     )
     const options = { ...this.#options(folder, marker), env: await variablesOf(this.#loop, task.worktreeId) }
     const runs: CheckRun[] = []
+    const since = Date.now() + 1
     for (const command of task.task.checks) {
       if (signal.aborted) return undefined
       runs.push(await this.#runOnce(command, check => runCounted(check, options, this.#shown())))
     }
     if (signal.aborted) return undefined
     const read = await seen()
+    hidden.push(...testsWrittenSince(tree.top, await tree.filesIn(staged), since))
     failures.push(...runs.filter(run => this.#counts(run)).map(run => this.#words(run)))
     if ((await tree.stagedTree()) !== staged) failures.push('A check changed what is staged for the commit.')
     const output = failures.join('\n\n')
@@ -147,13 +151,15 @@ export class TaskChecks {
     }
     const run = await branchRunner(this.#loop, tree.folder, this.#task.task.id)
     const results: BaseResult[] = []
+    const since = Date.now() + 1
     for (const command of this.#task.task.checks) {
       if (this.#loop.signal.aborted) return results
       const found = await this.#runOnce(command, run)
       if (this.#counts(found)) return { broken: this.#words(found) }
       results.push(baseResult(found, hasPassed(found.result) ? 'green' : 'red'))
     }
-    return results
+    const written = testsWrittenSince(tree.top, await tree.filesIn(merge), since)
+    return written.length > 0 ? { broken: `${WRITTEN} ${written.join(', ')}` } : results
   }
 
   #options(cwd: string, marker: string) {

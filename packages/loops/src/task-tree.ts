@@ -121,10 +121,16 @@ export class TaskTree {
     return { stat, files }
   }
 
-  /** Added and removed lines, file by file in the order of `difference`. Null if they are too large. */
+  /**
+   * Added and removed lines, file by file in the order of `difference`. Null if they are too large. No file counts as
+   * binary: a zero byte or an attribute would hide the lines of code.
+   */
   async changedLines(from: string, to: string): Promise<string[] | null> {
     try {
-      const output = await this.#run(['diff-tree', '-r', '-p', '-U0', '--no-renames', from, to], BIG)
+      const output = await this.#run(
+        ['diff-tree', '-r', '-p', '-U0', '--text', '--no-renames', from, to],
+        BIG,
+      )
       return output.toString('utf8').split('\n')
     } catch (error) {
       if (hasCode(error, 'too-large')) return null

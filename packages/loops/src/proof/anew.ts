@@ -3,6 +3,7 @@ import type { TaskTree } from '../task-tree.ts'
 import { linesOf } from './changed-lines.ts'
 import { flagsOfDiff } from './flags.ts'
 import { findMatter, type Matter } from './matter.ts'
+import { testTextsAt } from './task-matter.ts'
 import type { Flag } from './verdict.ts'
 
 /**
@@ -24,6 +25,7 @@ export async function flagsAnew(
       const name = `${at === 'base' ? base : commit}:${file}`
       return (await tree.textsOf([name])).get(name)
     },
+    testTexts: testTextsAt(tree, base, inBase),
   })
   const patch = files.length === 0 ? '' : await tree.changedLines(base, commit)
   const lines = patch === null ? null : patch === '' ? [] : linesOf(files, patch)

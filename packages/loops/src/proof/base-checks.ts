@@ -95,25 +95,51 @@ export async function setUpBranch(loop: LoopContext, folder: string, isAgain = f
   const { host, state, signal, record, running } = loop
   if (state.isSetUp && !isAgain) return
   const { projectRoot, worktreeId: id } = state
-  for (const command of state.settings.setup) {
-    const result = await runShown(command, optionsOf(loop, folder), { id, running })
+  await noted(state, async () => {
+    for (const command of state.settings.setup) {
+      const result = await runShown(command, optionsOf(loop, folder), { id, running })
+      if (signal.aborted) return
+      if (!hasPassed(result)) throw loopError('loop-refused', `The set-up failed. ${failureOf(result)}`)
+    }
+    const { variables, problems } = await setUpFolder(host, { projectRoot, id, folder, signal })
     if (signal.aborted) return
-    if (!hasPassed(result)) throw loopError('loop-refused', `The set-up failed. ${failureOf(result)}`)
+    if (problems.length > 0) throw loopError('loop-refused', `The set-up failed. ${problems.join(' ')}`)
+    await host.worktrees.noteSetup(id, { hash: '', state: 'done', variables })
+    branchTimes(state).setUp = Date.now()
+    if (!state.isSetUp) record({ type: 'loop:setup' })
+  })
+}
+
+/** What this process ran in the worktree of the loop's branch: it explains files there that git does not show. */
+export interface BranchTimes {
+  /** How many commands run now. */
+  running: number
+  /** When the last one ended, in milliseconds. Undefined before the first. */
+  ended?: number
+  /** When it was set up for the last time. */
+  setUp: number
+}
+
+export function branchTimes(state: LoopState): BranchTimes {
+  const known = times.get(state)
+  if (known !== undefined) return known
+  const made: BranchTimes = { running: 0, setUp: 0 }
+  times.set(state, made)
+  return made
+}
+
+const times = new WeakMap<LoopState, BranchTimes>()
+
+async function noted<T>(state: LoopState, work: () => Promise<T>): Promise<T> {
+  const known = branchTimes(state)
+  known.running += 1
+  try {
+    return await work()
+  } finally {
+    known.running -= 1
+    known.ended = Date.now()
   }
-  const { variables, problems } = await setUpFolder(host, { projectRoot, id, folder, signal })
-  if (signal.aborted) return
-  if (problems.length > 0) throw loopError('loop-refused', `The set-up failed. ${problems.join(' ')}`)
-  await host.worktrees.noteSetup(id, { hash: '', state: 'done', variables })
-  setUps.set(state, Date.now())
-  if (!state.isSetUp) record({ type: 'loop:setup' })
 }
-
-/** When the worktree of the loop's branch was set up by this process, in milliseconds. */
-export function setUpAt(state: LoopState): number {
-  return setUps.get(state) ?? 0
-}
-
-const setUps = new WeakMap<LoopState, number>()
 
 /** Runs checks in the worktree of the loop's branch, shown under an id. */
 export async function branchRunner(
@@ -122,7 +148,8 @@ export async function branchRunner(
   id: string,
 ): Promise<(command: string) => Promise<CheckRun>> {
   const env = await variablesOf(loop, loop.state.worktreeId)
-  return command => runCounted(command, { ...optionsOf(loop, folder), env }, { id, running: loop.running })
+  const options = { ...optionsOf(loop, folder), env }
+  return command => noted(loop.state, () => runCounted(command, options, { id, running: loop.running }))
 }
 
 /** What the user's set-up gave to a worktree: checks need it as agents do. */

@@ -10,6 +10,16 @@ export function codeTextOf(file: string, text: string): CodeText {
   return /\.pyi?$/.test(file) ? pythonText(text) : scriptText(text)
 }
 
+/** Letters, digits and the signs of paths that are written as `\x61`, `\u0061` or `\u{61}`: a name may hide in them. */
+export function withoutEscapes(text: string): string {
+  return text.replace(ESCAPE, (whole, braced?: string, four?: string, two?: string) => {
+    const char = String.fromCodePoint(Math.min(Number.parseInt(braced ?? four ?? two ?? '0', 16), 0x10ffff))
+    return /[\w$./:@-]/.test(char) ? char : whole
+  })
+}
+
+const ESCAPE = /\\u\{([0-9a-f]{1,6})\}|\\u([0-9a-f]{4})|\\x([0-9a-f]{2})/gi
+
 function pythonText(text: string): CodeText {
   const texts: string[] = []
   const code = text.replace(PYTHON, part => {

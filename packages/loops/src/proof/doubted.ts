@@ -56,6 +56,7 @@ export async function flagsOfDoubted(
   const { composed } = await matterOf(tree, task, {
     files,
     base: [],
+    from: state.base,
     inBase,
     show,
     setup: state.settings.setup,

@@ -22,6 +22,29 @@ export function flagsOfEmptyTests(tests: readonly FileLines[]): Flag[] {
   )
 }
 
+/** New assertions in a callback that the test does not wait for: it is over before they fail. */
+export function flagsOfUnawaited(tests: readonly FileLines[]): Flag[] {
+  const found = newLines(tests).filter(({ lines }) => {
+    const text = lines.join('\n')
+    return [...text.matchAll(LATER)].some(({ index, 0: said }) => {
+      const after = text.slice(index, index + said.length + 200)
+      return !/\bawait\b|\breturn\b|=>\s*$/.test(said.split(/set[A-Z]|\.then/)[0] ?? '') && !ENDS.test(after)
+    })
+  })
+  return flag(
+    'proves-nothing',
+    found.map(({ path }) => path),
+    'Its new tests do not wait for what they assert.',
+  )
+}
+
+const ASSERTION = String.raw`\b(?:assert|expect|t)\b[.(]`
+const LATER = new RegExp(
+  String.raw`^[^\n]*\bset(?:Timeout|Interval|Immediate)\s*\(\s*(?:async\s*)?(?:\(\w*\)|\w+|function\s*\(\))\s*(?:=>)?\s*\{?[^{}]{0,200}?${ASSERTION}|^[^\n]*\.then\s*\(\s*(?:async\s*)?(?:\(?\w*\)?)\s*=>\s*\{?[^{}]{0,200}?${ASSERTION}`,
+  'gm',
+)
+/** The test is told that it is over, or that there is one more promise to wait for. */
+const ENDS = /\b(?:done|resolve|reject|res|rej|r|end|next|plan)\s*\(|\bPromise\b/
 const DEFINES = /\b(?:it|test|specify)(?:\.\w+)*\s*\(\s*['"`]|^\s*(?:async\s+)?def\s+test_?\w*\s*\(/gm
 const DEFINES_ONE = new RegExp(DEFINES.source, 'm')
 /** The languages in which an assertion can be told from another call. */

@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { objectIn, recordOf } from './judging-part.ts'
+import { type ChangedFile, isTestFile } from './matter.ts'
 
 /**
  * What is imported by the name of the package, or by a `#name` of its own, and now leads to another file although the one
@@ -26,6 +27,41 @@ export function movedEntries(
       }),
     )
   })
+}
+
+/**
+ * Added files that are found before another one, which is still there, where a module is imported without its ending: tests
+ * may then test another file than its users get.
+ */
+export function shadowing(files: readonly ChangedFile[], there: Iterable<string>): string[] {
+  const added = files.filter(({ status, path: file }) => status === 'A' && !isTestFile(file))
+  const found = added.flatMap(({ path: file }) => {
+    const [, stem = '', ending = ''] = /^(.+?)(\.[a-z]+|\/index\.[a-z]+|\/__init__\.py)$/.exec(file) ?? []
+    return stem === '' || /\.d$/.test(stem) ? [] : [{ file, stem, ending }]
+  })
+  if (found.length === 0) return []
+  const known = new Set(there)
+  return found
+    .filter(({ stem, ending }) =>
+      FOUND_BEFORE.some(
+        ([first, others]) => first.test(ending) && others.some(one => known.has(`${stem}${one}`)),
+      ),
+    )
+    .map(({ file }) => file)
+}
+
+/** Modules are looked for in this order by Node, Vite, Jest and Python. */
+const FOUND_BEFORE: readonly (readonly [RegExp, readonly string[]])[] = [
+  [/^\.(?:[cm]?js|jsx|node|json)$/, ['.ts', '.tsx', '.mts', '.cts']],
+  [/^\.[cm]?[jt]sx?$|^\.(?:json|node)$/, ['.js', '.ts'].map(ending => `/index${ending}`)],
+  [/^\/__init__\.py$/, ['.py']],
+]
+
+/** What code loads with `require` although it is not named like code: Node runs it, and no rule reads it. */
+export function foreignCode(file: string, text: string, isThere: (path: string) => boolean): string[] {
+  return [...text.matchAll(/\brequire\s*\(\s*['"](\.{1,2}\/[^'"\n]+)['"]\s*\)/g)]
+    .map(([, from = '']) => path.posix.join(path.posix.dirname(file), from))
+    .filter(at => !/(?:^|\/)[^./]+$|\.(?:[cm]?[jt]sx?|json|node|vue|svelte)$/.test(at) && isThere(at))
 }
 
 type Entries = Record<string, unknown>

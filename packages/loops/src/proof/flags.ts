@@ -1,4 +1,5 @@
 import { type FileLines, lostLines, otherImports } from './changed-lines.ts'
+import { withoutEscapes } from './code-text.ts'
 import { LINE_RULES, type LineRule } from './line-rules.ts'
 import { CI, isTestFile, LOCK, type Matter } from './matter.ts'
 import type { Flag, FlagKind } from './verdict.ts'
@@ -22,7 +23,10 @@ export function flagsOfDiff(facts: DiffFacts): Flag[] {
     ...flag('checks-changed', matter.means, 'Changed what its own checks run, or how.'),
     ...flag('unknown-matter', matter.unknown, 'Checks read files that it changed, and no rule knows them.'),
     ...(lines === null
-      ? flag('tests-weakened', matter.tests, 'Changed tests by more than can be compared.')
+      ? [
+          noted('not-known', 'Its change is too large to be read line by line.'),
+          ...flag('tests-weakened', matter.tests, 'Changed tests by more than can be compared.'),
+        ]
       : [...flagsOfTests(facts, lines), ...flagsOfLines(matter, lines)]),
     ...flag('ci-changed', touched(CI), 'Changed how the project is built and tested elsewhere.'),
     ...flag('lock-changed', touched(LOCK), 'Changed the versions of dependencies.'),
@@ -83,7 +87,7 @@ function appliesTo(rule: LineRule, { path, status }: FileLines, judging: Readonl
 /** More often than before: a line that was only moved or reformatted is not new. */
 function has({ added, removed }: FileLines, pattern: RegExp): boolean {
   const times = (lines: readonly string[]) =>
-    lines.filter(line => !COMMENT.test(line) && pattern.test(line)).length
+    lines.filter(line => !COMMENT.test(line) && pattern.test(withoutEscapes(line))).length
   return times(added) > times(removed)
 }
 

@@ -7,6 +7,7 @@ import { failureOf, hasPassed, runShown } from '../checks.ts'
 import type { LoopContext } from '../loop-context.ts'
 import { TaskTree } from '../task-tree.ts'
 import { type CheckRun, runCounted } from './counted-check.ts'
+import { testsWrittenSince } from './hidden-changes.ts'
 import type { ChangedFile } from './matter.ts'
 
 /** Removes what killed processes left of the checkouts of a loop. */
@@ -87,6 +88,11 @@ export class FreshCheckout {
   run(check: string, timeoutMs = Number.POSITIVE_INFINITY): Promise<CheckRun> {
     const options = this.#options()
     return runCounted(check, { ...options, timeoutMs: Math.min(options.timeoutMs, timeoutMs) }, this.#shown())
+  }
+
+  /** Tests that something wrote to since a moment at which checks began. */
+  async writtenSince(since: number): Promise<string[]> {
+    return testsWrittenSince(this.tree.top, await this.tree.filesIn('HEAD'), since)
   }
 
   /** Makes these files as they are in a commit. Files in `texts` get that text instead. */

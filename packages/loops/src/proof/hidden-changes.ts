@@ -12,9 +12,9 @@ import path from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { processEnv } from '@chirality/runner'
 import type { TaskTree } from '../task-tree.ts'
+import type { BranchTimes } from './base-checks.ts'
 import { flag } from './flags.ts'
-import type { ChangedFile } from './matter.ts'
-import { judgesByName } from './matter.ts'
+import { type ChangedFile, isTestFile, judgesByName } from './matter.ts'
 import type { Flag } from './verdict.ts'
 
 export interface Places {
@@ -27,8 +27,7 @@ export interface Places {
   checkedIn: readonly string[]
   /** In milliseconds: when the task began. */
   since: number
-  /** When the worktree of the loop's branch was set up for the last time. */
-  branchSetUp: number
+  branchTimes: BranchTimes
 }
 
 /**
@@ -37,11 +36,19 @@ export interface Places {
  */
 export async function flagsOfHiddenChanges({ tree, branch, ...places }: Places): Promise<Flag[]> {
   const { since, checkedIn } = places
+  const { running, ended, setUp } = places.branchTimes
   const marked = await branch.showHidden()
   const own = await changedInLinked(tree, since)
+  const notInGit = await branch.notInGit()
+  // What appeared there while nothing ran is no output of a check: code may read it as it reads what is committed.
+  const planted =
+    running > 0 || ended === undefined
+      ? []
+      : await changedIn(branch.top, Math.max(since, ended), notInGit.filter(isNoDependency))
   const inBranch = [
-    ...(await changedInDependencies(branch.folder, Math.max(since, places.branchSetUp))),
-    ...changedAmong(branch.top, since, await branch.notInGit()),
+    ...(await changedInDependencies(branch.folder, Math.max(since, setUp))),
+    ...changedAmong(branch.top, since, notInGit),
+    ...planted,
   ]
   const around = [
     ...changedAbove(checkedIn, since),
@@ -102,6 +109,38 @@ async function changedInDependencies(folder: string, since: number): Promise<str
   }
   return found.slice(0, MAX_FILES)
 }
+
+/** Of files and of folders, which end with `/`. */
+async function changedIn(top: string, since: number, entries: readonly string[]): Promise<string[]> {
+  const found: string[] = []
+  for (const entry of entries) {
+    const at = path.join(top, entry)
+    if (entry.endsWith('/'))
+      found.push(...(await changedBelow(at, since)).map(file => path.relative(top, file)))
+    else if (isChanged(statOf(at), since)) found.push(entry)
+    if (found.length >= MAX_FILES) break
+  }
+  return found.slice(0, MAX_FILES)
+}
+
+/** They are looked at by themselves: a set-up may change them at any time. */
+function isNoDependency(entry: string): boolean {
+  return !DEPENDENCIES.some(name => `/${entry}/`.includes(`/${name}/`))
+}
+
+/**
+ * Tests that were written to since a moment, in milliseconds, at which checks began: what runs then is not what is in the
+ * commit. A runner writes snapshots, and tests write fixtures, but neither writes the code of tests.
+ */
+export function testsWrittenSince(top: string, files: readonly string[], since: number): string[] {
+  return files
+    .filter(file => isTestFile(file) && TEST_CODE.test(file) && !FIXTURES.test(file))
+    .filter(file => isChanged(statOf(path.join(top, file)), since))
+    .slice(0, MAX_FILES)
+}
+
+const TEST_CODE = /\.([cm]?[jt]sx?|py|go|rs|java|kt|rb|php|cs)$/
+const FIXTURES = /(^|\/)(__fixtures__|fixtures?|__snapshots__|snapshots?|test-?data|tmp|temp|output)\//i
 
 /** Runners look for their configuration, and loaders for modules, in the folders above as well. */
 function changedAbove(checkedIn: readonly string[], since: number): string[] {

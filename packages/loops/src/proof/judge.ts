@@ -25,11 +25,13 @@ export async function judge(
   const results: CheckResult[] = []
   const flags: Flag[] = []
   const runAll = async (some: JudgeFacts['checks']) => {
+    const since = Date.now() + 1
     for (const { command, before } of some) {
       const run = await checkout.run(command)
       results.push(run.result)
       flags.push(...differences(run, before, judging))
     }
+    flags.push(...flag('hidden-change', await checkout.writtenSince(since), WRITTEN))
   }
   await checkout.put(base, judging, { gone: 'A', texts: matter.composed })
   const broken = await checkout.setUp()
@@ -98,4 +100,6 @@ export async function redGreen(checkout: FreshCheckout, facts: JudgeFacts): Prom
   }
 }
 
+/** Something that is not of the check, as nothing of it writes tests. */
+export const WRITTEN = 'Tests were written to while checks ran them.'
 const MAX_WHY = 1_000

@@ -30,7 +30,7 @@ export const LINE_RULES: readonly LineRule[] = [
   {
     ...{ kind: 'tests-weakened', in: 'tests', words: 'Swallows what a test would have failed with.' },
     pattern:
-      /catch\s*(\([^)]*\))?\s*\{\s*\}|\.catch\(\s*\(?\w*\)?\s*=>\s*(\{\s*\}|undefined|null|void 0)|except[^:]*:\s*pass\b|\brescue\b|_ = recover\(\)|contextlib\.suppress|\|\|\s*true\b|\bor True\b/,
+      /catch\s*(\([^)]*\))?\s*\{\s*\}|\.catch\(\s*\(?\w*\)?\s*=>\s*(\{\s*\}|undefined|null|void 0)|\.catch\(\s*function\s*\w*\s*\(\w*\)\s*\{\s*\}|except[^:]*:\s*pass\b|\brescue\b|_ = recover\(\)|contextlib\.suppress|\|\|\s*true\b|\bor True\b/,
   },
   {
     ...{ kind: 'tests-weakened', in: 'tests', onlyChanged: true },
@@ -67,6 +67,6 @@ export const LINE_RULES: readonly LineRule[] = [
   {
     ...{ kind: 'test-aware', in: 'work', words: 'Has code that asks whether it is being tested.' },
     pattern:
-      /NODE_ENV|\bVITEST\w*|JEST_WORKER_ID|PYTEST_\w+|NODE_TEST_CONTEXT|AVA_PATH|npm_(lifecycle|package|command|config)|CHIRALITY_|\bUVU_\w+|\bMOCHA_\w+|\b__(?:vitest|jest|mocha|coverage|playwright)\w*|(env|environ|getenv|Getenv|env::var)\W{1,4}CI\b|['"]CI['"]|import\.meta\.(vitest|env\.TEST)|typeof (describe|it|test|expect|jest|vi|suite|before|afterEach)\b|globalThis\.(describe|it|test|expect|jest|vi)\b|['"](pytest|unittest)['"] in sys\.modules|cfg!\(test\)|testing\.Testing\(\)|\bprocess\.(argv|execArgv|mainModule|title)\b.*(test|spec|jest|vitest|mocha|ava)|new Error\([^)]*\)\.stack|prepareStackTrace|sys\._getframe|inspect\.(stack|currentframe)|extract_stack|runtime\.Caller|argv\[0\].*test|flag\.Lookup\(\s*['"]test/,
+      /NODE_ENV|\bVITEST\w*|JEST_WORKER_ID|PYTEST_\w+|NODE_TEST_CONTEXT|AVA_PATH|npm_(lifecycle|package|command|config)|CHIRALITY_|\bUVU_\w+|\bMOCHA_\w+|\b__(?:vitest|jest|mocha|coverage|playwright)\w*|(env|environ|getenv|Getenv|env::var)\W{1,4}CI\b|['"]CI['"]|import\.meta\.(vitest|env\.TEST)|typeof (describe|it|test|expect|jest|vi|suite|before|afterEach)\b|globalThis\.(describe|it|test|expect|jest|vi)\b|['"](pytest|unittest)['"] in sys\.modules|cfg!\(\s*(?:not\(\s*)?(?:test|debug_assertions)|#\[cfg\(\s*(?:not\(\s*(?:test|debug_assertions)|debug_assertions)|thread::current\(\)|env::(?:current_exe|args(?:_os)?\(\)\.(?:any|next|nth\(0))|option_env!|getStackTrace\(\)|\bStackWalker\b|Class\.forName\(\s*"org\.(?:junit|testng)|getProperty\(\s*"(?:surefire|sun\.java\.command|java\.class\.path)|testing\.Testing\(\)|\bprocess\.(argv|execArgv|mainModule|title)\b.*(test|spec|jest|vitest|mocha|ava)|new Error\([^)]*\)\.stack|prepareStackTrace|sys\._getframe|inspect\.(stack|currentframe)|extract_stack|runtime\.Caller|argv\[0\].*test|flag\.Lookup\(\s*['"]test/,
   },
 ]

@@ -3,12 +3,12 @@ import { LoopBranch } from '../loop-branch.ts'
 import type { LoopContext } from '../loop-context.ts'
 import type { TaskState } from '../loop-state.ts'
 import type { TaskTree } from '../task-tree.ts'
-import { knownBase, setUpAt } from './base-checks.ts'
+import { branchTimes, knownBase } from './base-checks.ts'
 import { type FileLines, linesOf, newLines } from './changed-lines.ts'
 import { flagsOfCounts } from './count-flags.ts'
 import { type Doubted, doubtedBefore, flagsOfDoubted } from './doubted.ts'
-import { flagsOfEmptyTests } from './empty-tests.ts'
-import { movedEntries } from './entry-points.ts'
+import { flagsOfEmptyTests, flagsOfUnawaited } from './empty-tests.ts'
+import { foreignCode, movedEntries, shadowing } from './entry-points.ts'
 import { flag, flagsOfDiff, noted } from './flags.ts'
 import { FreshCheckout, judgingFolder } from './fresh-checkout.ts'
 import { flagsOfHiddenChanges, linksOutside } from './hidden-changes.ts'
@@ -36,7 +36,9 @@ export async function makeProof(loop: LoopContext, { tree, task, commit }: Proof
   const { files, stat: diff } = from === commit ? NO_CHANGE : await tree.difference(from, commit)
   const inBase = files.length === 0 ? [] : await tree.filesIn(from)
   const { show, isFalse } = await changedTexts(tree, { from, commit, files, inBase })
-  const matter = await matterOf(tree, task, { files, base, inBase, show, setup: loop.state.settings.setup })
+  const matter = await matterOf(tree, task, {
+    ...{ files, base, from, inBase, show, setup: loop.state.settings.setup },
+  })
   const lines = await patchOf(tree, { from, commit, files })
   const there = new Set([...inBase, ...files.map(file => file.path)])
   for (const file of files) if (file.status === 'D') there.delete(file.path)
@@ -58,7 +60,7 @@ export async function makeProof(loop: LoopContext, { tree, task, commit }: Proof
   const counts = countsOf(base, counted)
   const { tree: branch } = await LoopBranch.open(loop.host, loop.state)
   const hidden = await flagsOfHiddenChanges({
-    ...{ tree, branch, checks, since: Date.parse(task.startedAt), branchSetUp: setUpAt(loop.state) },
+    ...{ tree, branch, checks, since: Date.parse(task.startedAt), branchTimes: branchTimes(loop.state) },
     checkedIn: [tree.folder, branch.folder, judgingFolder(loop.host.home)],
   })
   return {
@@ -74,7 +76,9 @@ export async function makeProof(loop: LoopContext, { tree, task, commit }: Proof
       ...flag('hidden-change', linksOutside(tree.top, files), 'Has links that lead out of the project.'),
       ...flag('hidden-change', isFalse, 'The repository has other texts for files than their hashes say.'),
       ...(await flagsOfManifests(files, show, isThere)),
+      ...(await flagsOfLoading(files, show, there)),
       ...flagsOfEmptyTests(lines?.filter(({ path: file }) => matter.tests.includes(file)) ?? []),
+      ...flagsOfUnawaited(lines?.filter(({ path: file }) => matter.tests.includes(file)) ?? []),
       ...(await flagsOfTampering(files, matter, show)),
       ...flagsOfDiff({
         ...{ files, matter, lines, diff, isThere },
@@ -108,6 +112,27 @@ async function flagsOfManifests(
       'Changed the versions of packages that it depended on, or depends on them no more.',
     ),
     ...entries,
+  ]
+}
+
+/** Modules that are found or run otherwise than their names say. */
+async function flagsOfLoading(
+  files: readonly ChangedFile[],
+  show: MatterFacts['show'],
+  there: ReadonlySet<string>,
+): Promise<Flag[]> {
+  const foreign: string[] = []
+  for (const { path: file, status } of files) {
+    if (status === 'D' || !/\.[cm]?[jt]sx?$/.test(file)) continue
+    foreign.push(...foreignCode(file, (await show('now', file)) ?? '', at => there.has(at)))
+  }
+  return [
+    ...flag(
+      'checks-changed',
+      shadowing(files, there),
+      'Added files that are found before others of their name.',
+    ),
+    ...flag('test-aware', foreign, 'Runs files that are not named like code.'),
   ]
 }
 

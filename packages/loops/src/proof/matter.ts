@@ -1,6 +1,8 @@
 import path from 'node:path'
 import { wordsOf } from './check-words.ts'
-import { isMixed, judgingText, withJudgingPart } from './judging-part.ts'
+import { isMixed, withJudgingPart } from './judging-part.ts'
+import { ledFiles, stemOf } from './led-files.ts'
+import { assertsForTests, isReadByTests, type TestTexts } from './tested-by.ts'
 
 export interface ChangedFile {
   /** `A`, `M` or `D`; `T` if it is of another kind now. */
@@ -25,6 +27,8 @@ export interface MatterFacts {
   show(at: 'base' | 'now', file: string): Promise<string | undefined>
   /** All files before, from the top of the repository. */
   inBase: readonly string[]
+  /** The tests as they were before, by file: those of the runner's own list, and those that are by their name. */
+  testTexts?(listed: ReadonlySet<string>): Promise<TestTexts>
 }
 
 /** Files of the project that say what runners load, as they were before. */
@@ -50,8 +54,10 @@ export async function findMatter(facts: MatterFacts): Promise<Matter> {
   const matter: Matter = { tests: [], means: [], unknown: [], composed: new Map() }
   const words = await checkWords(facts)
   const codeFolders = new Set(facts.inBase.map(file => path.posix.dirname(file)))
-  const loaded = new Set([...words.loaded, ...(await loadedByConfigs(facts))].map(withoutEnding))
+  const led = await ledFiles(facts, words.named)
+  for (const word of words.loaded) led.add(stemOf(path.posix.join(facts.prefix, word)))
   const listed = new Set(facts.listed.map(file => path.posix.join(facts.prefix, file)))
+  const tests = once(() => facts.testTexts?.(listed) ?? Promise.resolve<TestTexts>(new Map()))
   for (const { path: file, status } of facts.files) {
     // One that is gone cannot have been read, and would have been.
     const isRead = facts.read === null || status === 'D' || facts.read.includes(file)
@@ -61,9 +67,13 @@ export async function findMatter(facts: MatterFacts): Promise<Matter> {
     else if (LOCK.test(file)) continue
     else if (MEANS.test(file) && (isRead || ALWAYS_READ.test(file) || facts.notWatched?.has(file)))
       matter.means.push(file)
-    else if (loaded.has(withoutEnding(path.posix.relative(facts.prefix, file)))) matter.means.push(file)
-    else if (isNamed(path.posix.relative(facts.prefix, file), words.named) && !isOwnCode(file))
+    else if (led.has(stemOf(file))) matter.means.push(file)
+    else if (isNamed(path.posix.relative(facts.prefix, file), words.named) && !isOwnProgram(file))
       matter.means.push(file)
+    else if (status !== 'A' && CODE.test(file) && assertsForTests(file, await tests()))
+      matter.tests.push(file)
+    else if (status !== 'A' && isRead && !CODE.test(file) && isReadByTests(file, await tests()))
+      matter.unknown.push(file)
     else if (
       isRead &&
       words.runs &&
@@ -104,27 +114,6 @@ async function checkWords(facts: MatterFacts) {
     /\bcd\b|--prefix|--filter|--workspace|\s-w\s|\s-C\s|turbo|lerna|nx\b/.test(check),
   )
   return { ...words, scripts: new Set(isElsewhere ? Object.keys(scripts) : run) }
-}
-
-/** Files that the configuration of a runner names as those that it loads itself: set-up, environment, reporter. */
-async function loadedByConfigs({ inBase, prefix, show }: MatterFacts): Promise<string[]> {
-  const found: string[] = []
-  for (const config of configsIn(inBase, prefix)) {
-    const text = (await show('base', config)) ?? ''
-    const said = isManifest(config) ? judgingText(text) : text
-    for (const [, value = ''] of said.matchAll(LOADS))
-      for (const [, , quoted, bare] of value.matchAll(
-        /(['"])([^'"\n]*)\1|(?:^|\s)([\w@.<>-]*\/[\w@./-]+)/g,
-      )) {
-        const word = quoted ?? bare ?? ''
-        if (word.includes('/')) found.push(word)
-      }
-  }
-  return found
-}
-
-function withoutEnding(file: string): string {
-  return file.replace(/^(?:<rootDir>\/|\.\/)+/, '').replace(/(?:\/index)?\.[a-z]+$/, '')
 }
 
 async function addMixed(
@@ -201,12 +190,30 @@ export function isOwnCode(file: string): boolean {
   return CODE.test(file) && !isTestFile(file) && !MEANS.test(file) && SOURCE_FOLDER.test(file)
 }
 
+/** Code that a check starts as the work itself, and not a program that is there to check. */
+function isOwnProgram(file: string): boolean {
+  return (
+    isOwnCode(file) &&
+    !/(^|[-_./])(checks?|verify|validate|lint|self-?test|smoke|tests?|ci)([-_.]|$)/i.test(
+      path.posix.basename(file),
+    )
+  )
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}
+
 function isKnownWork(
   { codeFolders, read }: { codeFolders: ReadonlySet<string>; read: readonly string[] | null },
   file: string,
   status: string,
 ): boolean {
-  if (SHADOWS.test(file)) return false
+  if (SHADOWS.test(file) || COMPILED.test(file)) return false
   const isInSource = SOURCE_FOLDER.test(file)
   if (CODE.test(file)) return isInSource || status !== 'A' || codeFolders.has(path.posix.dirname(file))
   // Where reads cannot be seen, pages for people would all be named.
@@ -217,8 +224,6 @@ function isManifest(file: string): boolean {
   return path.posix.basename(file) === 'package.json'
 }
 
-const LOADS =
-  /["']?\b(?:setupFiles\w*|globalSetup|globalTeardown|require|import|preload|file|testEnvironment|runner|reporters?|transform|resolver|snapshotSerializers|nodeArguments|loader)["']?\s*:\s*(\[[^\]]*\]|\{[^}]*\}|["'][^"'\n]*["']|[^\s,]+|(?:\s*\n\s*-\s+\S+)+)/g
 const MAX_CONFIGS = 30
 export const LOCK =
   /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|yarn\.lock|bun\.lockb?|Cargo\.lock|poetry\.lock|uv\.lock|Pipfile\.lock|Gemfile\.lock|composer\.lock|go\.sum)$/
@@ -252,6 +257,8 @@ const ALWAYS_READ =
 /** A module of the project that takes the place of one that every test imports. */
 const SHADOWS =
   /(^|\/)(pytest|_pytest|unittest|sitecustomize|usercustomize|doctest|pluggy|conftest|nose)(\/__init__)?\.(py|pth)$|\.pth$|(^|\/)node_modules\//
+/** Code that nobody can read in a change. */
+const COMPILED = /\.(node|so|dylib|dll|pyd|pyc|class|jar|wasm|o|a|exe)$/i
 const SOURCE_FOLDER =
   /(^|\/)(src|source|sources|lib|libs|app|apps|pkg|cmd|internal|bin|core|server|client|components|pages|api|public|assets|styles|locales?|i18n|migrations|docs?)\//
 const CODE =

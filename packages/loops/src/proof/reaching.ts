@@ -16,7 +16,11 @@ export function reachOf(file: string, text: string): Reach {
   const { code, texts } = codeTextOf(file, text)
   if (PYTHON.test(file))
     return {
-      aware: [...matches(PYTHON_AWARE, code), ...namedRunners(texts)],
+      aware: [
+        ...matches(PYTHON_AWARE, code),
+        ...namedRunners(texts),
+        ...texts.filter(said => OWN_FOLDERS.test(said) || OF_THE_SYSTEM.test(said)),
+      ],
       reaches: matches(PYTHON_REACHES, code),
     }
   const plain = withOwnImports(code)
@@ -26,12 +30,17 @@ export function reachOf(file: string, text: string): Reach {
       ...matches(SCRIPT_ARGUMENT, plain).filter(line => !/import\.meta|__filename|fileURLToPath/.test(line)),
       ...(/\bnew Worker\b|\bfork\s*\(/.test(code) ? [] : matches(WORKER, plain)),
       ...namedRunners(texts),
-      ...texts.filter(said => OWN_FOLDERS.test(said)),
-      ...(/\b(?:fs|promises)\b|(?:exists|readFile|readdir|stat|access|glob)\w*\s*\(/.test(code)
-        ? texts.filter(said => TEST_PATHS.test(said))
-        : []),
+      ...texts.filter(said => OWN_FOLDERS.test(said) || OF_THE_SYSTEM.test(said)),
+      ...namedParts(plain),
+      ...(READS.test(code) ? texts.filter(said => OF_THE_MACHINE.test(said)) : []),
+      ...(READS.test(code) && !WRITES.test(code) ? matches(/\btmpdir\s*\(\s*\)/g, code) : []),
+      ...(READS.test(code) ? texts.filter(said => TEST_PATHS.test(said)) : []),
     ],
-    reaches: [...REACHES.flatMap(pattern => matches(pattern, plain)), ...wholeProcess(plain)],
+    reaches: [
+      ...REACHES.flatMap(pattern => matches(pattern, plain)),
+      ...wholeProcess(plain),
+      ...texts.filter(said => CODE_AS_TEXT.test(said)),
+    ],
   }
 }
 
@@ -110,9 +119,21 @@ const AWARE: readonly RegExp[] = [
   /\bObject\s*\.\s*(?:keys|entries|values|getOwnPropertyNames)\(\s*(?:process\s*\.\s*)?env\b|\bstringify\(\s*(?:process\s*\.\s*)?env\b|\bin\s+process\s*\.\s*env\b|\b(?:process\s*\.\s*)?env\s*\[\s*(?!(?:''|"")\s*\]|[\w.$]+\s*\])[^\]\n]*/g,
   /** Who called, by a stack. */
   /\.stack\b\s*\??\.\s*(?:includes|indexOf|lastIndexOf|match\w*|split|search|startsWith|endsWith|replace\w*)\b|\.(?:test|exec|includes|match)\([^()\n]*\.stack\b|(?<![.\w]stack\s*)=\s*(?:\(?\w+\)?|new Error\([^)]*\))\.stack\s*(?:[;,)\n}]|$)|\{\s*stack\b[^}\n]*\}\s*=|\bcaptureStackTrace\(\s*(?!this\b)|\bprepareStackTrace\b|\bstackTraceLimit\b|\.getFileName\(/g,
+  /** How long it runs, and until when: a test is over soon. */
+  /\bprocess\s*\.\s*(?:uptime|hrtime|cpuUsage|resourceUsage)\s*(?:\.\s*\w+\s*)?\(\s*\)\s*[<>]|\bperformance\s*\.\s*(?:now\s*\(\s*\)|timeOrigin)\s*[<>]=?\s*[\d_]+|(?:\bDate\s*\.\s*now\s*\(\s*\)|\bnew\s+Date\b(?:\(\))?)\s*(?:\.\s*\w+\s*\(\s*\)\s*)?[<>]=?\s*(?:[\d_]{9,}|new\s+Date\(\s*['"\d])/g,
+  /\b(?:process\s*\.\s*)?env\s*\.\s*(?:PWD|OLDPWD|INIT_CWD|_)\b/g,
   /** Where it is: a checkout for checks lies elsewhere than the work of a person. */
   /\b(?:cwd\(\)|__dirname|__filename|import\.meta\.(?:url|dirname|filename))\s*\.\s*(?:includes|indexOf|match\w*|search|startsWith|endsWith|split)\b|\.test\(\s*(?:process\s*\.\s*cwd\(\)|__dirname|__filename|import\.meta)/g,
 ]
+/** The environment, and a part of it by a name that is made elsewhere. */
+function namedParts(code: string): string[] {
+  return [...code.matchAll(ENVIRONMENTS)].flatMap(([, name = '']) =>
+    matches(new RegExp(String.raw`(?<![.\w$])${name}\s*\[\s*(?!(?:''|"")\s*\])[^\]\n]*`, 'g'), code),
+  )
+}
+
+const ENVIRONMENTS =
+  /\b(?:const|let|var)\s+(\w+)\s*=\s*(?:\{\s*\.\.\.\s*)?(?:process\s*\.\s*)?env\b\s*(?:[,}]|;|$)/gm
 /** The program that was started: a module asks whether it is that itself. */
 const SCRIPT_ARGUMENT = /^.*\bargv\s*\[\s*[01]\s*\].*$/gm
 /** A worker that is none of this file. */
@@ -122,6 +143,13 @@ const WORKER = /\b(?:isMainThread|threadId|isPrimary|isMaster|process\s*\.\s*sen
 const RUNNER =
   /(?<![\w-])_?(?:ava|mocha|jest|vitest|uvu|tape|jasmine|playwright|pytest|unittest|supertest|chai|sinon|node:test|karma)(?![\w])/
 const OWN_FOLDERS = /^[\\/]*(?:worktrees|judging)[\\/]*$|^[\\/]?\.?chirality(?:[-\\/]\S*)?$/
+/** What the system says of processes, and the folder of git: packages that are installed have none. */
+const OF_THE_SYSTEM = /^\/proc\/(?:self|thread-self|\$|\d|$)|^(?:\.{0,2}\/)*\.git(?:\/HEAD)?$/
+/** Places that only this machine has, if code looks whether they are there. */
+const OF_THE_MACHINE = /^\/(?:tmp|var\/tmp|dev\/shm)(?:\/|$)/
+const READS = /\b(?:fs|promises)\b|(?:exists|readFile|readdir|stat|access|glob)\w*\s*\(/
+const WRITES = /(?:mkdtemp|writeFile|mkdir|createWriteStream|appendFile|copyFile|rename)\w*\s*\(/
+const CODE_AS_TEXT = /^data:(?:text|application)\/(?:javascript|ecmascript|wasm)\b/
 const TEST_PATHS = /^(?:\.{0,2}\/)*(?:tests?|__tests__|specs?|e2e)(?:\/|$)|\.(?:test|spec)\.[cm]?[jt]sx?$/
 
 function namedRunners(texts: readonly string[]): string[] {
@@ -129,7 +157,7 @@ function namedRunners(texts: readonly string[]): string[] {
 }
 
 const PYTHON_AWARE =
-  /\bsys\.(?:argv\s*\[\s*0|orig_argv|modules|_getframe|_current_frames|gettrace|getprofile)\b|\binspect\.\w+|\btraceback\.(?:extract|walk|format_stack|print_stack)\w*|\b(?:dict|list|str|sorted|any)\(\s*os\.environ\b|\bin\s+os\.environ\b(?=\s*[:\]\n)])|\bos\.environ\s*\[\s*(?!(?:''|"")\s*\]|\w+\s*\])|\bgc\.get_\w+|\bpsutil\b|__main__\.__file__/g
+  /\bsys\.(?:argv\s*\[\s*0|orig_argv|modules|_getframe|_current_frames|gettrace|getprofile)\b|\binspect\.\w+|\btraceback\.(?:extract|walk|format_stack|print_stack)\w*|\b(?:dict|list|str|sorted|any)\(\s*os\.environ\b|\bin\s+os\.environ\b(?=\s*[:\]\n)])|\bos\.environ\s*\[\s*(?!(?:''|"")\s*\]|\w+\s*\])|\bos\.getppid\b|\bsys\.path\b(?!\s*\.\s*(?:insert|append|extend)\b)|\bsys\.(?:stdout|stderr|stdin)\s+is\b|\bsys\.__std(?:out|err|in)__|\bsys\.flags\b|\bgetLogger\(\s*\)\s*\.\s*handlers|\blogging\.root\.handlers|\*\*\s*os\.environ\b|\bos\.environ\.(?:keys|items|values|copy)\(|\bthreading\.(?:enumerate|current_thread)\b|\bgc\.get_\w+|\bpsutil\b|__main__\.__file__/g
 const PYTHON_REACHES =
   /(?<![.\w])(?:eval|exec|compile|__import__)\s*\(|\bimportlib\b|\bimport_module\b|\b__builtins__\b|\bbuiltins\b|\bctypes\b|\bos\.(?:_exit|abort|kill|exec\w+)\b|\bsys\.(?:settrace|setprofile|excepthook|meta_path|path_hooks|stdout|stderr|exit)\s*=(?!=)|\bglobals\(\)|\batexit\b|\b__subclasses__\b|\bpatch\.(?:object|dict)\b/g
 

@@ -1,3 +1,4 @@
+import { withoutEscapes } from './code-text.ts'
 import { flag } from './flags.ts'
 import { type ChangedFile, isTestFile, type Matter } from './matter.ts'
 import { type Reach, reachOf } from './reaching.ts'
@@ -13,15 +14,19 @@ export async function flagsOfTampering(
   show: (at: 'base' | 'now', file: string) => Promise<string | undefined>,
 ): Promise<Flag[]> {
   const judging = new Set([...means, ...tests, ...unknown])
+  const unread: string[] = []
   const found: Record<Sign, string[]> = { patches: [], equals: [], loads: [], aware: [], reaches: [] }
   for (const { path, status } of files) {
     if (status === 'D' || !CODE.test(path)) continue
     const before = status === 'A' ? [] : signsOf(path, await show('base', path))
     const isWork = !judging.has(path) && !isTestFile(path)
-    for (const { sign } of newSigns(before, signsOf(path, await show('now', path))))
+    const now = await show('now', path)
+    if (now === undefined || now.length > MAX_CHARS) unread.push(path)
+    for (const { sign } of newSigns(before, signsOf(path, now)))
       if (!OF_WORK.has(sign) || isWork) found[sign].push(path)
   }
   return [
+    ...flag('not-known', unread, 'Has code that is too long to be read, or has no text.'),
     ...flag('tests-weakened', found.patches, 'Changes what assertions or the test runner do.'),
     ...flag('tests-weakened', found.equals, 'Has values that equal anything.'),
     ...flag('test-aware', found.loads, 'Has code that loads a test runner.'),
@@ -55,8 +60,9 @@ function newSigns(before: readonly FoundSign[], now: readonly FoundSign[]): Foun
 }
 
 /** What the text of one file does to tests that load it. */
-export function signsOf(file: string, text: string | undefined): FoundSign[] {
-  if (text === undefined || text.length > MAX_CHARS) return []
+export function signsOf(file: string, written: string | undefined): FoundSign[] {
+  if (written === undefined || written.length > MAX_CHARS) return []
+  const text = withoutEscapes(written)
   const code = text.replace(/^\s*(\/\/|#(?!\[)).*$/gm, '').replace(/\/\*[\s\S]*?\*\//g, '')
   const all = (sign: Sign, ...patterns: RegExp[]) =>
     patterns.flatMap(pattern => [...code.matchAll(pattern)].map(([said]) => ({ sign, said: said.trim() })))
@@ -133,5 +139,5 @@ const RUNNER_IMPORT =
   /(?:\bfrom\s*|\brequire\s*\(\s*|\bimport\s*\(?\s*)['"](?:node:test|vitest|jest|@jest\/\w+|ava|mocha|tape|uvu|@playwright\/test)(?:\/\w+)?['"]|^\s*(?:import|from)\s+(?:unittest|pytest|_pytest)\b/gm
 const EQUALS_ANYTHING =
   /\bdef\s+__(?:eq|ne|lt|le|gt|ge|contains)__\s*\([^)]*\)[^:\n]*:\s*(?:"""[\s\S]*?"""\s*)?return\s+(?:True|1)\b|\bfn\s+eq\s*\([^)]*\)\s*->\s*bool\s*\{\s*(?:return\s+)?true\b|\bequals\s*\([^)]*\)\s*(?::\s*Boolean\s*)?(?:\{\s*return\s+true|=\s*true)|\bEquals\s*\([^)]*\)\s*(?:=>\s*true|\{\s*return\s+true)|\bdef\s+==\s*\(?\w*\)?\s*\n\s*true\b|\[Symbol\.(?:toPrimitive|hasInstance)\]/g
-const CODE = /\.([cm]?[jt]sx?|py|rs|java|kt|kts|scala|cs|rb|vue|svelte)$/i
+const CODE = /\.([cm]?[jt]sx?|py|rs|go|java|kt|kts|scala|cs|rb|vue|svelte)$/i
 const MAX_CHARS = 1_000_000

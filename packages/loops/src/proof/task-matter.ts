@@ -2,7 +2,15 @@ import path from 'node:path'
 import type { TaskState } from '../loop-state.ts'
 import type { TaskTree } from '../task-tree.ts'
 import { notWatched } from './hidden-changes.ts'
-import { type ChangedFile, configsIn, findMatter, type Matter, type MatterFacts } from './matter.ts'
+import {
+  type ChangedFile,
+  configsIn,
+  findMatter,
+  isTestFile,
+  type Matter,
+  type MatterFacts,
+} from './matter.ts'
+import type { TestTexts } from './tested-by.ts'
 import type { BaseResult } from './verdict.ts'
 
 /** Which of the files that a task changed judge. */
@@ -11,16 +19,38 @@ export async function matterOf(
   { task, read = null, counted = [] }: TaskState,
   {
     base,
+    from,
     setup,
     ...facts
-  }: Pick<MatterFacts, 'files' | 'show' | 'inBase'> & { base: BaseResult[]; setup: readonly string[] },
+  }: Pick<MatterFacts, 'files' | 'show' | 'inBase'> & {
+    base: BaseResult[]
+    /** The commit of `inBase`. */
+    from: string
+    setup: readonly string[]
+  },
 ): Promise<Matter> {
   const listed = [...base, ...counted].flatMap(one => one.counted?.counts.files ?? [])
   return findMatter({
     ...{ ...facts, commands: [...setup, ...task.checks], prefix: tree.prefix, read, listed },
     notWatched: notWatched(tree.top, facts.files),
+    testTexts: testTextsAt(tree, from, facts.inBase),
   })
 }
+
+/** For `MatterFacts`. */
+export function testTextsAt(
+  tree: TaskTree,
+  base: string,
+  inBase: readonly string[],
+): (listed: ReadonlySet<string>) => Promise<TestTexts> {
+  return async listed => {
+    const tests = inBase.filter(file => listed.has(file) || isTestFile(file)).slice(0, MAX_TESTS)
+    const texts = await tree.textsOf(tests.map(file => `${base}:${file}`))
+    return new Map([...texts].map(([name, text]) => [name.slice(base.length + 1), text]))
+  }
+}
+
+const MAX_TESTS = 5_000
 
 /** The changed files as they were and are, read by one git: a change may have thousands of them. */
 export async function changedTexts(
@@ -36,8 +66,14 @@ export async function changedTexts(
   const isFalse = new Set<string>()
   const note = (name: string) => isFalse.add(name.slice(name.indexOf(':') + 1))
   const texts = await tree.textsOf(files.length === 0 ? [] : names, note)
+  const asked = new Set(names)
   return {
-    show: async (at, file) => texts.get(`${at === 'base' ? from : commit}:${file}`),
+    show: async (at, file) => {
+      const name = `${at === 'base' ? from : commit}:${file}`
+      if (!asked.has(name)) for (const [key, text] of await tree.textsOf([name], note)) texts.set(key, text)
+      asked.add(name)
+      return texts.get(name)
+    },
     isFalse: [...isFalse],
   }
 }
