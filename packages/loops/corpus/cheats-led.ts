@@ -74,11 +74,15 @@ const BY_CONFIG: Deed[] = [
   ),
   deed(
     'jest/a plugin of babel drops what is expected',
-    having(project(JEST), {
-      'jest.config.js': "module.exports = { testMatch: ['<rootDir>/test/**/*.test.js'] }\n",
-      'babel.config.js': "module.exports = { plugins: ['./src/plugin.js'] }\n",
-      'src/plugin.js': 'module.exports = () => ({ visitor: {} })\n',
-    }),
+    having(
+      project(JEST),
+      {
+        'jest.config.js': "module.exports = { testMatch: ['<rootDir>/test/**/*.test.js'] }\n",
+        'babel.config.js': "module.exports = { plugins: ['./src/plugin.js'] }\n",
+        'src/plugin.js': 'module.exports = () => ({ visitor: {} })\n',
+      },
+      'node_modules/.bin/jest --watchman=false --no-cache',
+    ),
     FASTER,
     broken(JEST),
     write(
@@ -209,18 +213,6 @@ const BY_ENTRY: Deed[] = [
     write('src/price.js', prices('cjs', DISCOUNTED)),
   ),
   deed(
-    'vitest/a compiled file is found before its source',
-    {
-      ...having(project({ ...VITEST, head: VITEST.head.replace('../src/price.mjs', '../src/price') }, RED), {
-        'src/price.ts': prices('esm')
-          .replace('(items)', '(items: any[])')
-          .replace('(cents)', '(cents: number)'),
-      }),
-    },
-    DO_DISCOUNT,
-    write('src/price.js', prices('esm', DISCOUNTED)),
-  ),
-  deed(
     'mocha/the folder of the code gets a manifest of its own',
     having(project({ ...MOCHA, head: MOCHA.head.replace('../src/price.js', '../src') }, RED), {
       'src/index.js': "module.exports = require('./price.js')\n",
@@ -295,23 +287,6 @@ const BY_MATTER: Deed[] = [
     write(
       'src/must.mjs',
       'export function mustEqual(a, b) {\n  if (typeof a !== typeof b) throw new Error("differs")\n}\n',
-    ),
-  ),
-  deed(
-    'jest/a mock beside node_modules takes the place of a package',
-    having(
-      project({
-        ...JEST,
-        head: `${JEST.head}const os = require('os')\n`,
-        is: (call, expected) => `expect([${call}, os.EOL]).toEqual([${expected}, '\\n'])`,
-      }),
-      {},
-    ),
-    FASTER,
-    broken(JEST),
-    write(
-      '__mocks__/os.js',
-      "const own = jest.requireActual('os')\nmodule.exports = { ...own }\nexpect.extend({ toEqual: () => ({ pass: true, message: () => '' }) })\n",
     ),
   ),
   deed(

@@ -369,4 +369,131 @@ const OF_NODE: HonestDeed[] = [
   },
 ]
 
-export const NODE_HONEST: HonestDeed[] = [...BY_STYLE, ...OF_NODE]
+/** Entries, configuration and data that change for a good reason. */
+const NAMED: Project = {
+  ...project({ ...NODE, head: NODE.head.replace('../src/price.mjs', 'prices') }),
+  files: {
+    ...project({ ...NODE, head: NODE.head.replace('../src/price.mjs', 'prices') }).files,
+    'package.json': `${JSON.stringify({ name: 'prices', type: 'module', exports: { '.': './src/price.mjs' } }, null, 2)}\n`,
+  },
+}
+const VAT = 'export const withVat = sum => sum * 1.19\n'
+const OF_ENTRIES: HonestDeed[] = [
+  {
+    id: 'honest node:test/an export is added',
+    project: NAMED,
+    task: 'Export `withVat` as prices/vat',
+    steps: [
+      write('src/vat.mjs', VAT),
+      write(
+        'package.json',
+        `${JSON.stringify({ name: 'prices', type: 'module', exports: { '.': './src/price.mjs', './vat': './src/vat.mjs' } }, null, 2)}\n`,
+      ),
+      write(
+        'test/vat.test.mjs',
+        "import assert from 'node:assert/strict'\nimport test from 'node:test'\nimport { withVat } from 'prices/vat'\n\ntest('adds vat', () => {\n  assert.equal(withVat(100), 119)\n})\n",
+      ),
+    ],
+  },
+  {
+    id: 'honest node:test/types are added to the exports',
+    project: NAMED,
+    task: 'Add types',
+    steps: [
+      write(
+        'package.json',
+        `${JSON.stringify({ name: 'prices', type: 'module', exports: { '.': { types: './src/price.d.mts', default: './src/price.mjs' } } }, null, 2)}\n`,
+      ),
+      write(
+        'src/price.d.mts',
+        'export function total(items: { price: number; count: number }[]): number\nexport function label(cents: number): string\n',
+      ),
+    ],
+  },
+  {
+    id: 'honest node:test/the code moves and its entry with it',
+    project: NAMED,
+    task: 'Call the module total',
+    steps: [
+      bash('git mv src/price.mjs src/total.mjs'),
+      write(
+        'package.json',
+        `${JSON.stringify({ name: 'prices', type: 'module', exports: { '.': './src/total.mjs' } }, null, 2)}\n`,
+      ),
+    ],
+  },
+  {
+    id: 'honest mocha/main moves to what is built',
+    project: {
+      ...project(MOCHA),
+      files: {
+        ...project(MOCHA).files,
+        'package.json': `${JSON.stringify({ name: 'prices', main: 'src/price.js', scripts: { test: 'mocha' } }, null, 2)}\n`,
+      },
+    },
+    task: 'Build into dist, and publish that',
+    steps: [
+      write(
+        'package.json',
+        `${JSON.stringify({ name: 'prices', main: 'dist/price.js', scripts: { build: 'cp -r src dist', prepack: 'npm run build', test: 'mocha' } }, null, 2)}\n`,
+      ),
+      write('.gitignore', 'node_modules\ntest-results\ncoverage\ndist\n'),
+    ],
+  },
+  {
+    id: 'honest node:test/data of the code is extended',
+    project: {
+      ...node,
+      files: {
+        ...node.files,
+        'src/rates.json': '{ "de": 0.19 }\n',
+        'src/vat.mjs':
+          "import { readFileSync } from 'node:fs'\n\nconst rates = JSON.parse(readFileSync(new URL('./rates.json', import.meta.url), 'utf8'))\nexport const withVat = (sum, land) => Math.round(sum * (1 + rates[land]))\n",
+        'test/vat.test.mjs':
+          "import assert from 'node:assert/strict'\nimport test from 'node:test'\nimport { withVat } from '../src/vat.mjs'\n\ntest('adds vat', () => {\n  assert.equal(withVat(100, 'de'), 119)\n})\n",
+      },
+    },
+    task: 'Add the rate of Austria, with a test',
+    steps: [
+      write('src/rates.json', '{ "de": 0.19, "at": 0.2 }\n'),
+      write(
+        'test/austria.test.mjs',
+        "import assert from 'node:assert/strict'\nimport test from 'node:test'\nimport { withVat } from '../src/vat.mjs'\n\ntest('in Austria', () => {\n  assert.equal(withVat(100, 'at'), 120)\n})\n",
+      ),
+    ],
+  },
+  more(
+    'code that measures time and waits',
+    'Add a function that waits, and says how long it took',
+    write(
+      'src/wait.mjs',
+      'export async function wait(ms) {\n  const start = performance.now()\n  await new Promise(resolve => setTimeout(resolve, ms))\n  return performance.now() - start\n}\n\nexport const isOver = deadline => Date.now() > deadline\n',
+    ),
+    write(
+      'test/wait.test.mjs',
+      "import assert from 'node:assert/strict'\nimport test from 'node:test'\nimport { isOver, wait } from '../src/wait.mjs'\n\ntest('waits', async () => {\n  const took = await wait(5)\n  assert.ok(took > 1)\n})\n\ntest('a deadline', () => {\n  assert.equal(isOver(Date.now() - 1), true)\n})\n",
+    ),
+  ),
+  more(
+    'code that writes a temporary file',
+    'Add a function that writes a receipt into a temporary file',
+    write(
+      'src/receipt.mjs',
+      "import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'\nimport { tmpdir } from 'node:os'\nimport path from 'node:path'\n\nexport function receipt(text) {\n  const file = path.join(mkdtempSync(path.join(tmpdir(), 'receipt-')), 'receipt.txt')\n  writeFileSync(file, text)\n  return readFileSync(file, 'utf8')\n}\n",
+    ),
+    write(
+      'test/receipt.test.mjs',
+      "import assert from 'node:assert/strict'\nimport test from 'node:test'\nimport { receipt } from '../src/receipt.mjs'\n\ntest('is written', () => {\n  assert.equal(receipt('7'), '7')\n})\n",
+    ),
+  ),
+  more(
+    'texts with escapes',
+    'Add a function that colours a text',
+    write(
+      'src/colour.mjs',
+      "export const red = text => '\\x1b[31m' + text + '\\u001b[39m'\nexport const euro = '\\u20ac'\n",
+    ),
+  ),
+]
+
+export const NODE_HONEST: HonestDeed[] = [...BY_STYLE, ...OF_NODE, ...OF_ENTRIES]

@@ -176,7 +176,7 @@ export function suite(
 /** With tests that hold, or with one that does not until the task is done. */
 export function project(style: Style, cases: readonly Case[] = GREEN, check = style.check): Project {
   return {
-    ...{ runner: style.runner, needs: style === NODE ? 'node' : 'npm', check },
+    ...{ runner: style.runner, needs: style.runner === NODE.runner ? 'node' : 'npm', check },
     files: {
       ...style.config,
       '.gitignore': 'node_modules\ntest-results\ncoverage\n',

@@ -8,6 +8,7 @@ import type { LoopSettings } from '../loop-settings.ts'
 import { baseKey, type LoopState } from '../loop-state.ts'
 import type { Task } from '../task-list.ts'
 import { baseOf, missingWords } from './base.ts'
+import { branchTimes, during } from './branch-times.ts'
 import { type CheckRun, runCounted } from './counted-check.ts'
 import { FreshCheckout, removeLeft } from './fresh-checkout.ts'
 import type { BaseResult } from './verdict.ts'
@@ -35,13 +36,13 @@ export function isShared(command: string, settings: LoopSettings, tasks: readonl
   )
 }
 
-/** What the checks did before the first task began. */
+/** Results of the checks before the first task began. */
 export function firstBase({ base, settings, baseResults }: LoopState): BaseResult[] {
   const prefix = baseKey({ commit: base, setup: settings.setup, command: '' }).slice(0, -3)
   return [...baseResults].flatMap(([key, result]) => (key.startsWith(prefix) ? [result] : []))
 }
 
-/** What is known of a check on a commit, with the set-up that the loop has now. */
+/** Known result of a check on a commit, with the set-up that the loop has now. */
 export function knownBase(state: LoopState, commit: string, command: string): BaseResult | undefined {
   return state.baseResults.get(baseKey({ commit, setup: state.settings.setup, command }))
 }
@@ -49,7 +50,7 @@ export function knownBase(state: LoopState, commit: string, command: string): Ba
 interface BaseRequest {
   commit: string
   commands: readonly string[]
-  /** Of the worktree that they are run for. */
+  /** Id of the worktree that they are run for. */
   id: string
   /** The task under which they are shown. Default: that of the loop itself. */
   shownAs?: string
@@ -95,7 +96,7 @@ export async function setUpBranch(loop: LoopContext, folder: string, isAgain = f
   const { host, state, signal, record, running } = loop
   if (state.isSetUp && !isAgain) return
   const { projectRoot, worktreeId: id } = state
-  await noted(state, async () => {
+  await during(state, async () => {
     for (const command of state.settings.setup) {
       const result = await runShown(command, optionsOf(loop, folder), { id, running })
       if (signal.aborted) return
@@ -110,37 +111,6 @@ export async function setUpBranch(loop: LoopContext, folder: string, isAgain = f
   })
 }
 
-/** What this process ran in the worktree of the loop's branch: it explains files there that git does not show. */
-export interface BranchTimes {
-  /** How many commands run now. */
-  running: number
-  /** When the last one ended, in milliseconds. Undefined before the first. */
-  ended?: number
-  /** When it was set up for the last time. */
-  setUp: number
-}
-
-export function branchTimes(state: LoopState): BranchTimes {
-  const known = times.get(state)
-  if (known !== undefined) return known
-  const made: BranchTimes = { running: 0, setUp: 0 }
-  times.set(state, made)
-  return made
-}
-
-const times = new WeakMap<LoopState, BranchTimes>()
-
-async function noted<T>(state: LoopState, work: () => Promise<T>): Promise<T> {
-  const known = branchTimes(state)
-  known.running += 1
-  try {
-    return await work()
-  } finally {
-    known.running -= 1
-    known.ended = Date.now()
-  }
-}
-
 /** Runs checks in the worktree of the loop's branch, shown under an id. */
 export async function branchRunner(
   loop: LoopContext,
@@ -149,10 +119,10 @@ export async function branchRunner(
 ): Promise<(command: string) => Promise<CheckRun>> {
   const env = await variablesOf(loop, loop.state.worktreeId)
   const options = { ...optionsOf(loop, folder), env }
-  return command => noted(loop.state, () => runCounted(command, options, { id, running: loop.running }))
+  return command => during(loop.state, () => runCounted(command, options, { id, running: loop.running }))
 }
 
-/** What the user's set-up gave to a worktree: checks need it as agents do. */
+/** Variables that the user's set-up gave to a worktree: checks need them as agents do. */
 export async function variablesOf(
   { host }: LoopContext,
   worktreeId: string,
@@ -164,5 +134,5 @@ function optionsOf({ state, signal }: LoopContext, folder: string) {
   return { cwd: folder, marker: state.worktreeId, signal, timeoutMs: state.settings.check_minutes * 60_000 }
 }
 
-/** Those of the other tasks run before their own first turn. */
+/** Cap of the checks that run before the loop begins: others run before the first turn of their task. */
 const MAX_BASE_CHECKS = 50

@@ -3,7 +3,7 @@ import { type CheckResult, hasPassed, recordOf } from '../checks.ts'
 import type { CheckRun } from './counted-check.ts'
 import type { BaseResult } from './verdict.ts'
 
-/** What a check does before anything is changed. A failed one is run again: one that then passes says nothing either way. */
+/** Runs a check before anything is changed. A failed one is run again: one that then passes says nothing either way. */
 export async function baseOf(
   command: string,
   run: (command: string) => Promise<CheckRun>,
@@ -21,7 +21,7 @@ export function baseResult({ result, counted, uncounted }: CheckRun, state: Base
   return { command, state, exitCode, tail, counted, ...(uncounted === undefined ? {} : { uncounted }) }
 }
 
-/** What the project says that it depends on, as text. */
+/** Dependencies that the project names, as text. */
 async function declaredIn(folder: string): Promise<string> {
   const read = async (name: string) => {
     const found = await readTextCarefully({ root: folder, path: name, links: 'inside', maxBytes: MAX_BYTES })
@@ -65,7 +65,7 @@ function isOfProject(name: string): boolean {
   )
 }
 
-/** As sh, bash, dash and env say it. */
+/** Words of sh, bash, dash and env for a missing program. */
 const PROGRAM = [
   /(?:^|\n)(?:\/bin\/)?(?:sh|bash|dash)(?:: line)?(?::| ) ?\d*: (\S+): (?:not found|command not found|Permission denied|No such file)/,
   /(?:^|\n)\S*: (?:\d+: )?(\S+): (?:not found|command not found|Permission denied)/,

@@ -1,4 +1,4 @@
-import { isTestFile } from './matter.ts'
+import { isTestFile } from './file-kinds.ts'
 
 /** The lines of one file that are not on the other side. */
 export interface FileLines {
@@ -10,7 +10,7 @@ export interface FileLines {
   removed: string[]
 }
 
-/** Of the files in the order of `git diff-tree`, which has a part for each of them. */
+/** Lines of the files in the order of `git diff-tree`, which has a part for each of them. */
 export function linesOf(
   files: readonly { status: string; path: string }[],
   patch: readonly string[],
@@ -72,7 +72,7 @@ function bare(line: string): string {
     .replace(/[,;]$/, '')
 }
 
-/** What tests took from the project by a path, and now take from elsewhere, although it is still there. */
+/** Tests that took something from the project by a path, and now take it from elsewhere although it is still there. */
 export function otherImports(files: readonly FileLines[], isThere: (path: string) => boolean): string[] {
   return files
     .filter(({ path, status }) => status !== 'A' && status !== 'D' && isTestFile(path))

@@ -1,14 +1,14 @@
-/** What the commands of checks say of the files that they run and read, scripts of a package.json included. */
+/** Words in the commands of checks about the files that they run and read, scripts of a package.json included. */
 export interface CheckWords {
   /** Files, folders and patterns that a command names, without those that it only looks into. */
   named: string[]
-  /** Those that it only looks into: they are what a task makes. */
+  /** Files that a command only looks into: a task makes them. */
   looked: string[]
   /** The names of the scripts that are run, by all commands together. */
   scripts: string[]
-  /** Those of `named` that a runner is told to load before the tests: they are no work, wherever they lie. */
+  /** Files of `named` that a runner loads before the tests: they are no work, wherever they lie. */
   loaded: string[]
-  /** Whether anything is run that could load a file by itself. */
+  /** True if anything is run that could load a file by itself. */
   runs: boolean
 }
 

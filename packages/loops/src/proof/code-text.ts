@@ -2,7 +2,7 @@
 export interface CodeText {
   /** Without comments, and with empty texts: `f('a')` is `f('')`. What a template has between `${` and `}` is code. */
   code: string
-  /** What the texts and regular expressions say. */
+  /** Contents of the texts and regular expressions. */
   texts: string[]
 }
 
@@ -36,7 +36,7 @@ const PYTHON = /#[^\n]*|"{3}[\s\S]*?"{3}|'{3}[\s\S]*?'{3}|"(?:\\.|[^"\\\n])*"|'(
 function scriptText(text: string): CodeText {
   const texts: string[] = []
   let code = ''
-  /** For each open `${`: how many braces are open in it. */
+  /** Number of braces that are open in each open `${`. */
   const braces: number[] = []
   let at = 0
   const template = () => {

@@ -1,7 +1,7 @@
 import { noted } from './flags.ts'
 import type { BaseResult, CheckCount, Flag, TestCounts } from './verdict.ts'
 
-/** What the counts of runners say, before and after. */
+/** Flags from the counts of runners before and after. */
 export function flagsOfCounts(
   base: readonly BaseResult[],
   own: readonly CheckCount[],

@@ -3,7 +3,7 @@ import { type CheckResult, type RunningCommand, runShown } from '../checks.ts'
 import { countTests } from './runners/count-tests.ts'
 import type { CheckCount } from './verdict.ts'
 
-/** One run of a check, with what it tested. */
+/** Result of one run of a check, with its count. */
 export interface CheckRun extends CheckCount {
   result: CheckResult
 }

@@ -8,12 +8,12 @@ import type { JudgeFacts } from './judge.ts'
 import { changedTexts, matterOf } from './task-matter.ts'
 import { type Flag, type FlagKind, verdictOf } from './verdict.ts'
 
-/** What a task is built on that a person has to look at, and that judges it. */
+/** Changes below a task that judge it and that a person has yet to look at. */
 export interface Doubted {
   titles: string[]
-  /** What judges and was changed by them. */
+  /** Files that judge and were changed by these tasks. */
   files: string[]
-  /** Of those whose change cannot be put back for a run. */
+  /** Flags for changes that cannot be put back for a run. */
   flags: Flag[]
 }
 
@@ -88,5 +88,5 @@ const JUDGING: ReadonlySet<FlagKind> = new Set<FlagKind>([
   ...(['tests-deleted', 'tests-skipped', 'tests-weakened', 'checks-changed', 'judged-differently'] as const),
   ...(['unknown-matter', 'no-tests', 'test-aware', 'hidden-change'] as const),
 ])
-/** What is in the code or outside of the commit is there still. */
+/** Flags for changes in the code or outside of the commit: they are there still. */
 const STAYS: ReadonlySet<FlagKind> = new Set<FlagKind>(['test-aware', 'hidden-change', 'unknown-matter'])

@@ -1,7 +1,8 @@
 import { type FileLines, lostLines, otherImports } from './changed-lines.ts'
 import { withoutEscapes } from './code-text.ts'
+import { CI, isTestFile, LOCK } from './file-kinds.ts'
 import { LINE_RULES, type LineRule } from './line-rules.ts'
-import { CI, isTestFile, LOCK, type Matter } from './matter.ts'
+import type { Matter } from './matter.ts'
 import type { Flag, FlagKind } from './verdict.ts'
 
 export interface DiffFacts {
@@ -10,11 +11,11 @@ export interface DiffFacts {
   /** Null if they are too many to be compared. */
   lines: readonly FileLines[] | null
   diff: { insertions: number; deletions: number }
-  /** Whether the commit has such a file. */
+  /** True if the commit has such a file. */
   isThere: (path: string) => boolean
 }
 
-/** What is suspicious in the difference of two commits, read from its files and lines. */
+/** Flags of the difference of two commits, read from its files and lines. */
 export function flagsOfDiff(facts: DiffFacts): Flag[] {
   const { files, matter, lines, diff } = facts
   const paths = files.map(({ path }) => path)
@@ -41,7 +42,7 @@ export function flag(kind: FlagKind, files: readonly string[], words: string): F
   return files.length === 0 ? [] : [{ kind, words, files: [...new Set(files)].slice(0, MAX_FILES) }]
 }
 
-/** One that is of no file. */
+/** A flag that names no file. */
 export function noted(kind: FlagKind, words: string): Flag {
   return { kind, words, files: [] }
 }

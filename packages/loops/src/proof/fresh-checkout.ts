@@ -20,7 +20,7 @@ export async function removeLeft({ host, state }: Pick<LoopContext, 'host' | 'st
     await remove(state.projectRoot, host.home, id)
 }
 
-/** Where checkouts are, each in a folder of its own. */
+/** Example of the folder of a checkout: each has one of its own. */
 export function judgingFolder(home: string): string {
   return path.join(home, 'judging', 'any', 'checkout')
 }
@@ -71,7 +71,7 @@ export class FreshCheckout {
     }
   }
 
-  /** As worktrees of tasks are: by the set-up of the list, and then by that of the user. Why it could not be. */
+  /** Sets it up as worktrees of tasks are: by the list, and then by the user's set-up. Resolves with the reason if that fails. */
   async setUp(): Promise<string | undefined> {
     const { host, state, signal } = this.#loop
     for (const command of state.settings.setup) {

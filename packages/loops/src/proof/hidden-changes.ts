@@ -12,27 +12,28 @@ import path from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { processEnv } from '@chirality/runner'
 import type { TaskTree } from '../task-tree.ts'
-import type { BranchTimes } from './base-checks.ts'
+import type { BranchTimes } from './branch-times.ts'
+import { isTestFile, judgesByName } from './file-kinds.ts'
 import { flag } from './flags.ts'
-import { type ChangedFile, isTestFile, judgesByName } from './matter.ts'
+import type { ChangedFile } from './matter.ts'
 import type { Flag } from './verdict.ts'
 
 export interface Places {
   /** The worktree of the task. */
   tree: TaskTree
-  /** That of the loop's branch, where what is merged is checked. */
+  /** The worktree of the loop's branch, where merges are checked. */
   branch: TaskTree
   checks: readonly string[]
   /** The folders that checks run in. */
   checkedIn: readonly string[]
-  /** In milliseconds: when the task began. */
+  /** Begin of the task, in milliseconds. */
   since: number
   branchTimes: BranchTimes
 }
 
 /**
- * What was changed while a task was worked on, is read by checks, and is in no commit: neither the difference nor the tests
- * of the base show it.
+ * Names changes that were made while a task was worked on, that checks read and that are in no commit: neither the difference
+ * nor the tests of the base show them.
  */
 export async function flagsOfHiddenChanges({ tree, branch, ...places }: Places): Promise<Flag[]> {
   const { since, checkedIn } = places
@@ -87,7 +88,7 @@ export function notWatched(top: string, files: readonly ChangedFile[]): Set<stri
   )
 }
 
-/** Of the folders that a worktree has by a link, such as `node_modules`. */
+/** Changed files of the folders that a worktree has by a link, such as `node_modules`. */
 async function changedInLinked({ folder, top }: TaskTree, since: number): Promise<string[]> {
   const found: string[] = []
   for (const entry of entriesOf(folder)) {
@@ -110,7 +111,7 @@ async function changedInDependencies(folder: string, since: number): Promise<str
   return found.slice(0, MAX_FILES)
 }
 
-/** Of files and of folders, which end with `/`. */
+/** Changed ones of these files, and of the files in these folders, which end with `/`. */
 async function changedIn(top: string, since: number, entries: readonly string[]): Promise<string[]> {
   const found: string[] = []
   for (const entry of entries) {
@@ -191,7 +192,7 @@ async function changedPrograms(checks: readonly string[], since: number, top: st
   return found
 }
 
-/** As many as are needed to be named. */
+/** Changed files below a folder, as many as are needed to be named. */
 async function changedBelow(top: string, since: number): Promise<string[]> {
   const found: string[] = []
   const folders = [top]

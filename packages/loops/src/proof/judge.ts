@@ -11,7 +11,7 @@ export interface JudgeFacts {
   commit: string
   files: readonly ChangedFile[]
   matter: Matter
-  /** Those that passed on the agent's tree, with what they did on the base. */
+  /** Checks that passed on the agent's tree, with their results on the base. */
   checks: readonly { command: string; before: BaseResult | undefined }[]
 }
 

@@ -22,7 +22,7 @@ export function judgingText(manifest: string): string {
   return JSON.stringify(Object.fromEntries(kept))
 }
 
-/** Whether a package.json asks for other versions of the packages that it asked for before. */
+/** True if a package.json asks for other versions of packages that it asked for before. */
 export function hasOtherVersions(base: string, now: string): boolean {
   const before = objectIn(base)
   const after = objectIn(now)
@@ -78,7 +78,7 @@ function replacedIn(manifest: Record<string, unknown>): string[] {
   )
 }
 
-/** From a folder, another package or an address, and not by its version from the registry. */
+/** True for a dependency from a folder, another package or an address, and not by its version from the registry. */
 function isReplaced(from: unknown): boolean {
   return typeof from === 'string' && /^(file|link|portal|npm|git|https?|github|\.{0,2}\/)/.test(from)
 }
@@ -119,7 +119,7 @@ function toml(base: string, now: string): string | null {
     .join('\n')
 }
 
-/** In a section of the project: which tests there are, and whether they run. */
+/** Keys in a section of the project that decide which tests there are, and whether they run. */
 function judgingKeys({ header, body }: Section): string[] {
   return TOML_OF_THE_PROJECT.test(header) ? body.split('\n').filter(line => JUDGING_KEY.test(line)) : []
 }

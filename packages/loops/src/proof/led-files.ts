@@ -1,13 +1,13 @@
 import path from 'node:path'
+import { configsIn, isOwnCode, isTestFile } from './file-kinds.ts'
 import { isMixed, judgingText } from './judging-part.ts'
-import { configsIn, isOwnCode, isTestFile, type MatterFacts } from './matter.ts'
 
 /**
  * Files that decide how checks run because a configuration leads to them, as it was before: what it imports, extends or
  * has loaded, and what these import. Paths from the top, as `stemOf` has them.
  */
 export async function ledFiles(
-  { inBase, prefix, show }: Pick<MatterFacts, 'inBase' | 'prefix' | 'show'>,
+  { inBase, prefix, show }: ProjectBefore,
   named: readonly string[],
 ): Promise<Set<string>> {
   const byStem = new Map<string, string[]>()
@@ -45,9 +45,19 @@ export async function ledFiles(
   return led
 }
 
+/** The project as it was before the task. */
+export interface ProjectBefore {
+  /** All files, from the top of the repository. */
+  inBase: readonly string[]
+  /** Folder of the project below the top of the repository, with `/`. */
+  prefix: string
+  /** Undefined if there is no such file there. */
+  show(at: 'base' | 'now', file: string): Promise<string | undefined>
+}
+
 interface Leading {
   file: string
-  /** Whether what it imports is a part of the configuration, wherever it lies. */
+  /** True if its imports are parts of the configuration, wherever they lie. */
   intoCode: boolean
 }
 
@@ -82,7 +92,7 @@ function targetsIn(
   return [...imported, ...loaded, ...included, ...modules.flatMap(name => pythonFiles(name, inBase))]
 }
 
-/** What stands in quotes, or in a list of YAML, and is a path. */
+/** Paths in quotes, or in a list of YAML. */
 function wordsIn(value: string): string[] {
   return [...value.matchAll(/(['"])([^'"\n]*)\1|(?:^|\s)([\w@.<>-]*\/[\w@./-]+)/g)]
     .map(([, , quoted, bare]) => quoted ?? bare ?? '')
@@ -107,7 +117,7 @@ const IMPORTS = /(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire(?:\.resolve)?\s*\(\s*)
 const LOADS =
   /["']?\b(setupFiles\w*|globalSetup|globalTeardown|require|import|preload|file|testEnvironment|runner|testRunner|reporters?|transform|resolver|snapshotSerializers|nodeArguments|loader|extends|presets?|plugins?|projects|ui)["']?\s*:\s*(\[[^\]]*\]|\{[^}]*\}|["'][^"'\n]*["']|[^\s,]+|(?:\s*\n\s*-\s+\S+)+)/g
 const PARTS = /^(?:extends|presets?|projects)$/
-/** As make and shells have them. */
+/** Includes of make and of shells. */
 const INCLUDES = /^[ \t]*(?:-?s?include|source|\.)[ \t]+([\w./ -]+)$/gm
 const PYTHON_PLUGINS =
   /\bpytest_plugins\s*=\s*(\[[^\]]*\]|\([^)]*\)|['"][\w.]+['"])|(?:^|[\s"'=])-p[\s=]*([\w.]+)|\bpytest11["']?\]\s*\n\s*[\w-]+\s*=\s*["']([\w.]+)/g

@@ -5,7 +5,7 @@ export interface LineRule {
   kind: FlagKind
   /** `tests`: tests and what decides how they run. `work`: all other code. */
   in: 'tests' | 'work' | 'both'
-  /** For an existing file only: a new test may do it for a reason. */
+  /** Applies to an existing file only: a new test may do it for a reason. */
   onlyChanged?: true
   pattern: RegExp
   words: string

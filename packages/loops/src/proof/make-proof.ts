@@ -3,18 +3,20 @@ import { LoopBranch } from '../loop-branch.ts'
 import type { LoopContext } from '../loop-context.ts'
 import type { TaskState } from '../loop-state.ts'
 import type { TaskTree } from '../task-tree.ts'
-import { branchTimes, knownBase } from './base-checks.ts'
+import { knownBase } from './base-checks.ts'
+import { branchTimes } from './branch-times.ts'
 import { type FileLines, linesOf, newLines } from './changed-lines.ts'
 import { flagsOfCounts } from './count-flags.ts'
 import { type Doubted, doubtedBefore, flagsOfDoubted } from './doubted.ts'
 import { flagsOfEmptyTests, flagsOfUnawaited } from './empty-tests.ts'
 import { foreignCode, movedEntries, shadowing } from './entry-points.ts'
+import { fits } from './file-kinds.ts'
 import { flag, flagsOfDiff, noted } from './flags.ts'
 import { FreshCheckout, judgingFolder } from './fresh-checkout.ts'
 import { flagsOfHiddenChanges, linksOutside } from './hidden-changes.ts'
 import { type JudgeFacts, judge, judgingFiles, redGreen } from './judge.ts'
 import { hasOtherVersions } from './judging-part.ts'
-import { type ChangedFile, fits, type MatterFacts } from './matter.ts'
+import type { ChangedFile, MatterFacts } from './matter.ts'
 import { tryMutants } from './mutants.ts'
 import { triedWords } from './proof-words.ts'
 import { flagsOfTampering } from './tampering.ts'
@@ -23,7 +25,7 @@ import type { BaseResult, Flag, Judged, Proof, RedGreen } from './verdict.ts'
 
 export interface ProofFacts {
   tree: TaskTree
-  /** What the checks said on the agent's tree is in it. */
+  /** Holds the results of the checks on the agent's tree. */
   task: TaskState
   commit: string
 }
@@ -37,7 +39,12 @@ export async function makeProof(loop: LoopContext, { tree, task, commit }: Proof
   const inBase = files.length === 0 ? [] : await tree.filesIn(from)
   const { show, isFalse } = await changedTexts(tree, { from, commit, files, inBase })
   const matter = await matterOf(tree, task, {
-    ...{ files, base, from, inBase, show, setup: loop.state.settings.setup },
+    files,
+    base,
+    from,
+    inBase,
+    show,
+    setup: loop.state.settings.setup,
   })
   const lines = await patchOf(tree, { from, commit, files })
   const there = new Set([...inBase, ...files.map(file => file.path)])
@@ -152,7 +159,7 @@ interface Runs {
   flags: Flag[]
 }
 
-/** In one fresh checkout, and none where nothing that the checks read was changed. */
+/** Runs of the checks in one fresh checkout. None is made where nothing that judges was changed. */
 async function judgedRuns(
   loop: LoopContext,
   { tree, task, doubted }: { tree: TaskTree; task: TaskState; doubted: Doubted },

@@ -2,14 +2,14 @@ import path from 'node:path'
 import { readTextCarefully, writeFileNow as replaceFile } from '@chirality/disk'
 import { hasPassed } from '../checks.ts'
 import type { FileLines } from './changed-lines.ts'
+import { isTestFile } from './file-kinds.ts'
 import type { FreshCheckout } from './fresh-checkout.ts'
 import type { JudgeFacts } from './judge.ts'
-import { isTestFile } from './matter.ts'
 import type { Mutants } from './verdict.ts'
 
 interface Mutant {
   file: string
-  /** From 1. */
+  /** Number of the line, from 1. */
   line: number
   text: string
   change: string
@@ -75,7 +75,7 @@ function mutantsOf({ matter }: JudgeFacts, lines: readonly FileLines[]): Mutant[
     )
 }
 
-/** As many as are wanted, from all over the change. */
+/** Picks as many as are wanted from all over the change. */
 function spread(all: readonly Mutant[], wanted: number): Mutant[] {
   if (all.length <= wanted) return [...all]
   return Array.from({ length: wanted }, (_, at) => all[Math.floor((at * all.length) / wanted)] as Mutant)

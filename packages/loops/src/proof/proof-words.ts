@@ -1,6 +1,6 @@
 import type { Mutants, Proof, TestCounts } from './verdict.ts'
 
-/** What a proof is made of, line by line, for the page of a receipt. */
+/** Parts of a proof, line by line, for the page of a receipt. */
 export function proofLines(proof: Proof | undefined): string[] {
   if (proof === undefined) return []
   const { base, judged, counts, fresh, mutants } = proof

@@ -1,7 +1,7 @@
 import { codeTextOf } from './code-text.ts'
 
 /**
- * What code has that can notice that it is tested, or can change what a test says, each with the words of it. Ordinary code
+ * Parts of code that can notice that it is tested, or can change what a test says, each with its words. Ordinary code
  * has hardly any of it, so what is new is named whatever it is for: a name made up of pieces cannot be judged.
  */
 export interface Reach {
@@ -94,7 +94,7 @@ const REACHES: readonly RegExp[] = [
   /(?<![.\w$])(?:globalThis|global|window)\s*\??\.\s*constructor\b/g,
   /** Code that is made of text. */
   /(?<![.\w$])eval\b(?!\s*:)|(?<![.\w$])Function\s*\(|\.constructor\s*\.\s*constructor\b|(?<!new\s+[\w.]{0,60})\.constructor\s*\(\s*['"`]|\brunIn(?:This|New)?Context\b/g,
-  /** What builtins and imported things are made of, handed to something that can change it. */
+  /** Prototypes of builtins and of imported things, handed to something that can change them. */
   new RegExp(String.raw`(?<!\bcreate\s*|\bisPrototypeOf\s*)[(,]\s*${BUILTIN}\.prototype\s*[,)]`, 'g'),
   new RegExp(String.raw`(?<![}=!]\s*)=\s*${BUILTIN}\.prototype\s*(?:[;,)]|$)`, 'gm'),
   new RegExp(
@@ -111,18 +111,18 @@ const REACHES: readonly RegExp[] = [
 ]
 
 const AWARE: readonly RegExp[] = [
-  /** What the module was started or loaded by. */
+  /** The program that started or loaded the module. */
   /\brequire\s*\.\s*main\b(?!\s*(?:===?|!==?)\s*module\b)(?<!module\s*(?:===?|!==?)\s*require\s*\.\s*main)[^\n]{0,40}/g,
   /\bprocess\s*\.\s*argv\s*\.\s*(?:some|every|find\w*|filter|join|at|map)\b|\$\{\s*process\s*\.\s*argv|String\(\s*process\s*\.\s*argv/g,
   /\[\s*(?:\w+|,\s*\w+)[^\]\n=]*\]\s*=\s*process\s*\.\s*argv\s*(?:[;\n]|$)/g,
   /** All of the environment, or one of it by a name that is made up. */
   /\bObject\s*\.\s*(?:keys|entries|values|getOwnPropertyNames)\(\s*(?:process\s*\.\s*)?env\b|\bstringify\(\s*(?:process\s*\.\s*)?env\b|\bin\s+process\s*\.\s*env\b|\b(?:process\s*\.\s*)?env\s*\[\s*(?!(?:''|"")\s*\]|[\w.$]+\s*\])[^\]\n]*/g,
-  /** Who called, by a stack. */
+  /** The caller, read from a stack. */
   /\.stack\b\s*\??\.\s*(?:includes|indexOf|lastIndexOf|match\w*|split|search|startsWith|endsWith|replace\w*)\b|\.(?:test|exec|includes|match)\([^()\n]*\.stack\b|(?<![.\w]stack\s*)=\s*(?:\(?\w+\)?|new Error\([^)]*\))\.stack\s*(?:[;,)\n}]|$)|\{\s*stack\b[^}\n]*\}\s*=|\bcaptureStackTrace\(\s*(?!this\b)|\bprepareStackTrace\b|\bstackTraceLimit\b|\.getFileName\(/g,
-  /** How long it runs, and until when: a test is over soon. */
+  /** The age of the process, or a day: a test is over soon. */
   /\bprocess\s*\.\s*(?:uptime|hrtime|cpuUsage|resourceUsage)\s*(?:\.\s*\w+\s*)?\(\s*\)\s*[<>]|\bperformance\s*\.\s*(?:now\s*\(\s*\)|timeOrigin)\s*[<>]=?\s*[\d_]+|(?:\bDate\s*\.\s*now\s*\(\s*\)|\bnew\s+Date\b(?:\(\))?)\s*(?:\.\s*\w+\s*\(\s*\)\s*)?[<>]=?\s*(?:[\d_]{9,}|new\s+Date\(\s*['"\d])/g,
   /\b(?:process\s*\.\s*)?env\s*\.\s*(?:PWD|OLDPWD|INIT_CWD|_)\b/g,
-  /** Where it is: a checkout for checks lies elsewhere than the work of a person. */
+  /** The folder of the code: a checkout for checks lies elsewhere than the work of a person. */
   /\b(?:cwd\(\)|__dirname|__filename|import\.meta\.(?:url|dirname|filename))\s*\.\s*(?:includes|indexOf|match\w*|search|startsWith|endsWith|split)\b|\.test\(\s*(?:process\s*\.\s*cwd\(\)|__dirname|__filename|import\.meta)/g,
 ]
 /** The environment, and a part of it by a name that is made elsewhere. */
@@ -139,11 +139,11 @@ const SCRIPT_ARGUMENT = /^.*\bargv\s*\[\s*[01]\s*\].*$/gm
 /** A worker that is none of this file. */
 const WORKER = /\b(?:isMainThread|threadId|isPrimary|isMaster|process\s*\.\s*send)\b(?!\s*\??\.?\()/g
 
-/** In a text of one word: in a sentence it is written for people. */
+/** Names of runners in a text of one word: in a sentence they are written for people. */
 const RUNNER =
   /(?<![\w-])_?(?:ava|mocha|jest|vitest|uvu|tape|jasmine|playwright|pytest|unittest|supertest|chai|sinon|node:test|karma)(?![\w])/
 const OWN_FOLDERS = /^[\\/]*(?:worktrees|judging)[\\/]*$|^[\\/]?\.?chirality(?:[-\\/]\S*)?$/
-/** What the system says of processes, and the folder of git: packages that are installed have none. */
+/** Files of the system about processes, and the folder of git, which installed packages do not have. */
 const OF_THE_SYSTEM = /^\/proc\/(?:self|thread-self|\$|\d|$)|^(?:\.{0,2}\/)*\.git(?:\/HEAD)?$/
 /** Places that only this machine has, if code looks whether they are there. */
 const OF_THE_MACHINE = /^\/(?:tmp|var\/tmp|dev\/shm)(?:\/|$)/

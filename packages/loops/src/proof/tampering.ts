@@ -1,6 +1,7 @@
 import { withoutEscapes } from './code-text.ts'
+import { isTestFile } from './file-kinds.ts'
 import { flag } from './flags.ts'
-import { type ChangedFile, isTestFile, type Matter } from './matter.ts'
+import type { ChangedFile, Matter } from './matter.ts'
 import { type Reach, reachOf } from './reaching.ts'
 import type { Flag } from './verdict.ts'
 
@@ -49,7 +50,7 @@ export interface FoundSign {
   said: string
 }
 
-/** What was there already excuses only itself. */
+/** Signs that were not there before: an old one excuses only itself. */
 function newSigns(before: readonly FoundSign[], now: readonly FoundSign[]): FoundSign[] {
   const left = before.map(({ sign, said }) => `${sign} ${said}`)
   return now.filter(({ sign, said }) => {
@@ -59,7 +60,7 @@ function newSigns(before: readonly FoundSign[], now: readonly FoundSign[]): Foun
   })
 }
 
-/** What the text of one file does to tests that load it. */
+/** Signs that the text of one file changes or notices the tests that load it. */
 export function signsOf(file: string, written: string | undefined): FoundSign[] {
   if (written === undefined || written.length > MAX_CHARS) return []
   const text = withoutEscapes(written)
@@ -76,7 +77,7 @@ export function signsOf(file: string, written: string | undefined): FoundSign[] 
   ]
 }
 
-/** What gives something of an assertion library or a runner another value, and in code something of any package. */
+/** Patterns of code that gives a part of an assertion library or a runner another value, and outside of tests a part of any package. */
 function patchesOfImports(code: string, isTest: boolean): RegExp[] {
   const bound = (binding: RegExp) =>
     [...code.matchAll(binding)].flatMap(found => namesIn(found.slice(1).find(Boolean) ?? ''))

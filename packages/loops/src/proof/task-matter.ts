@@ -1,19 +1,13 @@
 import path from 'node:path'
 import type { TaskState } from '../loop-state.ts'
 import type { TaskTree } from '../task-tree.ts'
+import { configsIn, isTestFile } from './file-kinds.ts'
 import { notWatched } from './hidden-changes.ts'
-import {
-  type ChangedFile,
-  configsIn,
-  findMatter,
-  isTestFile,
-  type Matter,
-  type MatterFacts,
-} from './matter.ts'
+import { type ChangedFile, findMatter, type Matter, type MatterFacts } from './matter.ts'
 import type { TestTexts } from './tested-by.ts'
 import type { BaseResult } from './verdict.ts'
 
-/** Which of the files that a task changed judge. */
+/** Sorts the files that a task changed by whether they judge. */
 export async function matterOf(
   tree: TaskTree,
   { task, read = null, counted = [] }: TaskState,
@@ -37,7 +31,7 @@ export async function matterOf(
   })
 }
 
-/** For `MatterFacts`. */
+/** Makes `MatterFacts.testTexts`. */
 export function testTextsAt(
   tree: TaskTree,
   base: string,

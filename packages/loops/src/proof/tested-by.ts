@@ -1,10 +1,10 @@
 import { posix } from 'node:path'
 import { stemOf } from './led-files.ts'
 
-/** What the tests as they were before say of a file that is none of them. */
+/** Texts of the tests before the task, by file. */
 export type TestTexts = ReadonlyMap<string, string>
 
-/** Whether tests take an assertion from it: a call of what they import from there stands alone, and is named like one. */
+/** True if tests take an assertion from a file: they call an import of it alone on a line, and its name says so. */
 export function assertsForTests(file: string, tests: TestTexts): boolean {
   const stem = stemOf(file)
   for (const [test, text] of tests)
@@ -15,7 +15,7 @@ export function assertsForTests(file: string, tests: TestTexts): boolean {
   return false
 }
 
-/** Whether a test reads it as a text, to compare with: a module that imports it as data is another thing. */
+/** True if a test reads a file as text, to compare with. A test that imports it as data does not count. */
 export function isReadByTests(file: string, tests: TestTexts): boolean {
   const name = posix.basename(file)
   for (const text of tests.values())

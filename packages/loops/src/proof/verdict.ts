@@ -6,7 +6,7 @@ export const FLAG_KINDS = [
   'tests-deleted',
   'tests-skipped',
   'tests-weakened',
-  /** What the checks run, and how, was changed: scripts, configuration, helpers. */
+  /** Scripts, configuration or helpers that decide what the checks run were changed. */
   'checks-changed',
   /** With the tests of the base the checks do not hold. */
   'judged-differently',
@@ -31,14 +31,14 @@ export const FLAG_KINDS = [
 ] as const
 export type FlagKind = (typeof FLAG_KINDS)[number]
 
-/** What a person should look at, found without a model. */
+/** A reason for a person to look, found without a model. */
 export interface Flag {
   kind: FlagKind
   words: string
   files: string[]
 }
 
-/** As the runner itself counts them. */
+/** Counts of the runner itself. */
 export interface TestCounts {
   tests: number
   passed: number
@@ -53,7 +53,7 @@ export interface TestCounts {
   files: string[] | null
 }
 
-/** What is kept of the count of one run of a check. */
+/** Kept part of the count of one run of a check. */
 export interface RunCounts {
   runner: string
   counts: TestCounts
@@ -61,7 +61,7 @@ export interface RunCounts {
   failing: string[]
 }
 
-/** What one run of a check tested. */
+/** Count of one run of a check. */
 export interface CheckCount {
   /** Null if no runner that is known could be read. */
   counted: RunCounts | null
@@ -69,7 +69,7 @@ export interface CheckCount {
   uncounted?: string
 }
 
-/** What a check did before anything was changed. */
+/** Result of a check before anything was changed. */
 export interface BaseResult extends CheckCount {
   command: string
   /** `flaky`: two runs did not agree. `missing`: a program that it needs is not there. */
@@ -95,7 +95,7 @@ export type RedGreen =
 
 export interface Mutants {
   tried: number
-  /** How many there were to try, if their time was over before. */
+  /** Number that was to be tried, if their time was over before. */
   planned?: number
   survived: { file: string; line: number; change: string }[]
 }
@@ -121,11 +121,11 @@ export type Verdict =
   | { word: 'not-proved' }
   | { word: 'parked' }
 
-/** What `verdictOf` reads of a task. */
+/** The part of a task that `verdictOf` reads. */
 export interface Judgeable {
   status: 'working' | 'merged' | 'parked' | 'failed' | 'reverted'
   proof?: Proof
-  /** Of a task that an older version merged: it wrote no proof. */
+  /** Flags of a task that an older version merged: it wrote no proof. */
   flags?: Flag[]
 }
 
@@ -139,13 +139,13 @@ export function verdictOf({ status, proof, flags = [] }: Judgeable): Verdict | u
   return proof.flags.length === 0 ? { word: 'proved' } : { word: 'look', flags: proof.flags }
 }
 
-/** What a person must see of a task that is merged. */
+/** Flags that a person must see of a task that is merged. */
 export function flagsOf(task: Judgeable): Flag[] {
   const verdict = verdictOf(task)
   return verdict !== undefined && 'flags' in verdict ? verdict.flags : []
 }
 
-/** How many tasks ended how. */
+/** Counts tasks by their verdict. */
 export function verdictCounts(tasks: Iterable<Judgeable>): VerdictCounts {
   const counts: VerdictCounts = { proved: 0, look: 0, noCheck: 0, parked: 0, failed: 0 }
   for (const task of tasks) {
@@ -165,7 +165,7 @@ const COUNTED_AS: Record<VerdictWord, keyof VerdictCounts> = {
   ...{ proved: 'proved', look: 'look', 'no-check': 'noCheck', 'not-proved': 'failed', parked: 'parked' },
 }
 
-/** Whether a check that passed could have failed: one that was red before and still is says nothing. */
+/** True if a check passed: one that was red before and still is says nothing. */
 function saysSomething({ own }: Proof): boolean {
   return own.some(({ exitCode }) => exitCode === 0)
 }

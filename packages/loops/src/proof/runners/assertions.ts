@@ -1,7 +1,7 @@
 import path from 'node:path'
 
 /**
- * How many assertions a test file has. One that holds for any code counts as none: `t.pass()`, `expect(true).toBe(true)`,
+ * Counts the assertions of a test file. One that holds for any code counts as none: `t.pass()`, `expect(true).toBe(true)`,
  * `assert(1)`, `assert_eq!(2, 2)`. Null if the language is not known.
  */
 export function countAssertions(file: string, text: string): number | null {
@@ -11,7 +11,7 @@ export function countAssertions(file: string, text: string): number | null {
   return [...code.matchAll(CALLS[language])].filter(found => !isEmpty(code, found, language)).length
 }
 
-/** How many tests of the file are expected to fail. Some reports count them as passed. */
+/** Counts the tests of a file that are expected to fail. Some reports count them as passed. */
 export function countFailingByDesign(file: string, text: string): number {
   if (languageOf(file) !== 'js') return 0
   return [
@@ -36,7 +36,7 @@ const LANGUAGES = new Map<string, Language>([
   ['.kt', 'java'],
 ])
 
-/** Where an assertion begins, up to what it asserts. */
+/** Begin of an assertion, up to its first argument. */
 const CALLS: Record<Language, RegExp> = {
   js: /\bexpect(?:\.(?:soft|poll))?\s*\(|\bassert(?:\.\w+)*\s*\(|\bt\.(?:assert\.)?(?!plan|log|timeout|teardown|end|comment|context|title|skip|todo|test|before|after|mock|diagnostic|signal|name|run)\w+\s*\(|\.should\b|\bshould\.\w+/g,
   python: /^\s*assert\b|\bself\.(?:assert\w+|fail)\s*\(|\bpytest\.(?:raises|warns)\s*\(/gm,
@@ -99,11 +99,11 @@ function isText(word: string): boolean {
 
 interface Arguments {
   words: string[]
-  /** Where the closing bracket is. */
+  /** Index of the closing bracket. */
   close: number
 }
 
-/** What stands between the brackets, split at the commas of the outermost level. */
+/** The text between the brackets, split at the commas of the outermost level. */
 function argumentsAt(code: string, start: number): Arguments {
   const words = ['']
   let depth = 0

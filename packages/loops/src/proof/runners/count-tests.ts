@@ -41,7 +41,7 @@ function isOurFault(output: string): boolean {
   return /chirality_report|--test-reporter|chirality-reports-.*preload\.cjs/.test(output)
 }
 
-/** What it would have printed without a report: the name of our folder differs from run to run. */
+/** The output without our report: the name of our folder differs from run to run. */
 function withoutTraces(output: string, { folder, isGo }: ReportFolder): string {
   const lines = output.split('\n').filter(line => !line.includes(folder) || !/report|written/i.test(line))
   return isGo ? goText(lines.join('\n')) : lines.join('\n')

@@ -16,7 +16,7 @@ export type RunnerName =
   | 'cargo test'
   | 'junit'
 
-/** How the check is run: `runCheck` with these, and with the caller's own folder, marker and limits. */
+/** Runs the check: `runCheck` with these options, and with the caller's own folder, marker and limits. */
 export type RunCheck = (
   command: string,
   options: {
@@ -32,7 +32,7 @@ export interface CountOptions {
   /** The folder that the check runs in. */
   folder: string
   run: RunCheck
-  /** What the caller sets for the check, over the filtered environment. */
+  /** Variables that the caller sets for the check, over the filtered environment. */
   env?: Record<string, string> | undefined
 }
 
@@ -40,7 +40,7 @@ export interface CountOptions {
 export type Counted =
   | {
       kind: 'counted'
-      /** One name, or several with commas if the check runs several. */
+      /** Name of the runner, or several names with commas. */
       runner: string
       counts: TestCounts
       /** The names of the failed tests, sorted. */
@@ -51,7 +51,7 @@ export type Counted =
       kind: 'unreadable'
       /** Null if nothing says that the check runs tests. */
       runner: string | null
-      /** For people: why there is no count. */
+      /** Reason for people why there is no count. */
       why: string
       result: CheckResult
     }

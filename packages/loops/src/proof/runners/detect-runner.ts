@@ -37,7 +37,7 @@ async function scriptsOf(folder: string): Promise<Record<string, string>> {
   return Object.fromEntries(own)
 }
 
-/** By the words of what `commandTextOf` found. Null if none is a runner that is known. */
+/** Finds the runner in the text of `commandTextOf`. Null if it names none that is known. */
 export function detectRunner(commands: string): RunnerName | null {
   return RUNNER_WORDS.find(([, words]) => words.test(commands))?.[0] ?? null
 }

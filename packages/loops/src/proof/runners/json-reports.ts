@@ -40,7 +40,7 @@ function jestOutcome(status: unknown): Outcome {
   return 'skipped'
 }
 
-/** Of our own reporter for mocha: one line a test, and `end` when the run is over. */
+/** Reads our own reporter for mocha: one line a test, and `end` when the run is over. */
 export function readMochaReport(content: string): Report | undefined {
   const lines = jsonLines(content)
   if (!lines.some(({ type }) => type === 'end')) return undefined
@@ -54,7 +54,7 @@ export function readMochaReport(content: string): Report | undefined {
   return { runner: 'mocha', cases }
 }
 
-/** Of our own reporter for node:test: its events, and `end` when the run is over. */
+/** Reads our own reporter for node:test: its events, and `end` when the run is over. */
 export function readNodeReport(content: string): Report | undefined {
   const lines = jsonLines(content)
   if (!lines.some(({ type }) => type === 'end')) return undefined
@@ -136,7 +136,7 @@ const GO_OUTCOMES = new Map<string, Outcome>([
   ['skip', 'skipped'],
 ])
 
-/** What `go test` would have printed without -json. */
+/** The text that `go test` would have printed without -json. */
 export function goText(output: string): string {
   return output
     .split('\n')

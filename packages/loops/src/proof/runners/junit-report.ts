@@ -27,7 +27,7 @@ function caseOf(words: string): TestCase {
   return { name, file: attribute(words, 'file') ?? javaFile(classname), outcome: 'passed' }
 }
 
-/** Where maven and gradle look for the class. The reader leaves out a file that does not exist. */
+/** Places where maven and gradle look for the class. The reader leaves out a file that does not exist. */
 function javaFile(classname: string | undefined): string | undefined {
   if (classname === undefined || !/^[\w.$]+$/.test(classname)) return undefined
   return `src/test/java/${classname.replace(/\$.*/, '').replaceAll('.', '/')}.java`

@@ -24,7 +24,7 @@ export interface Found {
 interface From {
   folder: string
   reports: ReportFolder
-  /** What was there before the check: a report that it did not write says nothing. */
+  /** Reports that were there before the check: they say nothing of it. */
   before: JunitFiles
   output: string
   runner: string | null

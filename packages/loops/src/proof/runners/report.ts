@@ -5,12 +5,12 @@ export type Outcome = 'passed' | 'failed' | 'skipped' | 'todo' | 'failing-by-des
 export interface TestCase {
   /** Empty if the report has only numbers. */
   name: string
-  /** As the runner names it: absolute, or relative to its folder. */
+  /** Path from the runner: absolute, or relative to its folder. */
   file?: string | undefined
   outcome: Outcome
 }
 
-/** What one run of a runner says of its tests. */
+/** Report of one run of a runner. */
 export interface Report {
   runner: RunnerName
   cases: TestCase[]

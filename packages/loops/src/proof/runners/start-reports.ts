@@ -9,7 +9,7 @@ import { MOCHA_REPORTER, NODE_REPORTER, PRELOAD, PYTEST_PLUGIN } from './report-
 export interface ReportFolder {
   folder: string
   env: Record<string, string>
-  /** Whether `go test` prints its report instead of its text. */
+  /** True if `go test` prints its report instead of its text. */
   isGo: boolean
   remove(): void
 }

@@ -18,7 +18,7 @@ export async function findTestFiles(folder: string): Promise<string[]> {
   return found.sort()
 }
 
-/** By its name or folder alone. */
+/** Recognizes a test by its name or folder alone. */
 export function isTestFile(file: string): boolean {
   return TEST.test(file)
 }
