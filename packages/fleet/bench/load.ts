@@ -87,8 +87,11 @@ async function measure(fleet: ProcessFleet, round: number): Promise<Round> {
   const perEvent = (cpu: number) => (cpu * 1000) / events
   return {
     alone: before ?? (await measureAlone()),
-    ...{ inFleet: perEvent(cpuMs), broker: perEvent(broker), perSecond: (events / ms) * 1000 },
-    ...{ lags: lags.slice(earlier.length), missing: said - (received - had) },
+    inFleet: perEvent(cpuMs),
+    broker: perEvent(broker),
+    perSecond: (events / ms) * 1000,
+    lags: lags.slice(earlier.length),
+    missing: said - (received - had),
   }
 }
 

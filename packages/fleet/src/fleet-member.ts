@@ -94,17 +94,30 @@ export class FleetMember {
       fetchBytes(this.#link, machine, { session, from })
     this.#mirror = new Mirror({ folder, fetch })
     this.#carrier = new Carrier({
-      ...{ home: options.home, machine: member.machine, role: member.role, remote: this.#remote },
-      ...{ link: () => this.#link, machines: () => this.machines(), logs: this.#mirror },
-      ...{ log: id => this.log(id), own: async id => this.#local?.host.store.get(id).catch(() => undefined) },
-      ...{ onFault: this.#options.onFault, onNews: options.onNews, noCopies: options.noCopies },
+      home: options.home,
+      machine: member.machine,
+      role: member.role,
+      remote: this.#remote,
+      link: () => this.#link,
+      machines: () => this.machines(),
+      logs: this.#mirror,
+      log: id => this.log(id),
+      own: async id => this.#local?.host.store.get(id).catch(() => undefined),
+      onFault: this.#options.onFault,
+      onNews: options.onNews,
+      noCopies: options.noCopies,
       onForgotten: (machine, state) => this.#machines.forget(machine, state),
     })
     this.turns = new AwayTurns({
-      ...{ home: options.home, own: member.machine, link: () => this.#link, remote: this.#remote },
-      ...{ machines: () => this.#machines.forWork(this.#machines.list()), has: id => this.#has(id) },
+      home: options.home,
+      own: member.machine,
+      link: () => this.#link,
+      remote: this.#remote,
+      machines: () => this.#machines.forWork(this.#machines.list()),
+      has: id => this.#has(id),
       isLeaving: id => this.#local?.host.moves.leaving(id) !== undefined,
-      ...{ move: (id, to) => this.#carrier.move(id, to), onFault: this.#options.onFault },
+      move: (id, to) => this.#carrier.move(id, to),
+      onFault: this.#options.onFault,
     })
   }
 
@@ -157,7 +170,12 @@ export class FleetMember {
     const { machine, role, url, cert } = this.#member
     const { connected } = this
     return {
-      ...{ machine, role, url, connected, readOnly: this.#link?.fault ?? null, hasBroker: this.#letsIn },
+      machine,
+      role,
+      url,
+      connected,
+      readOnly: this.#link?.fault ?? null,
+      hasBroker: this.#letsIn,
       problem: connected ? null : this.#machines.problem,
       fingerprint: certificateFingerprint(cert),
       copies: { sends: this.#carrier.copyChoice.sends, isFixed: this.#carrier.copyChoice.isFixed },
@@ -286,7 +304,9 @@ export class FleetMember {
     )
     if (this.role === 'hub') await this.#lead(link)
     const shipper = new Shipper({
-      ...{ link, machine: this.machine, onFault: this.#options.onFault },
+      link,
+      machine: this.machine,
+      onFault: this.#options.onFault,
       projects: () => this.#allRoots(local),
       open: () => local.host.statuses(),
     })
@@ -301,7 +321,9 @@ export class FleetMember {
       answerCalls(link, this.machine, {
         call: call => local.answer(call),
         bytes: (session, from) => bytesOf(this.#allRoots(local), session, from),
-        ...{ moves: desk, work, spent: told => this.#spending.take(told) },
+        moves: desk,
+        work,
+        spent: told => this.#spending.take(told),
       }),
     )
     this.#options.onNews?.(`This is the ${this.role} ${this.machine} of the fleet at ${this.#member.url}.`)
@@ -345,12 +367,19 @@ export class FleetMember {
     // Letting machines in works without stored streams.
     if (this.#letsIn) this.#cleanups.push(letIn(home, link, joined))
     const heard = new HeardStates({
-      ...{ own: this.machine, machines: this.#machines, remote: this.#remote, mirror: this.#mirror },
-      ...{ carrier: this.#carrier, has: id => this.#has(id), spending: this.#spending },
+      own: this.machine,
+      machines: this.#machines,
+      remote: this.#remote,
+      mirror: this.#mirror,
+      carrier: this.#carrier,
+      has: id => this.#has(id),
+      spending: this.#spending,
     })
     this.#streams = await HubStreams.open(
       {
-        ...{ link, onFault, cursorFile: join(fleetFolder(home), 'mirrors', '.cursor') },
+        link,
+        onFault,
+        cursorFile: join(fleetFolder(home), 'mirrors', '.cursor'),
         onEvents: async message => {
           if (parseSubject(message.subject)?.machine !== this.machine) await this.#mirror.take(message)
         },

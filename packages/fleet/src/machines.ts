@@ -101,8 +101,17 @@ export function beatOf(
   const busy = busyIn(host)
   const load = (loadavg()[0] ?? 0) / availableParallelism()
   return {
-    ...{ role, version, labels: [...(labels ?? [])], slots: slots ?? availableParallelism(), busy, load },
-    ...{ agents, projects: host.projects(), repositories, copies, spent },
+    role,
+    version,
+    labels: [...(labels ?? [])],
+    slots: slots ?? availableParallelism(),
+    busy,
+    load,
+    agents,
+    projects: host.projects(),
+    repositories,
+    copies,
+    spent,
   }
 }
 
@@ -262,7 +271,9 @@ export class Machines {
       const { spent: _, ...said } = whole
       const key = keyOf.get(machine)
       return {
-        ...{ machine, ...said, isThis: machine === this.#own },
+        machine,
+        ...said,
+        isThis: machine === this.#own,
         state: this.#stateOf(machine, heardAt, now),
         heardSecondsAgo: heardAt === undefined ? null : Math.round((now - heardAt) / 1000),
         hasKey: keys === undefined ? null : key !== undefined,
@@ -274,8 +285,16 @@ export class Machines {
 }
 
 const UNHEARD: Omit<Beat, 'role'> = {
-  ...{ version: '', labels: [], slots: 0, busy: 0, load: 0, agents: [], projects: [], repositories: [] },
-  ...{ copies: true, spent: [] },
+  version: '',
+  labels: [],
+  slots: 0,
+  busy: 0,
+  load: 0,
+  agents: [],
+  projects: [],
+  repositories: [],
+  copies: true,
+  spent: [],
 }
 
 function parseBeat(body: Uint8Array): Beat | undefined {

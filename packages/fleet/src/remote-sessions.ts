@@ -19,7 +19,8 @@ export interface RemoteSession {
 
 const told = z.object({
   session: z.looseObject({
-    ...{ id: z.string(), projectRoot: z.string() },
+    id: z.string(),
+    projectRoot: z.string(),
     // Lists are sorted by this time.
     updatedAt: z.string().refine(time => Number.isFinite(Date.parse(time))),
   }),
@@ -224,7 +225,8 @@ function parse(text: string): Told | undefined {
     return {
       session: session as unknown as StoredSession,
       status: status as unknown as SessionStatus | null,
-      ...{ work, discarded },
+      work,
+      discarded,
     }
   } catch {
     return undefined

@@ -7,7 +7,11 @@ const amount = z.number().min(0).transform(bounded)
 /** Spending of a machine on a project, by the project's common name. */
 export const projectSpent = z.object({
   key: z.string().max(1000),
-  ...{ usd: amount.nullable(), tokens: amount, unpricedTokens: amount, ms: amount, turns: amount },
+  usd: amount.nullable(),
+  tokens: amount,
+  unpricedTokens: amount,
+  ms: amount,
+  turns: amount,
 })
 export type ProjectSpent = z.infer<typeof projectSpent>
 

@@ -27,7 +27,10 @@ async function answering(
   move: (step: MoveStep) => Promise<unknown> = async () => undefined,
 ): Promise<() => void> {
   const stop = answerCalls(worker, 'worker', {
-    ...{ call, bytes: () => Buffer.alloc(0), work: NO_WORK, spent: () => {} },
+    call,
+    bytes: () => Buffer.alloc(0),
+    work: NO_WORK,
+    spent: () => {},
     moves: { answer: move, bytes: async () => Buffer.alloc(0), close: async () => {} },
   })
   later(stop)
@@ -102,7 +105,8 @@ test('a machine that is gone or was started again after it took a call does not 
     const stop = await answering({ hub, worker }, call)
     const pushed = callMachine(hub, 'worker', { path: 'review.push', input: {} }, FIRST)
     const refused = expect(pushed).rejects.toMatchObject({
-      ...{ code: 'machine-silent', message: expect.stringContaining('It may have done it') },
+      code: 'machine-silent',
+      message: expect.stringContaining('It may have done it'),
     })
     await taken
     stop()
@@ -186,7 +190,8 @@ test('a machine that was started again in a step of a move says so at once', asy
   const { link, letOutcomes } = holdingOutcomes(hub)
   const asked = askMove(link, 'worker', { step: 'about', session: 's' }, FIRST)
   const refused = expect(asked).rejects.toMatchObject({
-    ...{ code: 'machine-silent', message: expect.stringContaining('started again') },
+    code: 'machine-silent',
+    message: expect.stringContaining('started again'),
   })
   await taken
   stop()
@@ -201,7 +206,8 @@ test('what is too large for the broker is refused before anything is sent', asyn
   await answering({ hub, worker }, call)
   const input = { message: 'x'.repeat(8 * 1024 * 1024) }
   await expect(callMachine(hub, 'worker', { path: 'turns.send', input })).rejects.toMatchObject({
-    ...{ code: 'unsupported', message: expect.stringContaining('Nothing was done') },
+    code: 'unsupported',
+    message: expect.stringContaining('Nothing was done'),
   })
   expect(times()).toBe(0)
 })

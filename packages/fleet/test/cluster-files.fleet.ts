@@ -68,8 +68,13 @@ test.skipIf(process.platform !== 'linux')(
     const { services } = JSON.parse(printed) as { services: Record<string, object> }
     expect(services).toEqual({
       broker: expect.objectContaining({
-        ...{ command: ['-c', 'nats.conf'], working_dir: '/broker', network_mode: 'host' },
-        ...{ restart: 'unless-stopped', read_only: true, cap_drop: ['ALL'], cap_add: ['DAC_OVERRIDE'] },
+        command: ['-c', 'nats.conf'],
+        working_dir: '/broker',
+        network_mode: 'host',
+        restart: 'unless-stopped',
+        read_only: true,
+        cap_drop: ['ALL'],
+        cap_add: ['DAC_OVERRIDE'],
         volumes: [expect.objectContaining({ type: 'bind', source: place, target: '/broker' })],
         ulimits: { nofile: 65_536 },
       }),

@@ -81,7 +81,10 @@ async function clusterOfTwo() {
   const source = logPath(project, SESSION)
   const mirrored = logPath(join(mirrors, 'worker'), SESSION)
   return {
-    ...{ cluster, hub, worker, member },
+    cluster,
+    hub,
+    worker,
+    member,
     say: async (text: string) => {
       say(log, text)
       await log.flush()
@@ -161,21 +164,24 @@ test('a hub that starts while two of three brokers are away says so and answers;
   await cluster.kill(0)
   await cluster.kill(1)
   const host = new SessionHost({
-    ...{ harnesses: new HarnessRegistry<SessionHarness>(), address: '', home: folder() },
+    harnesses: new HarnessRegistry<SessionHarness>(),
+    address: '',
+    home: folder(),
   })
   later(() => host.close())
   const server = await FleetMember.open({ home: cluster.home })
   later(() => server.close())
   server.start({
-    ...{ host, version: '1', agents: async () => [], repositories: async () => [] },
-    ...{
-      answer: async () => null,
-      onRemoved: () => () => {},
-      left: () => {},
-      isDiscarded: () => false,
-      toldByWork: () => undefined,
-      spent: async () => [],
-    },
+    host,
+    version: '1',
+    agents: async () => [],
+    repositories: async () => [],
+    answer: async () => null,
+    onRemoved: () => () => {},
+    left: () => {},
+    isDiscarded: () => false,
+    toldByWork: () => undefined,
+    spent: async () => [],
   })
   await expect.poll(() => server.info().readOnly).toBeTypeOf('string')
   await expect.poll(() => pingMachine(hub, 'hub').catch(() => false)).toBe(true)

@@ -21,8 +21,15 @@ test('the copies of a session go when it is deleted, and stay when it went to an
   mkdirSync(join(home, 'mirrors'), { recursive: true })
   const mirror = new Mirror({ folder: join(home, 'mirrors'), fetch: async () => undefined })
   const carrier = new Carrier({
-    ...{ home, machine: 'hub', role: 'hub', link, machines, remote, logs: mirror },
-    ...{ log: id => openSessionLog(one.project, id), own: async () => undefined },
+    home,
+    machine: 'hub',
+    role: 'hub',
+    link,
+    machines,
+    remote,
+    logs: mirror,
+    log: id => openSessionLog(one.project, id),
+    own: async () => undefined,
   })
   const copyOf = (id: string) => join(home, 'fleet', 'copies', 'one', `${id}.parcel`)
   const isCopied = (id: string) => {
@@ -82,8 +89,15 @@ test('the first copy of a session that is deleted while it is fetched is not kep
     return Object.assign(Object.create(real), { request })
   }
   const carrier = new Carrier({
-    ...{ home, machine: 'hub', role: 'hub', link: slow, machines, remote, logs: mirror },
-    ...{ log: id => openSessionLog(one.project, id), own: async () => undefined },
+    home,
+    machine: 'hub',
+    role: 'hub',
+    link: slow,
+    machines,
+    remote,
+    logs: mirror,
+    log: id => openSessionLog(one.project, id),
+    own: async () => undefined,
     onFault: error => faults.push(error),
   })
   const id = await work(one.host, one.project)
@@ -119,11 +133,20 @@ test('the mirrored log of a session goes when it is deleted: what is on its way 
   const mirror = new Mirror({ folder: mirrors, fetch })
   const remote = new RemoteSessions(mirrors)
   const carrier = new Carrier({
-    ...{ home, machine: 'hub', role: 'hub', link, machines, remote, logs: mirror },
-    ...{ log: session => openSessionLog(one.project, session), own: async () => undefined },
+    home,
+    machine: 'hub',
+    role: 'hub',
+    link,
+    machines,
+    remote,
+    logs: mirror,
+    log: session => openSessionLog(one.project, session),
+    own: async () => undefined,
   })
   const part = (machine: string, from = 0) => ({
-    ...{ subject: subjects.events(machine, id), seq: 1, body: bytes.subarray(from) },
+    subject: subjects.events(machine, id),
+    seq: 1,
+    body: bytes.subarray(from),
     headers: { 'Chi-From': String(from) },
   })
   const take = (machine: string) => mirror.take(part(machine) as Parameters<Mirror['take']>[0])
@@ -158,7 +181,11 @@ test('copies that cannot be removed are reported, and end nothing', async () => 
   sendsCopies('one', false)
   const faults: unknown[] = []
   const copies = new Copies({
-    ...{ folder: inTheWay, link, machines, sessions: () => [], onFault: error => faults.push(error) },
+    folder: inTheWay,
+    link,
+    machines,
+    sessions: () => [],
+    onFault: error => faults.push(error),
   })
   await copies.soon()
   await copies.soon()
@@ -229,7 +256,9 @@ test('a session whose project is away is not told as deleted: only one that was 
   } as unknown as Link
   const discarded = new Set<string>()
   const local = {
-    ...{ host: one.host, isDiscarded: (id: string) => discarded.has(id), toldByWork: () => 'ends' },
+    host: one.host,
+    isDiscarded: (id: string) => discarded.has(id),
+    toldByWork: () => 'ends',
   } as unknown as LocalMachine
   const remote = new RemoteSessions(join(home, 'mirrors'))
   const tell = async (own: OwnSessions, id: string) => {

@@ -187,7 +187,11 @@ class Hub {
     }
     const store = this.#store
     const board = new WorkBoard({
-      ...{ own: 'hub', store: () => store, goneMs: 0, pollMs: 0, machines: () => this.#seen() },
+      own: 'hub',
+      store: () => store,
+      goneMs: 0,
+      pollMs: 0,
+      machines: () => this.#seen(),
       ask: async (machine, step) => {
         const worker = this.workers.find(one => one.name === machine)
         if (!worker?.isHere) throw new CodedError('machine-away', 'away')
@@ -199,9 +203,13 @@ class Hub {
     try {
       const { kind } = await board.run(
         {
-          ...{ id, order: id, needs: { agent: 'agent', project: '/shop', labels: ['build'] } },
+          id,
+          order: id,
+          needs: { agent: 'agent', project: '/shop', labels: ['build'] },
           group: () => groups.open(name, '/shop'),
-          ...{ carry: async () => {}, fetch: async () => {}, isHere: async () => false },
+          carry: async () => {},
+          fetch: async () => {},
+          isHere: async () => false,
         },
         { signal: store.signal, isLeft: () => store.isDead },
       )
@@ -268,9 +276,20 @@ class Hub {
 
   #seen(): Machine[] {
     return [{ name: 'hub', isHere: true }, ...this.workers].map(({ name, isHere }) => ({
-      ...{ machine: name, isThis: name === 'hub', role: 'worker', version: '', hasKey: null, key: null },
-      ...{ state: isHere ? 'here' : 'away', labels: name === 'hub' ? [] : ['build'], slots: 8, busy: 0 },
-      ...{ load: 0, heardSecondsAgo: 0, projects: [], copies: true },
+      machine: name,
+      isThis: name === 'hub',
+      role: 'worker',
+      version: '',
+      hasKey: null,
+      key: null,
+      state: isHere ? 'here' : 'away',
+      labels: name === 'hub' ? [] : ['build'],
+      slots: 8,
+      busy: 0,
+      load: 0,
+      heardSecondsAgo: 0,
+      projects: [],
+      copies: true,
       agents: [{ id: 'agent', name: 'agent', installed: true, loggedIn: true, version: null }],
       repositories: [{ root: '/shop', key: 'shop' }],
     }))

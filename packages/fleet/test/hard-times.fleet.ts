@@ -97,7 +97,8 @@ test('machines whose clocks are an hour off are here, their logs are in order, a
   const fleet = await processFleet()
   const { hub } = fleet
   const { worker, target, first, second, project, clone } = await twoClones(fleet, {
-    ...{ worker: HOUR, target: -HOUR },
+    worker: HOUR,
+    target: -HOUR,
   })
   const at = (root: string) =>
     Date.parse((JSON.parse(read(logPath(root, first)).trim().split('\n').at(-1) ?? '') as { at: string }).at)

@@ -223,8 +223,13 @@ test('a cancelled move removes no worktree in which another session works', asyn
   await hub().move(id, 'one', 'two')
   const { worktree } = await two.host.store.resume(id)
   const desk = new MoveDesk({
-    ...{ host: two.host, machine: 'two', folder: folder() },
-    ...{ tell: async () => {}, onLeft: () => {}, owner: async () => undefined, sendsCopies: () => true },
+    host: two.host,
+    machine: 'two',
+    folder: folder(),
+    tell: async () => {},
+    onLeft: () => {},
+    owner: async () => undefined,
+    sendsCopies: () => true,
   })
   const cancel = { step: 'cancel' as const, move: worktree ?? '', session: 'another-session' }
   await expect(desk.answer(cancel)).rejects.toThrow(/Another session works/)
@@ -237,8 +242,13 @@ test('a machine that stops while it packs a copy or a session leaves no git, and
   writeFileSync(join(one.project, 'bird.txt'), 'heron\n')
   const parcels = folder()
   const desk = new MoveDesk({
-    ...{ host: one.host, machine: 'one', folder: parcels },
-    ...{ tell: async () => {}, onLeft: () => {}, owner: async () => undefined, sendsCopies: () => true },
+    host: one.host,
+    machine: 'one',
+    folder: parcels,
+    tell: async () => {},
+    onLeft: () => {},
+    owner: async () => undefined,
+    sendsCopies: () => true,
   })
   const copy = (move: string) => desk.answer({ step: 'copy', session: id, move, clones: [] })
   expect(await copy('copy-000000000000')).toMatchObject({ size: expect.any(Number) })
@@ -267,8 +277,13 @@ test('a machine that stops while it packs a copy or a session leaves no git, and
 
   rmSync(pidFile)
   const mover = new MoveDesk({
-    ...{ host: one.host, machine: 'one', folder: folder() },
-    ...{ tell: async () => {}, onLeft: () => {}, owner: async () => undefined, sendsCopies: () => true },
+    host: one.host,
+    machine: 'one',
+    folder: folder(),
+    tell: async () => {},
+    onLeft: () => {},
+    owner: async () => undefined,
+    sendsCopies: () => true,
   })
   const packed = mover
     .answer({ step: 'pack', session: id, move: 'move-000000000000', from: 'one', to: 'two', haves: [] })
@@ -283,8 +298,13 @@ test('a machine that stops while it packs a copy or a session leaves no git, and
 
   // One that was killed has no time for that: the next start removes what it left.
   new MoveDesk({
-    ...{ host: one.host, machine: 'one', folder: parcels },
-    ...{ tell: async () => {}, onLeft: () => {}, owner: async () => undefined, sendsCopies: () => true },
+    host: one.host,
+    machine: 'one',
+    folder: parcels,
+    tell: async () => {},
+    onLeft: () => {},
+    owner: async () => undefined,
+    sendsCopies: () => true,
   })
   expect(readdirSync(parcels)).toEqual([])
 })

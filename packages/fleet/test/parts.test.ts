@@ -118,7 +118,8 @@ describe('names and rights', () => {
     const [hub, guest] = [newKey(), newKey()]
     const config = brokerConfig(
       {
-        ...{ host: '127.0.0.1', port: 4222 },
+        host: '127.0.0.1',
+        port: 4222,
         machines: [{ machine: 'hub', role: 'hub', key: hub.key, addedAt: '' }],
         invitations: [{ key: guest.key, role: 'worker', expiresAt: '' }],
       },
@@ -205,7 +206,9 @@ test('one process of a user is a machine of the fleet at a time', async () => {
 
 describe('a mirror', () => {
   const at = (from: number, text: string, seq: number, machine = 'w') => ({
-    ...{ subject: `chi.ev.${machine}.${SESSION}`, seq, body: Buffer.from(text) },
+    subject: `chi.ev.${machine}.${SESSION}`,
+    seq,
+    body: Buffer.from(text),
     headers: { 'Chi-From': String(from) },
   })
   const line = (seq: number, text: string) =>

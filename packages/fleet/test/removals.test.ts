@@ -36,12 +36,24 @@ function hubOn(link: Link, home: string, name = 'hub') {
   const machines = new Machines(name)
   machines.connected(true)
   const carrier = new Carrier({
-    ...{ home, machine: name, role: 'hub', link: () => link, machines: () => machines.list(), remote },
-    ...{ logs: mirror, log: id => openSessionLog(mirrors, id), own: async () => undefined },
+    home,
+    machine: name,
+    role: 'hub',
+    link: () => link,
+    machines: () => machines.list(),
+    remote,
+    logs: mirror,
+    log: id => openSessionLog(mirrors, id),
+    own: async () => undefined,
     onForgotten: (machine, state) => machines.forget(machine, state),
   })
   const heard = new HeardStates({
-    ...{ own: name, machines, remote, mirror, carrier, has: async () => false },
+    own: name,
+    machines,
+    remote,
+    mirror,
+    carrier,
+    has: async () => false,
     spending: new FleetSpending(home, name),
   })
   const followers = [
@@ -58,7 +70,10 @@ function hubOn(link: Link, home: string, name = 'hub') {
   }
   later(stop)
   return {
-    ...{ carrier, remote, machines, stop },
+    carrier,
+    remote,
+    machines,
+    stop,
     listed: () =>
       remote
         .list()
@@ -164,5 +179,12 @@ test('a machine that can come back is not forgotten, and only the hub that lets 
 })
 
 const BEAT = JSON.stringify({
-  ...{ role: 'worker', version: '1', labels: [], slots: 1, busy: 0, load: 0, agents: [], projects: [] },
+  role: 'worker',
+  version: '1',
+  labels: [],
+  slots: 1,
+  busy: 0,
+  load: 0,
+  agents: [],
+  projects: [],
 })

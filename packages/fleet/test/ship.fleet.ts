@@ -104,7 +104,9 @@ describe('a log on another machine', () => {
     later(() => follower.close())
     const { file } = mirror(hub)
     const shipper = new Shipper({
-      ...{ link: worker, machine: 'worker', projects: () => [linked, project, join(linked, 'none')] },
+      link: worker,
+      machine: 'worker',
+      projects: () => [linked, project, join(linked, 'none')],
       open: () =>
         ['link', 'pipe', 'loop'].map(sessionId => ({
           sessionId,
@@ -147,7 +149,9 @@ describe('a log on another machine', () => {
     })
     later(() => follower.close())
     const shipper = new Shipper({
-      ...{ link: worker, machine: 'worker', projects: () => [project] },
+      link: worker,
+      machine: 'worker',
+      projects: () => [project],
       open: () => [{ sessionId: SESSION, projectRoot: project, phase: 'running', lastSeq: 1 }],
     })
     later(() => shipper.close())
@@ -214,7 +218,8 @@ describe('a log on another machine', () => {
         call: async () => undefined,
         bytes: (_, from) => new LogBytes(source).read(from, 1024 * 1024),
         moves: { answer: async () => undefined, bytes: async () => Buffer.alloc(0), close: async () => {} },
-        ...{ work: NO_WORK, spent: () => {} },
+        work: NO_WORK,
+        spent: () => {},
       }),
     )
     await expect.poll(() => bytes(file)).toContain('one')

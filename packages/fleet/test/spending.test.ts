@@ -9,7 +9,12 @@ import type { Role } from '../src/subjects.ts'
 import { folder, later } from './support/fleet.ts'
 
 const spent = (key: string, usd: number): ProjectSpent => ({
-  ...{ key, usd, tokens: 10, unpricedTokens: 0, ms: 1000, turns: 1 },
+  key,
+  usd,
+  tokens: 10,
+  unpricedTokens: 0,
+  ms: 1000,
+  turns: 1,
 })
 
 /** Its file is written before the folder goes. */
@@ -69,15 +74,25 @@ test('several clones of a project are one sum, which stays within what can be se
   expect(summedSpending([spent('shop', 2), huge, spent('shop', 3), huge])).toEqual([
     { key: 'shop', usd: 5, tokens: 20, unpricedTokens: 0, ms: 2000, turns: 2 },
     {
-      ...{ key: 'huge', usd: Number.MAX_SAFE_INTEGER, tokens: Number.MAX_SAFE_INTEGER },
-      ...{ unpricedTokens: 0, ms: Number.MAX_SAFE_INTEGER, turns: 2 },
+      key: 'huge',
+      usd: Number.MAX_SAFE_INTEGER,
+      tokens: Number.MAX_SAFE_INTEGER,
+      unpricedTokens: 0,
+      ms: Number.MAX_SAFE_INTEGER,
+      turns: 2,
     },
   ])
 })
 
 test('an entry of a beat that is not valid costs neither the beat nor the other entries', () => {
   const said = {
-    ...{ role: 'worker', version: '1.0.0', labels: [], slots: 1, busy: 0, load: 0, projects: ['/shop'] },
+    role: 'worker',
+    version: '1.0.0',
+    labels: [],
+    slots: 1,
+    busy: 0,
+    load: 0,
+    projects: ['/shop'],
     agents: [{ id: 'a', name: 'A', installed: true, loggedIn: true, version: 'v'.repeat(5000) }, 'junk'],
     repositories: [
       { root: '/shop', key: 'shop' },
@@ -112,7 +127,10 @@ test('a hub tells each machine that is there what the others spent on its projec
   spending.heard('build-1', [{ ...NOTHING, key: 'new' }], new Date())
   spending.heard('hub-2', [{ ...NOTHING, key: 'shop' }], new Date())
   const machine = (name: string, state: MachineState, role: Role = 'worker') => ({
-    ...{ machine: name, state, role, isThis: name === 'hub' },
+    machine: name,
+    state,
+    role,
+    isThis: name === 'hub',
   })
   // Another hub hears the beats itself.
   const others = [machine('hub', 'here', 'hub'), machine('hub-2', 'here', 'hub')]

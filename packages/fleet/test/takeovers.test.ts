@@ -13,7 +13,11 @@ const isLong = process.env.CHIRALITY_TEST_ALL !== undefined
 type World = Awaited<ReturnType<typeof twoMachines>>
 
 const call = (sessionId: string, command: string): UIEvent => ({
-  ...{ type: 'tool:start', sessionId, toolUseId: command, name: 'Bash', input: { command } },
+  type: 'tool:start',
+  sessionId,
+  toolUseId: command,
+  name: 'Bash',
+  input: { command },
 })
 
 async function texts(host: SessionHost, id: string): Promise<string[]> {
@@ -307,8 +311,13 @@ test('a hub that asks a machine for a copy which sends none is refused', async (
   const { one } = await twoMachines()
   const id = await work(one.host, one.project)
   const desk = new MoveDesk({
-    ...{ host: one.host, machine: 'one', folder: join(one.project, '..', 'parcels') },
-    ...{ tell: async () => {}, onLeft: () => {}, owner: async () => undefined, sendsCopies: () => false },
+    host: one.host,
+    machine: 'one',
+    folder: join(one.project, '..', 'parcels'),
+    tell: async () => {},
+    onLeft: () => {},
+    owner: async () => undefined,
+    sendsCopies: () => false,
   })
   await expect(
     desk.answer({ step: 'copy', session: id, move: 'copy-0123456789ab', clones: [] }),

@@ -39,7 +39,12 @@ test(`${TASKS} tasks over three workers and three brokers that are killed at ran
   })
   console.log(`seed ${SEED}: ${JSON.stringify(report)}`)
   expect({ seed: SEED, ...report }).toMatchObject({
-    ...{ seed: SEED, lost: [], twice: [], again: [], doubled: [], left: 0 },
+    seed: SEED,
+    lost: [],
+    twice: [],
+    again: [],
+    doubled: [],
+    left: 0,
   })
   expect(Object.values(report.kills).reduce((sum, count) => sum + count, 0)).toBeGreaterThan(0)
 })

@@ -13,7 +13,12 @@ test('12 tasks over three workers while these, the hub and the broker are killed
   const workers: Record<string, string> = {}
   for (const name of ['one', 'two', 'three']) workers[name] = (await joined(fleet, hub, name)).home
   const report = await runTasks({
-    ...{ tasks: 12, seed, hub: fleet.home, workers, marksBetweenKills: 5, gone: 0 },
+    tasks: 12,
+    seed,
+    hub: fleet.home,
+    workers,
+    marksBetweenKills: 5,
+    gone: 0,
     // A worker that a slow machine starts slowly is not gone.
     goneMs: LONG_MS,
     // It is started again by who started it.

@@ -105,18 +105,26 @@ async function twoHubs() {
   const other = hubOn(second, 'second')
   const remotes = new Map<string, RemoteSession>()
   const copies = new Copies({
-    ...{ ...other.options, folder: join(root, 'copies'), sessions: () => [...remotes.values()] },
+    ...other.options,
+    folder: join(root, 'copies'),
+    sessions: () => [...remotes.values()],
   })
   const mirror = join(root, 'mirror')
   mkdirSync(mirror)
   const takeovers = new Takeovers({
-    ...{ ...other.options, folder: join(root, 'takeovers'), copies },
+    ...other.options,
+    folder: join(root, 'takeovers'),
+    copies,
     log: id => openSessionLog(mirror, id),
     session: id => remotes.get(id),
   })
   const owners = new Owners(second)
   return {
-    ...{ own, gate, hub: hub.moves, other: other.moves, takeovers },
+    own,
+    gate,
+    hub: hub.moves,
+    other: other.moves,
+    takeovers,
     steps: async () => {
       const { id } = await own('one').host.createSession(own('one').project, { title: 'alone' })
       gate.at(0)

@@ -92,15 +92,30 @@ function fleetOf(names: string[], fault: (machine: TestMachine) => Fault, goneMs
     ['hub', ...names].map(name => {
       const machine = machines.find(one => one.name === name)
       return {
-        ...{ machine: name, isThis: name === 'hub', role: 'worker', version: '', hasKey: null, key: null },
-        ...{ state: machine?.state ?? 'here', labels: machine === undefined ? [] : ['build'] },
-        ...{ slots: 8, busy: 0, load: 0, heardSecondsAgo: 0, projects: [], copies: true },
+        machine: name,
+        isThis: name === 'hub',
+        role: 'worker',
+        version: '',
+        hasKey: null,
+        key: null,
+        state: machine?.state ?? 'here',
+        labels: machine === undefined ? [] : ['build'],
+        slots: 8,
+        busy: 0,
+        load: 0,
+        heardSecondsAgo: 0,
+        projects: [],
+        copies: true,
         agents: [{ id: 'agent', name: 'agent', installed: true, loggedIn: true, version: null }],
         repositories: [{ root: '/shop', key: 'shop' }],
       } satisfies Machine
     })
   const board = new WorkBoard({
-    ...{ own: 'hub', machines: seen, store: () => register, goneMs, pollMs: 0 },
+    own: 'hub',
+    machines: seen,
+    store: () => register,
+    goneMs,
+    pollMs: 0,
     ask: async (name, step) => {
       const machine = machines.find(one => one.name === name)
       if (machine === undefined || machine.state !== 'here') throw AWAY
@@ -128,7 +143,9 @@ function fleetOf(names: string[], fault: (machine: TestMachine) => Fault, goneMs
   ): Promise<WorkEnd> =>
     board.run(
       {
-        ...{ id, needs: { agent: 'agent', project: '/shop', labels }, order: id },
+        id,
+        needs: { agent: 'agent', project: '/shop', labels },
+        order: id,
         group: async () => GROUP,
         carry: async machine => void carried.push(machine),
         fetch: async machine => void fetched.push(machine),

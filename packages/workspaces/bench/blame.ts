@@ -24,7 +24,10 @@ export async function blameRows(): Promise<BenchRow[]> {
     mkdirSync(path.join(stateFolder, 'objects'), { recursive: true })
     const git = (args: string[], input = '') =>
       execFileSync('git', ['-c', 'user.name=me', '-c', 'user.email=me@example', ...args], {
-        ...{ cwd: root, input, encoding: 'utf8', maxBuffer: 2 ** 30 },
+        cwd: root,
+        input,
+        encoding: 'utf8',
+        maxBuffer: 2 ** 30,
       })
     mkdirSync(root)
     git(['init', '-q', '-b', 'main'])
@@ -41,15 +44,14 @@ export async function blameRows(): Promise<BenchRow[]> {
     const own = pointsOf({ name: 'own', turns: TURNS, lines: content.toString('utf8').trimEnd().split('\n') })
     const ask = (places: string[]) =>
       blameFile(repository, {
-        ...{
-          stateFolder,
-          place: 'project',
-          places,
-          pointsOf: async () => [],
-          points: own.points,
-          running: new Set<string>(),
-        },
-        ...{ file: FILE, content: Buffer.from(own.content) },
+        stateFolder,
+        place: 'project',
+        places,
+        pointsOf: async () => [],
+        points: own.points,
+        running: new Set<string>(),
+        file: FILE,
+        content: Buffer.from(own.content),
       })
     const first = await timed(() => ask(['project']))
     const again = await typical(() => ask(['project']))
@@ -74,20 +76,24 @@ export async function blameRows(): Promise<BenchRow[]> {
     const size = `${LINES} lines, ${TURNS} turns`
     return [
       benchRow({
-        ...{ name: 'blame, first time, in seconds', ratio: seconds(first.ms), bar: 1, better: 'lower' },
+        name: 'blame, first time, in seconds',
+        ratio: seconds(first.ms),
+        bar: 1,
+        better: 'lower',
         detail: `${size}, chain made: ${first.ms.toFixed(0)} ms, ${first.result.length} groups`,
       }),
       benchRow({
-        ...{ name: 'blame, in seconds', ratio: seconds(again), bar: 1, better: 'lower' },
+        name: 'blame, in seconds',
+        ratio: seconds(again),
+        bar: 1,
+        better: 'lower',
         detail: `${size}: ${again.toFixed(0)} ms`,
       }),
       benchRow({
-        ...{
-          name: 'blame beside other sessions, of alone',
-          ratio: beside / again,
-          bar: 1.25,
-          better: 'lower',
-        },
+        name: 'blame beside other sessions, of alone',
+        ratio: beside / again,
+        bar: 1.25,
+        better: 'lower',
         detail: `${OTHERS} other work folders: ${beside.toFixed(0)} ms`,
       }),
     ]

@@ -39,7 +39,11 @@ async function carry() {
   })
   expect(here.run('status', '--porcelain', '-z')).toBe(before)
   const made = await worktrees.receive({
-    ...{ projectRoot: there, title: 'Fix it', id: 'move-1', work, bundle: bundle() },
+    projectRoot: there,
+    title: 'Fix it',
+    id: 'move-1',
+    work,
+    bundle: bundle(),
   })
   const status = here.run('-C', made.folder, 'status', '--porcelain', '-z')
   return { work, made, before, status, file: (name: string) => path.join(made.folder, name) }
@@ -149,7 +153,11 @@ test('a clone without the commits that the work builds on says which one is miss
   // Another clone had it when the copy was made.
   const work = await packWork({ folder: here.root, haves: [second], bundle: bundle(), id: 'move-1' })
   const receive = worktrees.receive({
-    ...{ projectRoot: there, title: 'Fix it', id: 'move-1', work, bundle: bundle() },
+    projectRoot: there,
+    title: 'Fix it',
+    id: 'move-1',
+    work,
+    bundle: bundle(),
   })
   await expect(receive).rejects.toThrow(
     `The commit ${second} of the session did not arrive. Run \`git fetch --all\``,

@@ -292,7 +292,10 @@ async function takenBack(history: typeof HISTORY extends fc.Arbitrary<infer T> ?
     else if (file === undefined) return
     else
       move = await discardChanges(opened, {
-        ...{ from: trees.before, to: trees.after, stateFolder, scope },
+        from: trees.before,
+        to: trees.after,
+        stateFolder,
+        scope,
         files: [{ path: file.path, renamedFrom: file.renamedFrom }],
       })
   } catch (error) {

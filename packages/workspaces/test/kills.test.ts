@@ -20,12 +20,10 @@ test(`after ${KILLS} kills at random moments no work is lost and no half of a wo
   const journal = path.join(root, 'journal')
 
   await killOften({
-    ...{
-      program: 'busy-worktrees.ts',
-      args: [folder, repository.root, journal],
-      folder: root,
-      withinMs: 1500,
-    },
+    program: 'busy-worktrees.ts',
+    args: [folder, repository.root, journal],
+    folder: root,
+    withinMs: 1500,
   })
   const worktrees = new Worktrees(folder)
   expect(await worktrees.recover()).toEqual([])

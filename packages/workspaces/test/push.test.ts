@@ -75,7 +75,12 @@ describe('a push', () => {
     const before = refsOf(bare)
     const plan = await planPush(opened, { branch })
     expect(plan).toMatchObject({
-      ...{ remotes: ['origin'], remote: 'origin', url: bare, branch, kind: 'new', total: 1 },
+      remotes: ['origin'],
+      remote: 'origin',
+      url: bare,
+      branch,
+      kind: 'new',
+      total: 1,
       commits: [{ subject: 'Second thing' }],
     })
     expect(plan.command.slice(0, 2)).toEqual(['git', 'push'])
@@ -278,7 +283,12 @@ describe('a pull request', () => {
       expect(await forgeOf(url)).toEqual({ reason: expect.stringContaining('Only for GitHub') })
     const shop = { program: 'gh', host: 'github.com', repository: 'o/shop' } as const
     const request = {
-      ...{ forge: shop, into: shop, branch, base: 'main', title: '--title of $(it)', body: 'Body\n' },
+      forge: shop,
+      into: shop,
+      branch,
+      base: 'main',
+      title: '--title of $(it)',
+      body: 'Body\n',
     }
     expect(await openPullRequest(request)).toEqual({
       kind: 'opened',
@@ -336,7 +346,12 @@ describe('a pull request', () => {
     expect(await forgeOf('git@gitlab.com:o/group/shop.git')).toEqual(shop)
     const fork = { ...shop, repository: 'me/shop' }
     const request = {
-      ...{ forge: fork, into: shop, branch, base: null, title: '--title of $(it)', body: 'Body\n' },
+      forge: fork,
+      into: shop,
+      branch,
+      base: null,
+      title: '--title of $(it)',
+      body: 'Body\n',
       isDraft: true,
     }
     expect(await openPullRequest(request)).toEqual({
@@ -351,7 +366,10 @@ describe('a pull request', () => {
       ...['projects/me%2Fshop/merge_requests', '--header', 'Content-Type: application/json', '--input', '-'],
     ])
     expect(JSON.parse(readFileSync(`${record}.input`, 'utf8'))).toEqual({
-      ...{ source_branch: branch, target_branch: 'trunk', target_project_id: 2, description: 'Body\n' },
+      source_branch: branch,
+      target_branch: 'trunk',
+      target_project_id: 2,
+      description: 'Body\n',
       title: 'Draft: --title of $(it)',
     })
     // A host that only looks like one, and the user's own.

@@ -102,7 +102,9 @@ test('a file that became a link does not shift the lines of the files after it',
   change(one, 'b.txt', { 5: 'by one' })
   change(two, 'b.txt', { 35: 'by two' })
   const found = await findOverlaps(opened, {
-    ...{ stateFolder, own: await work('one'), others: [await work('two')] },
+    stateFolder,
+    own: await work('one'),
+    others: [await work('two')],
   })
   expect(found).toEqual([
     { session: 'two', files: [{ file: 'b.txt', conflicts: false, own: [[5, 5]], theirs: [[35, 35]] }] },

@@ -19,7 +19,8 @@ test(`after ${KILLS} kills during discards, undos, commits and merges nothing is
   repository.run('commit', '-qm', 'first')
   repository.write('mine.txt', "a person's own file\n")
   const { worktree } = await new Worktrees(path.join(root, 'worktrees')).make({
-    ...{ projectRoot: repository.root, title: 'kill me' },
+    projectRoot: repository.root,
+    title: 'kill me',
   })
   const stateFolder = path.join(root, 'state')
   mkdirSync(stateFolder)

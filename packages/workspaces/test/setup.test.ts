@@ -44,7 +44,11 @@ test('a set-up file is read with its text and hash, and every change of the text
   const read = await readWorkspaceFile(project)
   expect(read).toMatchObject({ text, hash: expect.stringMatching(/^[0-9a-f]{64}$/) })
   expect(read?.setup).toEqual({
-    ...{ copy: ['.env*'], share: ['node_modules'], clone: [], command: 'npm ci', minutes: 5 },
+    copy: ['.env*'],
+    share: ['node_modules'],
+    clone: [],
+    command: 'npm ci',
+    minutes: 5,
     variables: { PORT: '{port}' },
   })
   writeFileSync(file(), `${text} `)
@@ -103,7 +107,8 @@ test('a worktree gets files, links and copies; what is there stays, and nothing 
   symlinkSync(path.join(secret, 'key'), path.join(project, '.env.link'))
   symlinkSync(secret, path.join(project, 'out'))
   const { worktree } = await new Worktrees(path.join(root, 'worktrees')).make({
-    ...{ projectRoot: project, title: 'try' },
+    projectRoot: project,
+    title: 'try',
   })
   const { folder } = worktree
   writeFileSync(path.join(folder, '.env.local'), 'mine\n')

@@ -187,7 +187,9 @@ test('a difference of odd names, kinds and sizes: each file with its counts, and
   expect(small.patch.startsWith('diff --git ')).toBe(true)
   expect(small.patch).toContain('+other\n')
   expect(await diffTrees(found, { from, to: from, stateFolder: state })).toEqual({
-    ...{ files: [], patch: '', truncated: false },
+    files: [],
+    patch: '',
+    truncated: false,
   })
 
   // The patch takes too long: the files are still told.
@@ -288,7 +290,8 @@ function create() {
   const state = path.join(folder, 'state')
   mkdirSync(state)
   return {
-    ...{ repository, state },
+    repository,
+    state,
     snapshot: async (root = repository.root, env: Record<string, string> = {}) => {
       const found = await findRepository(root)
       if (found === undefined) throw new Error('no repository')

@@ -113,7 +113,10 @@ async function ask() {
   const response = await fetch(`${process.env.OPENAI_BASE_URL}/chat/completions`, {
     method: 'POST',
     body: JSON.stringify({
-      ...{ model: 'any', messages: history, tools: [tool], stream: true },
+      model: 'any',
+      messages: history,
+      tools: [tool],
+      stream: true,
       stream_options: { include_usage: true },
     }),
     signal: stop.signal,

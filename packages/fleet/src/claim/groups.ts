@@ -28,7 +28,9 @@ export interface WorkGroupsOptions {
 }
 
 const entry = z.object({
-  ...{ group: z.string(), list: z.string(), number: z.number().int() },
+  group: z.string(),
+  list: z.string(),
+  number: z.number().int(),
   /** Null if only the broker has the group as open, because this hub lost its file: claims do not name the project. */
   project: z.string().nullable(),
   /** No task of the group is at another machine any more. Stored here before the broker hears of it. */

@@ -26,7 +26,8 @@ export interface OpenGroups {
 }
 
 const stored = z.object({
-  ...{ id: groupRef.shape.list, last: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER) },
+  id: groupRef.shape.list,
+  last: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
   open: z.array(z.tuple([groupRef.shape.group, groupRef.shape.number])),
 })
 

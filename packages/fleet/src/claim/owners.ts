@@ -6,7 +6,8 @@ import { isMachineName, subjects } from '../subjects.ts'
 
 /** The machine that a session was moved to or taken over by. A session without an owner is where it was made. */
 const owner = z.object({
-  ...{ machine: z.string().refine(isMachineName), epoch: z.number().int().min(1) },
+  machine: z.string().refine(isMachineName),
+  epoch: z.number().int().min(1),
   /** The move or takeover that wrote it. */
   move: z.string().optional(),
 })

@@ -85,7 +85,9 @@ export async function initCluster(options: {
   const addedAt = new Date().toISOString()
   const [first] = nodes
   await writeBroker(home, {
-    ...{ host: first?.host ?? '', port: first?.port ?? 0, invitations: [] },
+    host: first?.host ?? '',
+    port: first?.port ?? 0,
+    invitations: [],
     machines: [{ machine, role: 'hub', key, addedAt }],
     cluster: { keys, revoked: {} },
   })
@@ -107,7 +109,10 @@ export async function tellBrokers(
   const connection = await connect({
     servers: serversOf(url),
     authenticator: jwtAuthenticator(credential, new TextEncoder().encode(seed)),
-    ...{ tls: { ca: cert }, reconnect: false, timeout: TELL_MS, ignoreClusterUpdates: true },
+    tls: { ca: cert },
+    reconnect: false,
+    timeout: TELL_MS,
+    ignoreClusterUpdates: true,
   }).catch((error: unknown) => {
     const { message } = refusalOf(error, { url, cert })
     throw fleetError('fleet-no-broker', `${message} No broker was told. Try it again.`, error)

@@ -69,7 +69,8 @@ export function machineCredential(keys: ClusterKeys, key: string, machine: strin
   const { publish, subscribe } = rightsOf(machine, role)
   const joins = role === 'hub' ? [subjects.join] : []
   return userOf(keys.account, key, machine, {
-    ...{ pub: { allow: publish }, sub: { allow: [...subscribe, ...joins] } },
+    pub: { allow: publish },
+    sub: { allow: [...subscribe, ...joins] },
     resp: { max: 1, ttl: RESPONSE_NS },
   })
 }
@@ -93,7 +94,10 @@ function userOf(seed: string, key: string, name: string, rights: object, until?:
 function sign(seed: string, subject: string, name: string, nats: object, until?: Date): string {
   const pair = nkeys.fromSeed(new TextEncoder().encode(seed))
   const claims = {
-    ...{ iat: Math.floor(Date.now() / 1000), iss: pair.getPublicKey(), name, sub: subject },
+    iat: Math.floor(Date.now() / 1000),
+    iss: pair.getPublicKey(),
+    name,
+    sub: subject,
     ...(until === undefined ? {} : { exp: Math.floor(until.getTime() / 1000) }),
     nats: { ...nats, version: 2 },
   }

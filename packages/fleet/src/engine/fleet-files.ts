@@ -51,9 +51,7 @@ const brokerFile = z.object({
 
 export type BrokerFile = z.infer<typeof brokerFile>
 
-const joinCode = z.object({
-  ...{ url: z.string(), cert: z.string(), seed: z.string(), jwt: z.string().optional() },
-})
+const joinCode = z.object({ url: z.string(), cert: z.string(), seed: z.string(), jwt: z.string().optional() })
 export type JoinCode = z.infer<typeof joinCode>
 
 /** The private key with which a machine asks to join. After a lost answer it asks again with the same key. */

@@ -82,7 +82,9 @@ export class Follower {
           const named = (message.headers?.keys() ?? []).map(key => [key, message.headers?.get(key) ?? ''])
           await this.#handler(
             {
-              ...{ subject: message.subject, seq: message.seq, body: message.data },
+              subject: message.subject,
+              seq: message.seq,
+              body: message.data,
               headers: Object.fromEntries(named),
             },
             message.seq > this.#storedTo,

@@ -56,15 +56,30 @@ export class Carrier {
     const running = new Set<string>()
     this.#moves = new Moves({ folder: folder('moves'), link, machines, running })
     this.#copies = new Copies({
-      ...{ folder: folder('copies'), link, machines, onFault, sessions: () => remote.list() },
+      folder: folder('copies'),
+      link,
+      machines,
+      onFault,
+      sessions: () => remote.list(),
     })
     this.#takeovers = new Takeovers({
-      ...{ folder: folder('takeovers'), link, machines, log, running, copies: this.#copies },
+      folder: folder('takeovers'),
+      link,
+      machines,
+      log,
+      running,
+      copies: this.#copies,
       session: id => remote.get(id),
     })
     this.#removals = new Removals({
-      ...{ own: options.machine, folder: fleetFolder(options.home), link, remote, logs: options.logs },
-      ...{ copies: this.#copies, isElsewhere: id => this.#isElsewhere(id), onFault },
+      own: options.machine,
+      folder: fleetFolder(options.home),
+      link,
+      remote,
+      logs: options.logs,
+      copies: this.#copies,
+      isElsewhere: id => this.#isElsewhere(id),
+      onFault,
       onForgotten: (machine, state) => options.onForgotten?.(machine, state),
     })
   }
@@ -101,7 +116,9 @@ export class Carrier {
     const { home, machine, remote, own } = this.#options
     return new MoveDesk({
       folder: join(fleetFolder(home), 'parcels'),
-      ...{ host: local.host, machine, onLeft: local.left },
+      host: local.host,
+      machine,
+      onLeft: local.left,
       sendsCopies: () => this.copyChoice.sends,
       owner: session => ownersOf(this.#options.link()).read(session),
       tell: async session => {

@@ -393,10 +393,7 @@ function lastSeqOf({ session, status }: Pick<RemoteSession, 'session' | 'status'
 const AT_WORK_MS = 60_000
 const AGAIN_MS = 300_000
 const MB = 1024 * 1024
-const LIMITS: CopyLimits = {
-  ...{ copies: 1_000, bytes: 8 * 1024 * MB },
-  ...{ copyBytes: 512 * MB, tooLargeMs: 3_600_000 },
-}
+const LIMITS: CopyLimits = { copies: 1_000, bytes: 8 * 1024 * MB, copyBytes: 512 * MB, tooLargeMs: 3_600_000 }
 const MAX_CLONES = 1_000
 /** Number of machines to fetch from at once. */
 const MAX_RUNNING = 8

@@ -171,7 +171,9 @@ export class MoveDesk {
     const folder = this.#folder(move)
     const parcel = await this.#options.host.moves.pack(session, {
       move: { id: move, from, to },
-      ...{ haves, folder, signal: this.#stop.signal },
+      haves,
+      folder,
+      signal: this.#stop.signal,
     })
     // A session that was packed before keeps the id of that move.
     const id = parcel.move.id

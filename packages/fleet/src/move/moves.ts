@@ -19,7 +19,10 @@ export interface MovesOptions {
 }
 
 const note = z.object({
-  ...{ move: z.string(), session: z.string(), from: z.string(), to: z.string() },
+  move: z.string(),
+  session: z.string(),
+  from: z.string(),
+  to: z.string(),
   /** Epoch of the owner when the move started, if the broker knew one. */
   epoch: z.number().optional(),
 })

@@ -104,7 +104,13 @@ export async function readParcel(file: string, folder: string): Promise<Parcel> 
     at += bytes
   }
   return {
-    ...{ move, work, notes, conversation, log, bundle, cut },
+    move,
+    work,
+    notes,
+    conversation,
+    log,
+    bundle,
+    cut,
     session: session as unknown as Parcel['session'],
     queue: queue as unknown as Parcel['queue'],
   }

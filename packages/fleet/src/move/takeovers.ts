@@ -29,7 +29,10 @@ export interface TakeoversOptions {
 }
 
 const note = z.object({
-  ...{ move: z.string(), session: z.string(), from: z.string(), to: z.string() },
+  move: z.string(),
+  session: z.string(),
+  from: z.string(),
+  to: z.string(),
   taken: z.object({ seq: z.number(), usd: z.number(), tokens: z.number() }),
   /** The target has the session. The old machine is asked for its further events when it returns. */
   isDone: z.boolean(),
@@ -73,7 +76,10 @@ export class Takeovers {
     this.#options = options
     this.#running = running
     this.#notes = new Notes({
-      ...{ folder, running, schema: note, againMs: AGAIN_MS },
+      folder,
+      running,
+      schema: note,
+      againMs: AGAIN_MS,
       nameOf: ({ move }) => move,
       aboutOf: ({ session }) => session,
     })
@@ -272,7 +278,9 @@ export class Takeovers {
       const taken = { seq: log.lastSeq, usd: session.costUsd ?? 0, tokens: session.tokens }
       const messages = status === null ? parcel.queue.messages : status.queue
       const composed = {
-        ...{ ...parcel, move: { id: move, from, to }, log: log.path },
+        ...parcel,
+        move: { id: move, from, to },
+        log: log.path,
         // Settings chosen since the copy was made; the rest comes from the log.
         session: { ...session, claudeSessionId: parcel.session.claudeSessionId },
         queue: { ...parcel.queue, messages },

@@ -2,7 +2,11 @@ import { expect, test } from 'vitest'
 import { type CloneFacts, pickClone } from './pick-clone.ts'
 
 const clone = (project: string, facts: Partial<CloneFacts> = {}): CloneFacts => ({
-  ...{ project, wasHere: false, isSamePath: false, isClean: true, isBusy: false },
+  project,
+  wasHere: false,
+  isSamePath: false,
+  isClean: true,
+  isBusy: false,
   ...facts,
 })
 

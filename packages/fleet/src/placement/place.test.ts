@@ -7,7 +7,12 @@ const WORK: Work = { id: 'task-1', labels: ['gpu'], agent: 'some-agent', project
 
 function machine(name: string, changes: Partial<Candidate> = {}): Candidate {
   return {
-    ...{ machine: name, state: 'here', labels: ['gpu'], slots: 2, busy: 0, load: 0 },
+    machine: name,
+    state: 'here',
+    labels: ['gpu'],
+    slots: 2,
+    busy: 0,
+    load: 0,
     agents: [{ id: 'some-agent', installed: true, loggedIn: true }],
     projects: ['repo'],
     ...changes,
@@ -42,7 +47,8 @@ describe('placement', () => {
 
   test('takes the machine of whose slots the smallest part is taken, then the least loaded, and says so', () => {
     expect(place(WORK, [machine('a', { busy: 1 }), machine('b')])).toMatchObject({
-      ...{ machine: 'b', why: expect.stringMatching(/^the smallest part of its slots is taken: /) },
+      machine: 'b',
+      why: expect.stringMatching(/^the smallest part of its slots is taken: /),
     })
     expect(place(WORK, [machine('a', { load: 2 }), machine('b', { load: 0.1 })])).toMatchObject({
       machine: 'b',
@@ -65,16 +71,21 @@ describe('placement', () => {
 
 test('a choice follows a project to the machines that have it under another folder, and says what keeps the others', () => {
   const one = (name: string, changes: Partial<Machine>): Machine => ({
-    ...{
-      role: 'worker',
-      version: '1',
-      isThis: false,
-      heardSecondsAgo: 1,
-      hasKey: null,
-      key: null,
-      repositories: [],
-    },
-    ...{ machine: name, state: 'here', labels: [], slots: 2, busy: 0, load: 0, projects: [], copies: true },
+    role: 'worker',
+    version: '1',
+    isThis: false,
+    heardSecondsAgo: 1,
+    hasKey: null,
+    key: null,
+    repositories: [],
+    machine: name,
+    state: 'here',
+    labels: [],
+    slots: 2,
+    busy: 0,
+    load: 0,
+    projects: [],
+    copies: true,
     agents: [{ id: 'some-agent', name: 'Some agent', installed: true, loggedIn: true, version: null }],
     ...changes,
   })

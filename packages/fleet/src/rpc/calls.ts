@@ -359,13 +359,16 @@ const LONGEST_MS = 30 * 60_000
 const WORKING = { working: true }
 /** The server was restarted since, or its answer was forgotten. */
 const UNKNOWN: CallAnswer & z.infer<typeof unknownStep> = {
-  ...{ ok: false, code: 'machine-silent', remembersSteps: true },
+  ok: false,
+  code: 'machine-silent',
+  remembersSteps: true,
   message:
     'The machine does not know this call: it was started again, or forgot its answer since. It may have done it: look at the session before you try again.',
 }
 /** Below the broker's `max_payload`. */
 const MAX_BYTES = 7 * 1024 * 1024
 const TOO_LARGE: CallAnswer = {
-  ...{ ok: false, code: 'unsupported' },
+  ok: false,
+  code: 'unsupported',
   message: 'The answer is too large to be sent between machines. Open the dashboard of that machine.',
 }

@@ -48,7 +48,9 @@ export class LogBytes {
         end = read.length
       }
       return {
-        ...{ from, bytes: read.subarray(before, end), hasMore: from + length < size },
+        from,
+        bytes: read.subarray(before, end),
+        hasMore: from + length < size,
         checksum: crc32(read.subarray(Math.max(0, end - CHECKED_BYTES), end)),
       }
     })

@@ -2,7 +2,10 @@ import { expect, test } from 'vitest'
 import { type OpenSession, RestingSessions } from './resting-sessions.ts'
 
 const session = (sessionId: string, fields: Partial<OpenSession> = {}): OpenSession => ({
-  ...{ sessionId, projectRoot: '/p', phase: 'idle', lastSeq: 1 },
+  sessionId,
+  projectRoot: '/p',
+  phase: 'idle',
+  lastSeq: 1,
   ...fields,
 })
 

@@ -62,7 +62,9 @@ export class AwayTurns {
     const file = join(fleetFolder(home), 'groups.json')
     this.#groups = new WorkGroups({ own, file, store: link, onFault })
     this.#board = new WorkBoard({
-      ...{ own, machines, store: link },
+      own,
+      machines,
+      store: link,
       ask: (machine, step) => askWork(link(), machine, step),
     })
   }
@@ -84,7 +86,9 @@ export class AwayTurns {
   desk(link: Link, host: SessionHost): WorkDesk {
     const { own: machine, home } = this.#options
     return new WorkDesk({
-      ...{ machine, folder: join(fleetFolder(home), 'work'), craft: new SessionCraft(host) },
+      machine,
+      folder: join(fleetFolder(home), 'work'),
+      craft: new SessionCraft(host),
       claims: new Claims(link, machine),
     })
   }
@@ -121,7 +125,9 @@ export class AwayTurns {
     const isHere = async () => (await has(session)) && !isLeaving(session)
     return this.#board.run(
       {
-        ...{ id, needs: { agent, project, labels }, order: { session, ...order } },
+        id,
+        needs: { agent, project, labels },
+        order: { session, ...order },
         group: () => this.#groups.open(group, project),
         carry: async machine => {
           if (!(await has(session))) return

@@ -233,7 +233,10 @@ export class WorkBoard {
         isStopping ||= signal.aborted
         if (over === undefined) {
           const said = await this.#options.ask(machine, {
-            ...{ step: isStopping ? 'stop' : 'do', id, epoch, order },
+            step: isStopping ? 'stop' : 'do',
+            id,
+            epoch,
+            order,
           })
           awaySince = silentSince = undefined
           if (said.state === 'ended') over = { kind: 'ended' }

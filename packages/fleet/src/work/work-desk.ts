@@ -43,10 +43,7 @@ export interface WorkDeskOptions {
   craft: Craft
 }
 
-const note = z.object({
-  ...{ id: z.string(), epoch: z.number(), order: z.unknown() },
-  of: groupRef.optional(),
-})
+const note = z.object({ id: z.string(), epoch: z.number(), order: z.unknown(), of: groupRef.optional() })
 
 /**
  * Does the work that hubs give to this machine, once. Before it starts, and again after the fleet was out of reach, the

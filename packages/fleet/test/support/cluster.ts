@@ -29,7 +29,9 @@ export async function startCluster(places?: BrokerPlaces): Promise<TestCluster> 
   const ports = await freePorts(6)
   const nodes = [0, 1, 2].map(
     (at): ClusterNode => ({
-      ...{ host: places?.[at]?.host ?? '127.0.0.1', port: ports[at] ?? 0, clusterPort: ports[at + 3] ?? 0 },
+      host: places?.[at]?.host ?? '127.0.0.1',
+      port: ports[at] ?? 0,
+      clusterPort: ports[at + 3] ?? 0,
     }),
   )
   const { member, folders } = await initCluster({ home, machine: 'hub', nodes })
@@ -53,7 +55,11 @@ export async function startCluster(places?: BrokerPlaces): Promise<TestCluster> 
   // Elsewhere this process does not reach them.
   if (places === undefined) await whenItWorks(async () => (await Link.open(member)).close())
   return {
-    ...{ home, hub: member, kill, start, clusterPorts: nodes.map(({ clusterPort }) => clusterPort) },
+    home,
+    hub: member,
+    kill,
+    start,
+    clusterPorts: nodes.map(({ clusterPort }) => clusterPort),
     loseDisk: node => {
       for (const name of ['store', 'accounts'])
         rmSync(join(folders[node] ?? '', name), { recursive: true, force: true })

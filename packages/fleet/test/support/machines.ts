@@ -46,12 +46,19 @@ export async function machineOn(
   const answer = () => {
     // Like a server that is started again: one that ended packs nothing more.
     const moves = new MoveDesk({
-      ...{ host, machine: name, folder: join(home, 'parcels') },
-      ...{ tell: async () => {}, onLeft: () => {}, owner: id => new Owners(link).read(id) },
+      host,
+      machine: name,
+      folder: join(home, 'parcels'),
+      tell: async () => {},
+      onLeft: () => {},
+      owner: id => new Owners(link).read(id),
       sendsCopies: () => true,
     })
     return answerCalls(link, name, {
-      ...{ call: async () => undefined, bytes: () => Buffer.alloc(0), moves, work: NO_WORK },
+      call: async () => undefined,
+      bytes: () => Buffer.alloc(0),
+      moves,
+      work: NO_WORK,
       spent: () => {},
     })
   }
@@ -154,7 +161,10 @@ export async function twoMachines() {
   const hub = () => new Moves({ folder: join(root, 'moves'), link, machines, running })
   const remotes = new Map<string, RemoteSession>()
   const copies = new Copies({
-    ...{ folder: join(root, 'copies'), link, machines, sessions: () => [...remotes.values()] },
+    folder: join(root, 'copies'),
+    link,
+    machines,
+    sessions: () => [...remotes.values()],
   })
   const mirror = join(root, 'mirror')
   mkdirSync(mirror)
@@ -166,7 +176,11 @@ export async function twoMachines() {
   }
   const takeovers = (other: Partial<TakeoversOptions> = {}) =>
     new Takeovers({
-      ...{ folder: join(root, 'takeovers'), link, machines, copies, running },
+      folder: join(root, 'takeovers'),
+      link,
+      machines,
+      copies,
+      running,
       log: id => openSessionLog(mirror, id),
       session: id => remotes.get(id),
       ...other,
@@ -174,8 +188,18 @@ export async function twoMachines() {
   /** It looks who has its sessions, as it does with each beat. */
   const beat = (name: Name) => own[name].refusals.look(own[name].host, () => new Owners(wire))
   return {
-    ...{ root, beat, one, two, hub, takeovers, copies, mirrored, owners: new Owners(wire), sent: () => sent },
-    ...{ link, machines },
+    root,
+    beat,
+    one,
+    two,
+    hub,
+    takeovers,
+    copies,
+    mirrored,
+    owners: new Owners(wire),
+    sent: () => sent,
+    link,
+    machines,
     cut: (next: typeof fault) => {
       sent = 0
       fault = next

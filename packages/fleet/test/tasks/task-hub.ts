@@ -33,7 +33,10 @@ link.follow('state', 'last-of-each', async (message, isLive) => {
 setInterval(() => machines.stored(link), 250)
 
 const board = new WorkBoard({
-  ...{ own: member.machine, machines: () => machines.list(), store: () => link, pollMs: 150 },
+  own: member.machine,
+  machines: () => machines.list(),
+  store: () => link,
+  pollMs: 150,
   ...(goneMs === undefined ? {} : { goneMs }),
   ask: (machine, step) => askWork(link, machine, step),
 })
@@ -79,7 +82,9 @@ process.exit(0)
 async function run(work: string, ms: number): Promise<End> {
   const end = await board.run(
     {
-      ...{ id: work, needs: { agent: AGENT, project: PROJECT, labels: [LABEL] }, order: { work, ms } },
+      id: work,
+      needs: { agent: AGENT, project: PROJECT, labels: [LABEL] },
+      order: { work, ms },
       group: () => groups.open(GROUP, PROJECT),
       carry: async () => {},
       fetch: async machine =>

@@ -20,19 +20,30 @@ const { machine } = member
 mkdirSync(fleetFolder(home), { recursive: true })
 const craft = new ProcessCraft({ folder: join(home, 'tasks'), machine, marks })
 const desk = new WorkDesk({
-  ...{ machine, craft, folder: join(fleetFolder(home), 'work') },
+  machine,
+  craft,
+  folder: join(fleetFolder(home), 'work'),
   claims: new Claims(link, machine),
 })
 answerCalls(link, machine, {
   call: async ({ input }) => craft.isDone(String(input)),
   bytes: () => Buffer.alloc(0),
   moves: { answer: async () => null, bytes: async () => Buffer.alloc(0), close: async () => {} },
-  ...{ work: desk, spent: () => {} },
+  work: desk,
+  spent: () => {},
 })
 const beat: Beat = {
-  ...{ role: 'worker', version: '', labels: [LABEL], slots: 8, busy: 0, load: 0, projects: [], copies: true },
+  role: 'worker',
+  version: '',
+  labels: [LABEL],
+  slots: 8,
+  busy: 0,
+  load: 0,
+  projects: [],
+  copies: true,
   agents: [{ id: AGENT, name: AGENT, installed: true, loggedIn: true, version: null }],
-  ...{ repositories: [{ root: PROJECT, key: PROJECT }], spent: [] },
+  repositories: [{ root: PROJECT, key: PROJECT }],
+  spent: [],
 }
 process.send?.('answers')
 for (;;) {

@@ -82,8 +82,11 @@ export interface BlamePlace {
 export async function noteCommits(place: BlamePlace, { limit }: { limit: number }): Promise<number> {
   const { repository, stateFolder } = place
   const commits = await commitsOfTurns(repository, {
-    ...{ stateFolder, place: placeName(place.worktree), points: await pointsOfPlace(place) },
-    ...{ ...otherPlaces(place), limit },
+    stateFolder,
+    place: placeName(place.worktree),
+    points: await pointsOfPlace(place),
+    ...otherPlaces(place),
+    limit,
   })
   const known = new Map<string, BlamedTurn>()
   const notes: { commit: string; text: string }[] = []
@@ -127,7 +130,12 @@ export async function blameProjectFile(
     : readPastFile(place, relative, at))
   const points = await pointsOfPlace(place)
   const lines = await blameFile(repository, {
-    ...{ stateFolder, place: placeName(place.worktree), points, file, content, at },
+    stateFolder,
+    place: placeName(place.worktree),
+    points,
+    file,
+    content,
+    at,
     ...otherPlaces(place),
     running: new Set(place.running.values()),
   })
@@ -236,8 +244,16 @@ async function describe(place: BlamePlace, turn: string): Promise<BlamedTurn> {
   const [sessionId = '', turnId = ''] = turn.split('/')
   const session = sessions.find(({ id }) => id === sessionId)
   const unknown: BlamedTurn = {
-    ...{ sessionId, turnId, title: null, harness: null, model: null, prompt: null, at: null },
-    ...{ costUsd: null, costIsEstimate: false, isDeleted: session === undefined },
+    sessionId,
+    turnId,
+    title: null,
+    harness: null,
+    model: null,
+    prompt: null,
+    at: null,
+    costUsd: null,
+    costIsEstimate: false,
+    isDeleted: session === undefined,
   }
   if (session === undefined) return unknown
   const { title, harness, model } = session

@@ -30,8 +30,11 @@ export function parseIncremental(text: string): BlamedGroup[] {
       infos.set(id, info)
       groups.push({
         commit: /^0+$/.test(id) ? null : id,
-        ...{ line: Number(final), count: Number(count), originalLine: Number(original) },
-        ...{ originalPath: '', info },
+        line: Number(final),
+        count: Number(count),
+        originalLine: Number(original),
+        originalPath: '',
+        info,
       })
       continue
     }

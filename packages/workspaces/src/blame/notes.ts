@@ -76,7 +76,11 @@ async function linesOf(
     added += ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)
     const inProject = repository.prefix === '' ? file : file.slice(repository.prefix.length + 1)
     const blamed = await blameFile(repository, {
-      ...{ ...request, file: inProject, content, at, running: new Set<string>() },
+      ...request,
+      file: inProject,
+      content,
+      at,
+      running: new Set<string>(),
     })
     for (const { line, count, origin } of blamed) {
       if (origin.kind !== 'turns' || !origin.isSure || origin.turns.length !== 1) continue

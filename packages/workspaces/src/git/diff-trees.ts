@@ -66,7 +66,10 @@ async function diffIn(
   const maxBytes = MAX_LIST_BYTES + MAX_PATCH_BYTES
   const run = (...formats: string[]) =>
     git(repository, ['diff', ...SAFE_DIFF, ...formats, '-z', ...scope], {
-      ...{ ...options, maxBytes, cuts: true, timeoutMs: DIFF_TIMEOUT_MS },
+      ...options,
+      maxBytes,
+      cuts: true,
+      timeoutMs: DIFF_TIMEOUT_MS,
     })
   let hasPatch = true
   // One run for all formats: each format alone would compare all files again.
@@ -85,7 +88,8 @@ async function diffIn(
   const patchBytes = end === -1 ? 0 : output.length - end - 2
   const truncated = !hasPatch || patchBytes > MAX_PATCH_BYTES
   return {
-    ...{ files: mergeCounts(files, parseCounts(rest)), truncated },
+    files: mergeCounts(files, parseCounts(rest)),
+    truncated,
     patch: truncated || patchBytes === 0 ? '' : output.toString('utf8', end + 2),
   }
 }

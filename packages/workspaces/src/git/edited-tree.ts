@@ -152,7 +152,9 @@ async function readFolders(
   const wanted = [...new Set(names.flatMap(parentsOf))]
   const input = Buffer.from(wanted.map(folder => `${tree}:${folder}\n`).join(''), 'latin1')
   const output = await git(repository, ['cat-file', '--batch'], {
-    ...{ ...options, input, maxBytes: MAX_TREES_BYTES },
+    ...options,
+    input,
+    maxBytes: MAX_TREES_BYTES,
   }).catch(() => undefined)
   if (output === undefined) return undefined
   const folders: Folders = new Map()

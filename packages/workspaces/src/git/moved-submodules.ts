@@ -54,7 +54,9 @@ export async function submodulesBetween(
   const scope = repository.prefix === '' ? [] : [`--relative=${repository.prefix}/`]
   const format = ['-r', '--raw', '-z', '--no-abbrev', '--no-renames', '--ignore-submodules=dirty']
   const raw = await git(repository, ['diff-tree', ...format, ...scope, from, to], {
-    ...{ env, maxBytes: MAX_LIST_BYTES, cuts: true },
+    env,
+    maxBytes: MAX_LIST_BYTES,
+    cuts: true,
   })
   return [...raw.toString('utf8').matchAll(ENTRY)].flatMap(
     ([, was, is, before = '', after = '', place = '']) => {

@@ -11,5 +11,11 @@ export function unquotedPath(name: string): string {
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {
-  ...{ a: '\x07', b: '\b', t: '\t', n: '\n', v: '\v', f: '\f', r: '\r' },
+  a: '\x07',
+  b: '\b',
+  t: '\t',
+  n: '\n',
+  v: '\v',
+  f: '\f',
+  r: '\r',
 }

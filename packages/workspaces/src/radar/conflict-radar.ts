@@ -60,7 +60,8 @@ export async function findOverlaps(
       const [left, right] = [mine.get(file) ?? [], theirs.get(file) ?? []]
       const touching = conflicts ? touches(left, right) : undefined
       return {
-        ...{ file, conflicts },
+        file,
+        conflicts,
         own: (touching?.left ?? left).map(({ lines }) => lines),
         theirs: (touching?.right ?? right).map(({ lines }) => lines),
       }
@@ -180,8 +181,11 @@ async function stateCommit(repository: GitRepository, { head, tree }: SessionWor
 }
 
 const IDENTITY = {
-  ...{ GIT_AUTHOR_NAME: 'Chirality', GIT_AUTHOR_EMAIL: 'chirality@localhost', GIT_AUTHOR_DATE: '@0 +0000' },
-  ...{ GIT_COMMITTER_NAME: 'Chirality', GIT_COMMITTER_EMAIL: 'chirality@localhost' },
+  GIT_AUTHOR_NAME: 'Chirality',
+  GIT_AUTHOR_EMAIL: 'chirality@localhost',
+  GIT_AUTHOR_DATE: '@0 +0000',
+  GIT_COMMITTER_NAME: 'Chirality',
+  GIT_COMMITTER_EMAIL: 'chirality@localhost',
   GIT_COMMITTER_DATE: '@0 +0000',
 }
 

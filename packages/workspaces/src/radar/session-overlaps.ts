@@ -53,7 +53,9 @@ export async function sessionOverlaps(place: RadarPlace, sessionId: string): Pro
     if (work !== undefined) works.set(session.id, work)
   }
   const found = await findOverlaps(place.repository, {
-    ...{ stateFolder: place.stateFolder, own: mine, others: [...works.values()] },
+    stateFolder: place.stateFolder,
+    own: mine,
+    others: [...works.values()],
   })
   const shown: SessionOverlap[] = []
   for (const { session: id, files } of found) {
@@ -61,7 +63,9 @@ export async function sessionOverlaps(place: RadarPlace, sessionId: string): Pro
     const inSameFolder = works.get(id)?.place === mine.place
     const inProject = files.map(({ file, ...lines }) => ({ path: withoutPrefix(place, file), ...lines }))
     shown.push({
-      ...{ sessionId: id, title: session?.title ?? null, inSameFolder },
+      sessionId: id,
+      title: session?.title ?? null,
+      inSameFolder,
       branch: session?.worktree ? ((await place.worktrees.find(session.worktree))?.branch ?? null) : null,
       files: inSameFolder ? await linesByTurns(place, inProject, { sessionId, id }) : inProject,
     })

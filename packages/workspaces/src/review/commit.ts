@@ -43,7 +43,8 @@ export async function commitFiles(
   const isAll = changed.length === status?.files.length && repository.prefix === ''
   const make = (env: Record<string, string> = {}) =>
     git(own, ['commit', '--quiet', '--cleanup=whitespace', '--no-gpg-sign', '-m', message], {
-      ...{ env, timeoutMs: TIMEOUT_MS },
+      env,
+      timeoutMs: TIMEOUT_MS,
     }).catch((error: unknown) => {
       if (!hasCode(error, 'git-failed')) throw error
       const why = (error as Error).message.replace('git commit: ', '')
@@ -115,7 +116,8 @@ async function withHeadIndex(
     await copyCarefully(users, env.GIT_INDEX_FILE)
     const head = await resolve(repository, 'HEAD')
     await git(repository, ['read-tree', ...(head === undefined ? ['--empty'] : ['--reset', head])], {
-      ...{ env, timeoutMs: TIMEOUT_MS },
+      env,
+      timeoutMs: TIMEOUT_MS,
     })
     await work(env)
   } finally {

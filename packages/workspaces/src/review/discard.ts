@@ -58,7 +58,8 @@ export async function discardChanges(repository: GitRepository, discard: Discard
   const trees = await rawTrees(repository, wanted, { restored, found, head })
   return new FileMoves(repository, discard.scope).move({
     ...trees,
-    ...{ what: whatOf(discard.files), cause: { kind: 'discard' } },
+    what: whatOf(discard.files),
+    cause: { kind: 'discard' },
   })
 }
 

@@ -88,7 +88,10 @@ export async function openPullRequest(request: PullRequest): Promise<OpenedPullR
   const folder = await mkdtemp(path.join(tmpdir(), 'chirality-pull-request-'))
   const run = ([program = '', ...args]: string[], input: string) =>
     runProgram(program, args, {
-      ...{ cwd: folder, env: environmentFor(request.into), input, timeoutMs: TIMEOUT_MS },
+      cwd: folder,
+      env: environmentFor(request.into),
+      input,
+      timeoutMs: TIMEOUT_MS,
       marker: request.marker,
     })
   try {
@@ -113,7 +116,10 @@ async function openOnGitLab(request: PullRequest, run: Run): Promise<OpenedPullR
   const target = base ?? usual
   if (typeof id !== 'number' || typeof target !== 'string') return failed('glab', asked)
   const fields = {
-    ...{ source_branch: branch, target_branch: target, target_project_id: id, description: body },
+    source_branch: branch,
+    target_branch: target,
+    target_project_id: id,
+    description: body,
     title: isDraft ? `Draft: ${title}` : title,
   }
   const end = await run(pullRequestCommand(request), JSON.stringify(fields))

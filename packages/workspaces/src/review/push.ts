@@ -58,7 +58,14 @@ export async function planPush(repository: GitRepository, request: PushRequest):
     return id === undefined ? [] : [{ commit: id, subject }]
   })
   return {
-    ...{ remotes, remote, url: withoutPassword(url), branch, commit, kind, commits, total },
+    remotes,
+    remote,
+    url: withoutPassword(url),
+    branch,
+    commit,
+    kind,
+    commits,
+    total,
     hooks: await hooksAmong(repository, ['pre-push']),
     command: ['git', ...pushArgs(target, request)],
   }

@@ -205,7 +205,9 @@ async function converted(
     if (mode === '120000' || isPlain(name)) continue
     const filters = ['cat-file', '--filters', `--path=${shownName(name)}`, id]
     const content = await git(repository, filters, {
-      ...{ env: restored.objects, maxBytes: MAX_BLOB_BYTES, timeoutMs: TIMEOUT_MS },
+      env: restored.objects,
+      maxBytes: MAX_BLOB_BYTES,
+      timeoutMs: TIMEOUT_MS,
     })
     const args = ['hash-object', '-w', '--no-filters', '--stdin']
     const stored = await git(repository, args, { input: content, timeoutMs: TIMEOUT_MS })
@@ -263,7 +265,10 @@ async function bringObjects(
   for (const [id] of missing.filter(([, size]) => size > LARGE_BYTES)) {
     const args = ['pack-objects', '--stdout', '--quiet', '--window=0', '--compression=1']
     const pack = await git(repository, args, {
-      ...{ env: objects, input: `${id}\n`, maxBytes: MAX_BLOB_BYTES, timeoutMs: TIMEOUT_MS },
+      env: objects,
+      input: `${id}\n`,
+      maxBytes: MAX_BLOB_BYTES,
+      timeoutMs: TIMEOUT_MS,
     })
     await git(repository, ['unpack-objects', '-q'], { input: pack, timeoutMs: TIMEOUT_MS })
   }

@@ -8,7 +8,10 @@ export async function sizesOf(
 ): Promise<Map<string, number>> {
   if (ids.length === 0) return new Map()
   const output = await git(repository, ['cat-file', '--batch-check', '--buffer'], {
-    ...{ env, input: `${ids.join('\n')}\n`, maxBytes: MAX_BLOB_BYTES, timeoutMs: TIMEOUT_MS },
+    env,
+    input: `${ids.join('\n')}\n`,
+    maxBytes: MAX_BLOB_BYTES,
+    timeoutMs: TIMEOUT_MS,
   })
   const rows = output.toString('latin1').trimEnd().split('\n')
   return new Map(

@@ -84,7 +84,10 @@ export async function fillWorktree(setup: WorkspaceSetup, options: FillOptions):
     await requireSmall(source, options.signal)
     await placeWhole(options.folder, name, part =>
       cp(source, part, {
-        ...{ recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE, errorOnExist: true },
+        recursive: true,
+        verbatimSymlinks: true,
+        mode: constants.COPYFILE_FICLONE,
+        errorOnExist: true,
         filter: async file => {
           options.signal.throwIfAborted()
           const facts = await lstat(file)

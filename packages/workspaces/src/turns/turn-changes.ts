@@ -101,7 +101,9 @@ export class TurnChanges {
           : { tree: trees.after, submodules: trees.afterSubmodules ?? [] }
       if (end === undefined) return undefined
       const { submodules: named = [], ...changes } = await diffTrees(repository, {
-        ...{ from: trees.before, to: end.tree, stateFolder },
+        from: trees.before,
+        to: end.tree,
+        stateFolder,
       })
       const before = trees.beforeSubmodules ?? []
       const submodules = submodulesOfTurn({ named, before, after: end.submodules })
@@ -124,7 +126,9 @@ export class TurnChanges {
     if (repository === undefined) return undefined
     return this.#using(root, repository, async stateFolder =>
       work({
-        ...{ folder, repository, stateFolder },
+        folder,
+        repository,
+        stateFolder,
         turns: await this.#trees.all(root, sessionId),
         snapshot: async () => (await takeSnapshot(repository, stateFolder, this.#limits)).tree,
         adoptTurns: (other, trees) => this.#trees.adopt(root, other, trees),

@@ -68,7 +68,8 @@ export class TurnTrees {
       if (when === 'after' && known === undefined) return
       const moved = submodules.length === 0 ? {} : { [`${when}Submodules`]: submodules }
       const ended = {
-        ...{ after: tree, afterAt: at },
+        after: tree,
+        afterAt: at,
         ...(endSeq === undefined ? {} : { endSeq }),
         ...(isLate ? { isLate } : {}),
       }

@@ -83,7 +83,10 @@ export async function packWork(options: PackWork): Promise<CarriedWork> {
     }
   }
   return {
-    ...{ head, files, branch, hasBundle },
+    head,
+    files,
+    branch,
+    hasBundle,
     ...(work === undefined ? {} : { work }),
     ...(unfinished === undefined ? {} : { unfinished }),
     base: from.base ?? head,
@@ -200,13 +203,19 @@ export async function takeWork(received: ReceivedWork, folder: string): Promise<
   const branch = await freeBranch(repository, slugOf(title), id)
   const at = new Date().toISOString()
   return {
-    ...{ id, repository: repository.top, prefix: repository.prefix, branch, createdAt: at },
+    id,
+    repository: repository.top,
+    prefix: repository.prefix,
+    branch,
+    createdAt: at,
     folder: path.join(folder, id, path.basename(repository.top)),
     base: (await knows(work.base)) ? work.base : commit,
     baseBranch: isBranch ? work.baseBranch : current,
     state: 'removed',
     kept: {
-      ...{ head: work.head, files: work.files, at },
+      head: work.head,
+      files: work.files,
+      at,
       commits: await countOwnCommits(repository, branch, work.head),
       ...(work.work === undefined ? {} : { work: work.work }),
     },

@@ -33,7 +33,8 @@ export async function hasOwnWork(worktree: Worktree, repository: GitRepository):
   // Skips submodules, whose config could name programs; `keepWork()` refuses a worktree with submodules anyway.
   const wanted = ['--untracked-files=normal', '--ignore-submodules=dirty', '--no-renames']
   const changed = await git(repository, ['status', '--porcelain', '-z', ...wanted], {
-    ...{ maxBytes: MAX_LIST_BYTES, timeoutMs: CHECKOUT_TIMEOUT_MS },
+    maxBytes: MAX_LIST_BYTES,
+    timeoutMs: CHECKOUT_TIMEOUT_MS,
   })
   return changed.length > 0
 }

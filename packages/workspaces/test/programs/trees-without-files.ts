@@ -6,7 +6,11 @@ import { TurnTrees } from '../../src/turns/turn-trees.ts'
 const [root = ''] = process.argv.slice(2)
 const trees = new TurnTrees()
 const begun = (turnId: string) => ({
-  ...{ sessionId: 'session', turnId, when: 'before' as const, tree: 'a'.repeat(40), at: 1 },
+  sessionId: 'session',
+  turnId,
+  when: 'before' as const,
+  tree: 'a'.repeat(40),
+  at: 1,
 })
 await trees.write(root, begun('first'))
 const taken: number[] = []

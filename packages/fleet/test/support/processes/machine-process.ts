@@ -40,18 +40,14 @@ process.send?.({})
 
 function local(): LocalMachine {
   return {
-    ...{
-      host,
-      version: '0',
-      onRemoved: () => () => {},
-      left: () => {},
-      isDiscarded: () => false,
-      toldByWork: () => undefined,
-      spent: async () => [],
-    },
-    agents: async () => [
-      { ...{ id: agent.id, name: 'Speaking', installed: true, loggedIn: true }, version: null },
-    ],
+    host,
+    version: '0',
+    onRemoved: () => () => {},
+    left: () => {},
+    isDiscarded: () => false,
+    toldByWork: () => undefined,
+    spent: async () => [],
+    agents: async () => [{ id: agent.id, name: 'Speaking', installed: true, loggedIn: true, version: null }],
     repositories: async () => host.projects().map(root => ({ root, key: 'project' })),
     answer: async ({ path, input }) => {
       const { sessionId, message } = input as { sessionId: string; message: string }

@@ -54,7 +54,8 @@ export class MachineProcess {
     if (clockMs !== undefined) execArgv.push('--import', join(import.meta.dirname, 'wrong-clock.mjs'))
     const program = join(import.meta.dirname, 'machine-process.ts')
     const child = fork(program, [home, project, ...(isInFleet ? ['fleet'] : [])], {
-      ...{ execPath, execArgv },
+      execPath,
+      execArgv,
       env: { ...process.env, [BIN_VARIABLE]: await natsBinary(), CLOCK_MS: String(clockMs ?? 0) },
     })
     const machine = new MachineProcess(child, home, project)
@@ -198,7 +199,9 @@ export class ProcessFleet {
     options: Omit<MachineOptions, 'isInFleet' | 'enter'> = {},
   ): Promise<MachineProcess> {
     const made = await MachineProcess.start(this.folder(machine), {
-      ...{ ...options, isInFleet: true, ...entering(this.#enter, machine) },
+      ...options,
+      isInFleet: true,
+      ...entering(this.#enter, machine),
     })
     this.#machines.push(made)
     return made

@@ -109,9 +109,21 @@ export const WAIT = 'wait'
 const WORDS = 'a few words of streamed text that came with one event '
 
 const NO_CAPABILITIES: HarnessCapabilities = {
-  ...{ supportsSystemPrompt: false, supportsAppendSystemPrompt: false, supportsReadOnly: false },
-  ...{ supportsMcp: false, supportsResume: false, supportsFork: false, supportsForkAt: false },
-  ...{ supportsClientTools: false, supportsStreamingTokens: true, supportsCostTracking: false },
-  ...{ supportsNamedTools: false, supportsImages: false, supportsDecisions: false, supportsSteering: false },
-  ...{ supportsPrewarm: false, supportsMaxTurns: false, supportsBudget: false },
+  supportsSystemPrompt: false,
+  supportsAppendSystemPrompt: false,
+  supportsReadOnly: false,
+  supportsMcp: false,
+  supportsResume: false,
+  supportsFork: false,
+  supportsForkAt: false,
+  supportsClientTools: false,
+  supportsStreamingTokens: true,
+  supportsCostTracking: false,
+  supportsNamedTools: false,
+  supportsImages: false,
+  supportsDecisions: false,
+  supportsSteering: false,
+  supportsPrewarm: false,
+  supportsMaxTurns: false,
+  supportsBudget: false,
 }
