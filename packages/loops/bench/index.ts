@@ -51,43 +51,38 @@ try {
   const memory = await memoryOf(RUN_TASKS)
   reportBench('@chirality/loops', [
     benchRow({
-      ...{ name: `an iteration beside ${TASKS} tasks, of 150 ms`, ratio: iteration / 150, bar: 1 },
-      ...{
-        better: 'lower',
-        detail: `${iteration.toFixed(0)} ms without agent and checks; a bare git process took ${bare.toFixed(0)} ms`,
-      },
+      name: `an iteration beside ${TASKS} tasks, of 150 ms`,
+      ratio: iteration / 150,
+      bar: 1,
+      better: 'lower',
+      detail: `${iteration.toFixed(0)} ms without agent and checks; a bare git process took ${bare.toFixed(0)} ms`,
     }),
     benchRow({
-      ...{
-        name: `an iteration beside ${TASKS} tasks, of one beside two`,
-        ratio: iteration / alone,
-        bar: 1.2,
-      },
-      ...{ better: 'lower', detail: `${iteration.toFixed(1)} against ${alone.toFixed(1)} ms` },
+      name: `an iteration beside ${TASKS} tasks, of one beside two`,
+      ratio: iteration / alone,
+      bar: 1.2,
+      better: 'lower',
+      detail: `${iteration.toFixed(1)} against ${alone.toFixed(1)} ms`,
     }),
     benchRow({
-      ...{ name: `a task beside ${TASKS} tasks, of one beside two`, ratio: task / taskAlone, bar: 1.2 },
-      ...{
-        better: 'lower',
-        detail: `worktree to merge: ${task.toFixed(0)} against ${taskAlone.toFixed(0)} ms`,
-      },
+      name: `a task beside ${TASKS} tasks, of one beside two`,
+      ratio: task / taskAlone,
+      bar: 1.2,
+      better: 'lower',
+      detail: `worktree to merge: ${task.toFixed(0)} against ${taskAlone.toFixed(0)} ms`,
     }),
     benchRow({
-      ...{
-        name: `journal of ${TASKS} tasks, replay in seconds`,
-        ratio: replay.ms / 1000,
-        bar: 1,
-        better: 'lower',
-      },
+      name: `journal of ${TASKS} tasks, replay in seconds`,
+      ratio: replay.ms / 1000,
+      bar: 1,
+      better: 'lower',
       detail: `${replay.entries} entries, ${(replay.bytes / 1e6).toFixed(1)} MB: ${replay.ms.toFixed(0)} ms`,
     }),
     benchRow({
-      ...{
-        name: 'memory of a proved task, of 4 KB',
-        ratio: memory.perTask / 4_096,
-        bar: 1,
-        better: 'lower',
-      },
+      name: 'memory of a proved task, of 4 KB',
+      ratio: memory.perTask / 4_096,
+      bar: 1,
+      better: 'lower',
       detail: `${memory.tasks} tasks, heap ${mb(memory.before)} to ${mb(memory.after)}, ${memory.ms.toFixed(0)} ms a task`,
     }),
   ])
@@ -164,14 +159,12 @@ function writeList(count: number, keys: (n: number) => string): string {
 function doneEntries(list: string, count: number, commit: string): JournalEntry[] {
   const { tasks } = parseTaskList(readFileSync(list, 'utf8'), 'TASKS.md')
   const results = ['npm test', 'npm run lint'].map(command => ({
-    ...{
-      command,
-      exitCode: 0,
-      ms: 5_000,
-      bytes: 40_000,
-      leftBehind: 0,
-      tail: 'ok 1 a line of output\n'.repeat(40),
-    },
+    command,
+    exitCode: 0,
+    ms: 5_000,
+    bytes: 40_000,
+    leftBehind: 0,
+    tail: 'ok 1 a line of output\n'.repeat(40),
   }))
   const diff = { files: 3, insertions: 120, deletions: 14 }
   const spent = { usd: 0.4, isEstimate: false, tokens: 40_000 }

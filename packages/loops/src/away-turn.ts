@@ -57,7 +57,11 @@ function lost(loop: LoopContext, { task, sessionId, iterations: n }: TaskState, 
   const spent = away?.spentOn(sessionId)
   // Work that the gone machine still has is refused when it returns.
   record({
-    ...{ type: 'task:lost', task: task.id, n, why, fresh: { ...names(task.id), base: state.head } },
+    type: 'task:lost',
+    task: task.id,
+    n,
+    why,
+    fresh: { ...names(task.id), base: state.head },
     ...(spent === undefined ? {} : { spent }),
   })
   return { kind: 'anew' } as const
@@ -89,13 +93,12 @@ async function runAway(
   let asked: PermissionRequestEvent | undefined
   let pending: { id: string; since: number } | undefined
   const end = await away.run({
-    ...{ id: workId(loop, task, name), group: state.loopId },
-    ...{
-      sessionId,
-      agent: task.harness ?? task.task.harness ?? known?.harness ?? undefined,
-      labels: where,
-      signal,
-    },
+    id: workId(loop, task, name),
+    group: state.loopId,
+    sessionId,
+    agent: task.harness ?? task.task.harness ?? known?.harness ?? undefined,
+    labels: where,
+    signal,
     project: state.projectRoot,
     order: {
       fromSeq,
@@ -107,7 +110,8 @@ async function runAway(
         timeoutMs: iteration_minutes * MINUTE_MS,
         unattended: true,
       },
-      ...{ setup, setupMs: check_minutes * MINUTE_MS },
+      setup,
+      setupMs: check_minutes * MINUTE_MS,
     },
     // A server that stops leaves agents on other machines running; the next server continues with them.
     isLeft: () => signal.reason === LEAVE || signal.reason === 'stop',

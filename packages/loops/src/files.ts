@@ -44,10 +44,7 @@ const NOT_THERE = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO']
 /** A file of a loop in its folder `loops/<id>` of the user's data folder. */
 export function loopFile(folder: string, ...parts: string[]): FileRequest {
   const root = path.resolve(folder, '../..')
-  return {
-    ...{ root, path: path.join(path.relative(root, folder), ...parts) },
-    ...{ links: 'none', maxBytes: MAX_BYTES },
-  }
+  return { root, path: path.join(path.relative(root, folder), ...parts), links: 'none', maxBytes: MAX_BYTES }
 }
 
 /** Undefined if the file is missing, or not one that a loop wrote. */

@@ -14,30 +14,41 @@ const diff = z.looseObject({ files: count, insertions: count, deletions: count }
 const spent = z.looseObject({ usd: count.nullable(), isEstimate: z.boolean(), tokens: count })
 const fresh = z.looseObject({ sessionId: text, worktreeId: text, base: text })
 const check = z.looseObject({
-  ...{ command: text, exitCode: count.nullable(), stopped: text.optional() },
-  ...{ ms: count, bytes: count, leftBehind: count, tail: text },
+  command: text,
+  exitCode: count.nullable(),
+  stopped: text.optional(),
+  ms: count,
+  bytes: count,
+  leftBehind: count,
+  tail: text,
 })
 const FLAG = z.looseObject({ kind: z.enum(FLAG_KINDS), words: text, files: texts })
 const counts = z.looseObject({
-  ...{ tests: count, passed: count, failed: count, skipped: count, todo: count, failingByDesign: count },
-  ...{ assertions: count.nullable(), files: texts.nullable() },
+  tests: count,
+  passed: count,
+  failed: count,
+  skipped: count,
+  todo: count,
+  failingByDesign: count,
+  assertions: count.nullable(),
+  files: texts.nullable(),
 })
 const countOf = z.looseObject({
   counted: z.looseObject({ runner: text, counts, failing: texts }).nullable(),
   uncounted: text.optional(),
 })
 const baseResult = z.looseObject({
-  ...{
-    command: text,
-    state: z.enum(['green', 'red', 'flaky', 'missing']),
-    exitCode: count.nullable(),
-    tail: text,
-  },
+  command: text,
+  state: z.enum(['green', 'red', 'flaky', 'missing']),
+  exitCode: count.nullable(),
+  tail: text,
   ...countOf.shape,
 })
 /** A proof in the journal and in receipts. */
 export const PROOF = z.looseObject({
-  ...{ base: z.array(baseResult), own: z.array(check), flags: z.array(FLAG) },
+  base: z.array(baseResult),
+  own: z.array(check),
+  flags: z.array(FLAG),
   judged: z.discriminatedUnion('kind', [
     z.looseObject({ kind: z.literal('same') }),
     z.looseObject({ kind: z.literal('ran'), results: z.array(check), putBack: texts }),
@@ -50,7 +61,8 @@ export const PROOF = z.looseObject({
   ]),
   mutants: z
     .looseObject({
-      ...{ tried: count, planned: count.optional() },
+      tried: count,
+      planned: count.optional(),
       survived: z.array(z.looseObject({ file: text, line: count, change: text })),
     })
     .optional(),
@@ -58,16 +70,23 @@ export const PROOF = z.looseObject({
 /** A task id, which becomes part of file names. */
 const taskId = text.regex(/^(?!\.)[^/\\\0]{1,200}$/)
 const task = z.looseObject({
-  ...{ id: taskId, title: text, notes: text, groups: texts, checks: texts, expect: z.enum(['diff', 'none']) },
-  ...{ persona: text.optional(), harness: text.optional(), nextHarnesses: texts.optional() },
-  ...{ model: text.optional(), budgetUsd: count.optional(), budgetTokens: count.optional() },
-  ...{
-    where: texts.optional(),
-    mayChangeTests: z.literal(true).optional(),
-    dependsOn: texts,
-    ticked: z.boolean(),
-    line: count,
-  },
+  id: taskId,
+  title: text,
+  notes: text,
+  groups: texts,
+  checks: texts,
+  expect: z.enum(['diff', 'none']),
+  persona: text.optional(),
+  harness: text.optional(),
+  nextHarnesses: texts.optional(),
+  model: text.optional(),
+  budgetUsd: count.optional(),
+  budgetTokens: count.optional(),
+  where: texts.optional(),
+  mayChangeTests: z.literal(true).optional(),
+  dependsOn: texts,
+  ticked: z.boolean(),
+  line: count,
 })
 const start = fresh.extend({ task })
 const ofTask = { task: text }
@@ -75,15 +94,26 @@ const turn = { ...ofTask, n: count }
 
 const KINDS = {
   'loop:start': {
-    ...{ loopId: text, list: text, projectRoot: text, base: text, baseBranch: text.nullable() },
-    ...{ worktreeId: text, settings: STORED_SETTINGS, allowed: texts.optional(), by: by.optional() },
-    ...{ ticked: texts.optional(), listHash: text.optional() },
+    loopId: text,
+    list: text,
+    projectRoot: text,
+    base: text,
+    baseBranch: text.nullable(),
+    worktreeId: text,
+    settings: STORED_SETTINGS,
+    allowed: texts.optional(),
+    by: by.optional(),
+    ticked: texts.optional(),
+    listHash: text.optional(),
   },
   'journal:altered': { found: texts },
   'copy:altered': { files: texts },
   'branch:altered': { commit: text },
   'run:start': {
-    ...{ run: text, pid: count, by: by.optional(), settings: STORED_SETTINGS.optional() },
+    run: text,
+    pid: count,
+    by: by.optional(),
+    settings: STORED_SETTINGS.optional(),
     until: time.optional(),
   },
   'run:left': {},
@@ -94,14 +124,20 @@ const KINDS = {
   'base:checked': { commit: text, setup: texts, results: z.array(baseResult) },
   'loop:branch': { branch: text },
   'list:changed': {
-    ...{ added: texts, changed: texts, removed: texts },
-    ...{ ticked: texts.optional(), unticked: texts.optional() },
+    added: texts,
+    changed: texts,
+    removed: texts,
+    ticked: texts.optional(),
+    unticked: texts.optional(),
   },
   'task:start': start.shape,
   'task:setup': ofTask,
   'iteration:start': { ...turn, fromSeq: count, prompt: text.optional() },
   'iteration:end': {
-    ...{ ...turn, reason: text, spent, pattern: texts.optional() },
+    ...turn,
+    reason: text,
+    spent,
+    pattern: texts.optional(),
     limit: z.looseObject({ harness: text, until: time.optional() }).optional(),
     error: z.looseObject({ code: text, words: text, crashes: count.optional() }).optional(),
     denied: texts.optional(),
@@ -114,9 +150,14 @@ const KINDS = {
   'task:lost': { ...turn, why: text, fresh, spent: spent.optional() },
   'checks:start': { ...turn, marker: text },
   'checks:end': {
-    ...{ ...turn, tree: text, diff, results: z.array(check), failure: text.optional() },
+    ...turn,
+    tree: text,
+    diff,
+    results: z.array(check),
+    failure: text.optional(),
     counted: z.array(countOf).optional(),
-    ...{ read: texts.nullable().optional(), hidden: texts.optional() },
+    read: texts.nullable().optional(),
+    hidden: texts.optional(),
   },
   'task:proved': { ...ofTask, commit: text, flags: z.array(FLAG).optional(), proof: PROOF.optional() },
   'merge:start': { ...ofTask, onto: text },

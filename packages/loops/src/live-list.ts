@@ -98,7 +98,8 @@ export class LiveList {
     if (Object.values(news).every(ids => ids.length === 0)) return undefined
     const { ticked, unticked, ...rest } = news
     return {
-      ...{ type: 'list:changed', ...rest },
+      type: 'list:changed',
+      ...rest,
       ...(ticked.length === 0 ? {} : { ticked }),
       ...(unticked.length === 0 ? {} : { unticked }),
     }

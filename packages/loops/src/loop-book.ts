@@ -95,13 +95,18 @@ export class LoopBook {
       writeFileNow(path.join(this.folder(loopId), 'list.md'), text)
       const journal = this.#store.journal(loopId)
       journal.add({
-        ...{ type: 'loop:start', loopId, list, projectRoot: this.#projectRoot, base: base.commit },
-        ...{ baseBranch: base.branch, worktreeId: `loop-${loopId}`, settings, by: options.by ?? 'command' },
-        ...{
-          allowed,
-          ticked: tasks.filter(({ ticked }) => ticked).map(({ id }) => id),
-          listHash: sha256(text),
-        },
+        type: 'loop:start',
+        loopId,
+        list,
+        projectRoot: this.#projectRoot,
+        base: base.commit,
+        baseBranch: base.branch,
+        worktreeId: `loop-${loopId}`,
+        settings,
+        by: options.by ?? 'command',
+        allowed,
+        ticked: tasks.filter(({ ticked }) => ticked).map(({ id }) => id),
+        listHash: sha256(text),
       })
       journal.close()
       try {
@@ -198,7 +203,10 @@ export class LoopBook {
       throw loopError('loop-refused', `This loop has no proved task that ${baseBranch} lacks.`)
     const titles = tasks.map(({ task: { title } }) => `- ${title}`).join('\n')
     const merge = await mergeIntoBase(repository, {
-      ...{ branch, base: baseBranch, commit, how: 'merge' },
+      branch,
+      base: baseBranch,
+      commit,
+      how: 'merge',
       message: `Merge ${branch}\n\n${titles}`,
     })
     if (merge.kind === 'conflicts')
@@ -346,7 +354,10 @@ export class LoopBook {
     const { until, onEntry, settings, by, away } = options
     const journal = this.#store.journal(loopId, read?.journal)
     const loop = new Loop({
-      ...{ host, state, journal, store: this.#store },
+      host,
+      state,
+      journal,
+      store: this.#store,
       ...(settings === undefined ? {} : { settings: { ...state.settings, ...settings } }),
       ...(until === undefined ? {} : { until }),
       ...(onEntry === undefined ? {} : { onEntry }),

@@ -90,12 +90,34 @@ export function foldJournal(entries: readonly Stamped[]): LoopState | undefined 
 function initial(entry: Extract<Stamped, { type: 'loop:start' }>): LoopState {
   const { loopId, list, projectRoot, base, baseBranch, worktreeId, settings, by = 'command', at } = entry
   return {
-    ...{ loopId, list, projectRoot, base, head: base, baseBranch, worktreeId, settings, startedAt: at },
-    ...{ isSetUp: false, runs: 0, pid: 0, by, entries: 1, idleRuns: 0, tasks: new Map() },
+    loopId,
+    list,
+    projectRoot,
+    base,
+    head: base,
+    baseBranch,
+    worktreeId,
+    settings,
+    startedAt: at,
+    isSetUp: false,
+    runs: 0,
+    pid: 0,
+    by,
+    entries: 1,
+    idleRuns: 0,
+    tasks: new Map(),
     baseResults: new Map(),
-    ...{ iterations: 0, failures: 0, waits: 0, limited: new Map() },
-    ...{ allowed: new Set(entry.allowed), refused: new Set() },
-    ...{ patterns: [], altered: [], copyAltered: [], broken: [], tickedBefore: new Set(entry.ticked) },
+    iterations: 0,
+    failures: 0,
+    waits: 0,
+    limited: new Map(),
+    allowed: new Set(entry.allowed),
+    refused: new Set(),
+    patterns: [],
+    altered: [],
+    copyAltered: [],
+    broken: [],
+    tickedBefore: new Set(entry.ticked),
     changes: { added: [], changed: [], removed: [], ticked: [], unticked: [] },
     ...(entry.listHash === undefined ? {} : { listHash: entry.listHash }),
   }
@@ -161,8 +183,11 @@ export function applyEntry(state: LoopState, entry: Stamped): void {
     case 'tasks:parked':
       for (const start of entry.tasks)
         park(state, beginTask(state.tasks, start, entry.at), {
-          ...{ kind: 'commands', why: parkedWords(start, state.refused), at: entry.at },
-          ...{ commands: start.commands, ...(start.missing && { missing: start.missing }) },
+          kind: 'commands',
+          why: parkedWords(start, state.refused),
+          at: entry.at,
+          commands: start.commands,
+          ...(start.missing && { missing: start.missing }),
         })
       return
     case 'loop:wait':
@@ -262,7 +287,8 @@ function applyToTask(state: LoopState, task: TaskState, entry: TaskEntry): void 
       return
     case 'checks:start':
       task.stage = {
-        ...{ at: 'checks', marker: entry.marker },
+        at: 'checks',
+        marker: entry.marker,
         reason: task.stage.at === 'ended' || task.stage.at === 'checks' ? task.stage.reason : 'completed',
       }
       return
@@ -348,7 +374,8 @@ function shortProof({ base, own, judged, ...proof }: Proof): Proof {
   const short = <T extends { tail: string }>(results: T[]) => results.map(result => ({ ...result, tail: '' }))
   return {
     ...proof,
-    ...{ base: short(base).map(result => ({ ...result, counted: null })), own: short(own) },
+    base: short(base).map(result => ({ ...result, counted: null })),
+    own: short(own),
     judged: judged.kind === 'ran' ? { ...judged, results: short(judged.results) } : judged,
   }
 }

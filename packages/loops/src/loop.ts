@@ -365,15 +365,13 @@ export class Loop {
 
   #context(): LoopContext {
     return {
-      ...{
-        host: this.#options.host,
-        state: this.state,
-        folder: this.#keeper.folder,
-        seal: this.#options.store.requireSeal(),
-        signal: this.#stop.signal,
-        away: this.#options.away,
-        running: this.running,
-      },
+      host: this.#options.host,
+      state: this.state,
+      folder: this.#keeper.folder,
+      seal: this.#options.store.requireSeal(),
+      signal: this.#stop.signal,
+      away: this.#options.away,
+      running: this.running,
       names: task => newNames(this.state, task),
       record: (...entries) => this.record(...entries),
       put: (text, ...parts) => this.#keeper.put(text, ...parts),

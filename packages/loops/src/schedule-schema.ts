@@ -10,25 +10,36 @@ const count = z.number()
 const names = z.array(text)
 const receipt = z.looseObject({
   outcome: z.enum(['done', 'failed', 'needs-you', 'limit', 'stopped']),
-  ...{ exitCode: count, words: text, sessions: names, loopId: text.nullable(), harness: text.nullable() },
-  ...{ model: text.nullable(), costUsd: count.nullable(), costIsEstimate: z.boolean(), tokens: count },
+  exitCode: count,
+  words: text,
+  sessions: names,
+  loopId: text.nullable(),
+  harness: text.nullable(),
+  model: text.nullable(),
+  costUsd: count.nullable(),
+  costIsEstimate: z.boolean(),
+  tokens: count,
   endedAt: time,
 })
 const run = {
-  ...{ run: text, due: time, why: z.enum(['due', 'missed', 'asked']) },
-  ...{ sessionId: text.optional(), worktreeId: text.optional(), loopId: text.optional() },
+  run: text,
+  due: time,
+  why: z.enum(['due', 'missed', 'asked']),
+  sessionId: text.optional(),
+  worktreeId: text.optional(),
+  loopId: text.optional(),
   before: z.looseObject({ usd: count.nullable(), tokens: count, iterations: count }).optional(),
 }
 const skipped = { due: time, times: count, why: z.enum(['missed', 'running']) }
 const state = z.looseObject({
-  ...{
-    schedule: z.looseObject({}),
-    addedAt: time,
-    since: time,
-    isPaused: z.boolean(),
-    isRemoved: z.boolean(),
-  },
-  ...{ dealtWith: count, asked: count, earlier: z.looseObject({ runs: count, usd: count }) },
+  schedule: z.looseObject({}),
+  addedAt: time,
+  since: time,
+  isPaused: z.boolean(),
+  isRemoved: z.boolean(),
+  dealtWith: count,
+  asked: count,
+  earlier: z.looseObject({ runs: count, usd: count }),
   runs: z.array(z.looseObject({ ...run, claimedAt: time, receipt: receipt.nullable() })),
   skipped: z.looseObject(skipped).nullable(),
 })

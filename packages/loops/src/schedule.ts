@@ -135,7 +135,8 @@ export const NEW_SCHEDULE = z.strictObject({
 })
 
 const STORED = NEW_SCHEDULE.required({ missed: true, overlap: true, answerMinutes: true }).extend({
-  ...{ id: z.string(), keepRuns: NEW_SCHEDULE.shape.keepRuns.unwrap().default(KEEP_RUNS) },
+  id: z.string(),
+  keepRuns: NEW_SCHEDULE.shape.keepRuns.unwrap().default(KEEP_RUNS),
 })
 
 export type NewSchedule = z.infer<typeof NEW_SCHEDULE>
@@ -294,8 +295,16 @@ export function applyScheduleEntry(
     if (schedule === undefined) return state
     return (
       state ?? {
-        ...{ schedule, addedAt: at, since: at, isPaused: false, isRemoved: false, dealtWith: Date.parse(at) },
-        ...{ asked: 0, runs: [], earlier: { runs: 0, usd: 0 }, skipped: null },
+        schedule,
+        addedAt: at,
+        since: at,
+        isPaused: false,
+        isRemoved: false,
+        dealtWith: Date.parse(at),
+        asked: 0,
+        runs: [],
+        earlier: { runs: 0, usd: 0 },
+        skipped: null,
       }
     )
   }

@@ -83,10 +83,15 @@ export class TaskChecks {
     const failure = output.slice(0, MAX_JOURNAL_TEXT)
     const isNoProgress = hasFinished && task.tree === staged && this.#isSameFailure(runs)
     const entry: Checked['entry'] = {
-      ...{ type: 'checks:end', task: task.task.id, n: task.iterations, tree: staged, diff },
+      type: 'checks:end',
+      task: task.task.id,
+      n: task.iterations,
+      tree: staged,
+      diff,
       results: runs.map(({ result }) => recordOf(result)),
       counted: runs.map(({ result: _result, ...count }) => count),
-      ...{ read, hidden },
+      read,
+      hidden,
       ...(failure === '' ? {} : { failure }),
     }
     return { entry, output, diff, isNoProgress }

@@ -116,8 +116,13 @@ class ItemReader {
   #add(item: Pick<Item, 'at' | 'title' | 'indent' | 'ticked' | 'isJudged'> & { heading?: number }): void {
     for (const parent of this.#open) parent.isGroup = true
     const added: Item = {
-      ...{ ...item, parents: [...this.#open], isGroup: false, keys: new Map() },
-      ...{ notes: [], criteria: [], hasText: false },
+      ...item,
+      parents: [...this.#open],
+      isGroup: false,
+      keys: new Map(),
+      notes: [],
+      criteria: [],
+      hasText: false,
     }
     this.#items.push(added)
     this.#open.push(added)

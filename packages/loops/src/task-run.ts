@@ -136,7 +136,9 @@ export class TaskRun {
       const { persona, harness, model, title } = task
       const { harness: handedTo } = this.#task
       await host.createSession(state.projectRoot, {
-        ...{ id: sessionId, worktree: { id: worktreeId }, title },
+        id: sessionId,
+        worktree: { id: worktreeId },
+        title,
         ...(persona === undefined ? {} : { persona }),
         // The model belongs to the agent that the list names.
         ...(handedTo !== undefined
@@ -188,13 +190,18 @@ export class TaskRun {
     const hasBegun = eventsAfter(live, fromSeq).some(({ type }) => type === 'turn:start')
     const limitMs = state.settings.iteration_minutes * MINUTE_MS
     const watched = await watchTurn({
-      ...{ host, live, signal, limitMs, since: hasBegun ? since : undefined },
+      host,
+      live,
+      signal,
+      limitMs,
+      since: hasBegun ? since : undefined,
       answerMs: () => state.settings.answer_minutes * MINUTE_MS,
       start: async () =>
         live.start(await readPrompt(this.#loop, task), {
           ...permissionsOf(task),
           ...this.#budget(),
-          ...{ timeoutMs: limitMs, unattended: true },
+          timeoutMs: limitMs,
+          unattended: true,
         }),
     })
     if (watched.left) return 'stopped'

@@ -101,9 +101,19 @@ export function beginTask(
 ): TaskState {
   const { sessionId, worktreeId, base } = names
   const begun: TaskState = {
-    ...{ task, status: 'working', stage: { at: 'rest' }, sessionId, worktreeId, base, isSetUp: false },
-    ...{ iterations: 0, attempts: 0, spent: { usd: null, isEstimate: false, tokens: 0 }, startedAt },
-    ...{ results: [], notes: [] },
+    task,
+    status: 'working',
+    stage: { at: 'rest' },
+    sessionId,
+    worktreeId,
+    base,
+    isSetUp: false,
+    iterations: 0,
+    attempts: 0,
+    spent: { usd: null, isEstimate: false, tokens: 0 },
+    startedAt,
+    results: [],
+    notes: [],
   }
   tasks.set(task.id, begun)
   return begun

@@ -406,6 +406,8 @@ const SLOW_MS = 120_000
 const MAX_PATHS = 200
 const BIG = { maxBytes: 64 * 1024 * 1024, timeoutMs: SLOW_MS }
 const IDENTITY = {
-  ...{ GIT_AUTHOR_NAME: 'Chirality', GIT_AUTHOR_EMAIL: 'chirality@localhost' },
-  ...{ GIT_COMMITTER_NAME: 'Chirality', GIT_COMMITTER_EMAIL: 'chirality@localhost' },
+  GIT_AUTHOR_NAME: 'Chirality',
+  GIT_AUTHOR_EMAIL: 'chirality@localhost',
+  GIT_COMMITTER_NAME: 'Chirality',
+  GIT_COMMITTER_EMAIL: 'chirality@localhost',
 }

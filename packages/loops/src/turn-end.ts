@@ -38,7 +38,11 @@ export async function endTurn(
   const limit = error?.code === 'rate_limited' ? planLimit(harness, live, fromSeq) : undefined
   const denied = denialsIn(events)
   const ended: JournalEntry = {
-    ...{ type: 'iteration:end', task: id, n: task.iterations, reason, spent: spentIn(live) },
+    type: 'iteration:end',
+    task: id,
+    n: task.iterations,
+    reason,
+    spent: spentIn(live),
     pattern: patternsIn(lastText(live, fromSeq)),
     ...(limit === undefined ? {} : { limit }),
     ...(error === undefined ? {} : { error }),
@@ -97,7 +101,8 @@ export function endOfAttempts(
     return { type: 'task:parked', task: id, kind: 'permission', why: deniedWords(denied) }
   if ((fault?.same ?? 0) >= MAX_SAME)
     return {
-      ...{ type: 'task:failed', task: id },
+      type: 'task:failed',
+      task: id,
       why: `Two turns in a row changed nothing and ended in the same way. ${fault?.words ?? ''}`.slice(
         0,
         MAX_WHY,

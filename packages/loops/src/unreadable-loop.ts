@@ -65,8 +65,15 @@ function faultIn({ unreadable, fault }: ReadJournal): string | undefined {
 
 function unknownLoop({ loopId, projectRoot }: Named): LoopState {
   const start: Stamped = {
-    ...{ type: 'loop:start', loopId, projectRoot, list: projectRoot, base: '', baseBranch: null },
-    ...{ worktreeId: `loop-${loopId}`, settings: STORED_SETTINGS.parse({}), at: new Date(0).toISOString() },
+    type: 'loop:start',
+    loopId,
+    projectRoot,
+    list: projectRoot,
+    base: '',
+    baseBranch: null,
+    worktreeId: `loop-${loopId}`,
+    settings: STORED_SETTINGS.parse({}),
+    at: new Date(0).toISOString(),
   }
   return foldJournal([start]) as LoopState
 }

@@ -122,13 +122,17 @@ async function checkReceipt(
 function factsOf(receipt: Receipt, state: LoopState | undefined, task: TaskState | undefined): Facts {
   if (state === undefined || task === undefined)
     return {
-      ...{ receipt, setup: receipt.setup, checks: receipt.checks.map(({ command }) => command) },
+      receipt,
+      setup: receipt.setup,
+      checks: receipt.checks.map(({ command }) => command),
       checkMinutes: DEFAULT_CHECK_MINUTES,
     }
   const { base, commit = base, merged = null, diff = receipt.diff, proof } = task
   return {
     receipt: { ...receipt, base, commit, merged, diff, task: { ...receipt.task, expect: task.task.expect } },
-    ...{ task, setup: state.settings.setup, checks: task.task.checks },
+    task,
+    setup: state.settings.setup,
+    checks: task.task.checks,
     checkMinutes: state.settings.check_minutes,
     ...(proof === undefined ? {} : { proof }),
   }

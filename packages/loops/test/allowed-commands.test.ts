@@ -98,7 +98,8 @@ test('thousands of tasks with other commands are one record, and a set-up that n
   const book = new LoopBook(project, home)
   const entries: string[] = []
   const loop = await book.start(host, list, {
-    ...{ allowed: ['test -e .'], onEntry: ({ type }) => entries.push(type) },
+    allowed: ['test -e .'],
+    onEntry: ({ type }) => entries.push(type),
   })
   expect(await loop.run()).toMatchObject({ reason: 'blocked' })
   expect(entries.filter(type => type === 'tasks:parked')).toHaveLength(1)

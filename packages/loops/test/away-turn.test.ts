@@ -58,7 +58,10 @@ async function hub() {
   const ended: string[] = []
   const withRun = (run: (turn: AwayTurn) => Promise<AwayEnd>, given: string[] = []) => ({
     away: {
-      ...{ machineOf: () => undefined, spentOn: () => LOST, run, groups: () => [] },
+      machineOf: () => undefined,
+      spentOn: () => LOST,
+      run,
+      groups: () => [],
       end: async (group: string) => void ended.push(group),
       close: async (id: string) => {
         closed.push(id)
@@ -68,7 +71,17 @@ async function hub() {
     onEntry: (entry: Stamped) => void entries.push(entry),
   })
   return {
-    ...{ book, host, list, project, entries, folder, git, turns: () => turns, withRun, closed, ended },
+    book,
+    host,
+    list,
+    project,
+    entries,
+    folder,
+    git,
+    turns: () => turns,
+    withRun,
+    closed,
+    ended,
     /** Its turn is made, in the worktree that it has. */
     makeTurn: async ({ sessionId, order }: AwayTurn) => {
       const live = await host.session(sessionId)

@@ -39,8 +39,17 @@ function world() {
   const [one] = tasks
   if (one === undefined) throw new Error('no task')
   journal.add({
-    ...{ type: 'loop:start', loopId: LOOP, list, projectRoot: project, base: 'b', baseBranch: 'main' },
-    ...{ worktreeId: 'w', settings, allowed: ['test -e .'], ticked: [], listHash: sha256(LIST) },
+    type: 'loop:start',
+    loopId: LOOP,
+    list,
+    projectRoot: project,
+    base: 'b',
+    baseBranch: 'main',
+    worktreeId: 'w',
+    settings,
+    allowed: ['test -e .'],
+    ticked: [],
+    listHash: sha256(LIST),
   })
   journal.add({ type: 'task:start', task: one, sessionId: 's', worktreeId: 't', base: 'b' })
   journal.add(
@@ -147,8 +156,14 @@ const AT_REST: Record<string, (world: World) => void> = {
     writeOwnLoop(home, other, { project, allowed: [] })
     const journal = store.journal(other)
     journal.add({
-      ...{ type: 'loop:start', loopId: LOOP, list: 'l', projectRoot: project, base: 'b', baseBranch: 'main' },
-      ...{ worktreeId: 'w', settings },
+      type: 'loop:start',
+      loopId: LOOP,
+      list: 'l',
+      projectRoot: project,
+      base: 'b',
+      baseBranch: 'main',
+      worktreeId: 'w',
+      settings,
     })
     journal.close()
     for (const name of ['journal.ndjson', 'head.json'])

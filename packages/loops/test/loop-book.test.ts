@@ -20,8 +20,15 @@ test('a loop is found from the data folder by its project, also one that nothing
     const journal = new LoopStore(project, home).journal(loopId)
     const { settings } = parseTaskList('- [ ] One\n', 'TASKS.md')
     journal.add({
-      ...{ type: 'loop:start', loopId, list, projectRoot, base: 'b', baseBranch: 'main' },
-      ...{ worktreeId: 'w', settings, by: 'server' },
+      type: 'loop:start',
+      loopId,
+      list,
+      projectRoot,
+      base: 'b',
+      baseBranch: 'main',
+      worktreeId: 'w',
+      settings,
+      by: 'server',
     })
     journal.close()
   }
@@ -163,7 +170,10 @@ test('a task is handed to no agent that is not installed, and goes on to the nex
   expect(await loop.run()).toMatchObject({ reason: 'done' })
   const [task] = loop.state.tasks.values()
   expect(task).toMatchObject({
-    ...{ status: 'merged', harness: 'last', iterations: 3, attempts: 1 },
+    status: 'merged',
+    harness: 'last',
+    iterations: 3,
+    attempts: 1,
     handed: [
       { from: 'instant', to: 'loginless', why: expect.stringContaining('The limit of instant') },
       { from: 'loginless', to: 'last', why: 'loginless cannot work: There is no login.' },

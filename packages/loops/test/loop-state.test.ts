@@ -10,8 +10,15 @@ import { budgetOf } from '../src/turn-facts.ts'
 const { tasks, settings } = parseTaskList('- [ ] One\n- [ ] Two\n', 'TASKS.md')
 const [one] = tasks
 const START: JournalEntry = {
-  ...{ type: 'loop:start', loopId: 'tasks-1', list: '/p/TASKS.md', projectRoot: '/p', base: 'b' },
-  ...{ baseBranch: 'main', worktreeId: 'w', settings, by: 'server' },
+  type: 'loop:start',
+  loopId: 'tasks-1',
+  list: '/p/TASKS.md',
+  projectRoot: '/p',
+  base: 'b',
+  baseBranch: 'main',
+  worktreeId: 'w',
+  settings,
+  by: 'server',
 }
 const run: JournalEntry = { type: 'run:start', run: 'r', pid: 1, by: 'server' }
 
@@ -43,7 +50,11 @@ const NAMES = { sessionId: 's', worktreeId: 't', base: 'b' }
 test('checks that passed are a stage of their own, and a task that is put back is not compared with before', () => {
   if (one === undefined) throw new Error('no task')
   const checked: JournalEntry = {
-    ...{ type: 'checks:end', task: 'one', n: 1, tree: 'tree', results: [] },
+    type: 'checks:end',
+    task: 'one',
+    n: 1,
+    tree: 'tree',
+    results: [],
     diff: { files: 1, insertions: 1, deletions: 0 },
   }
   const begun: [number, JournalEntry][] = [
@@ -76,7 +87,11 @@ test('a turn that a limit of the plan ended is no attempt, and what another agen
     [
       2,
       {
-        ...{ type: 'iteration:end', task: 'one', n: 1, reason: 'failed', limit: { harness: 'a', until } },
+        type: 'iteration:end',
+        task: 'one',
+        n: 1,
+        reason: 'failed',
+        limit: { harness: 'a', until },
         spent: { usd: 1, isEstimate: false, tokens: 10 },
       },
     ],
@@ -90,11 +105,19 @@ test('a turn that a limit of the plan ended is no attempt, and what another agen
     after(...entries, [3, { type: 'loop:end', reason: 'rate-limit', why: '' }], [4, run]).limited.size,
   ).toBe(0)
   const handed: JournalEntry = {
-    ...{ type: 'task:handed', task: 'one', from: 'a', to: 'b', sessionId: 's2', why: 'The limit.' },
+    type: 'task:handed',
+    task: 'one',
+    from: 'a',
+    to: 'b',
+    sessionId: 's2',
+    why: 'The limit.',
   }
   const state = after(...entries, [3, handed])
   expect(state.tasks.get('one')).toMatchObject({
-    ...{ harness: 'b', sessionId: 's2', worktreeId: 't', stage: { at: 'rest' } },
+    harness: 'b',
+    sessionId: 's2',
+    worktreeId: 't',
+    stage: { at: 'rest' },
     handed: [{ from: 'a', to: 'b', sessionId: 's' }],
   })
   expect(spentOf(state)).toMatchObject({ usd: 1, tokens: 10 })
@@ -104,7 +127,10 @@ test('an agent that takes a task over has what those before it left, without wha
   if (one === undefined) throw new Error('no task')
   const fresh = { sessionId: 's2', worktreeId: 't2', base: 'c' }
   const ended = (usd: number): JournalEntry => ({
-    ...{ type: 'iteration:end', task: 'one', n: 1, reason: 'failed' },
+    type: 'iteration:end',
+    task: 'one',
+    n: 1,
+    reason: 'failed',
     spent: { usd, isEstimate: false, tokens: usd * 10 },
   })
   const state = after(

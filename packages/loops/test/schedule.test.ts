@@ -53,7 +53,9 @@ test('what is no time is refused with what is wrong', () => {
 })
 
 const NIGHTLY: NewSchedule = {
-  ...{ name: 'Nightly check', project: '/code/shop', what: { kind: 'prompt', prompt: 'Look at the logs.' } },
+  name: 'Nightly check',
+  project: '/code/shop',
+  what: { kind: 'prompt', prompt: 'Look at the logs.' },
   when: cron('0 3 * * *', 'UTC'),
 }
 const ADDED = at('2026-06-01T12:00:00Z')
@@ -79,8 +81,17 @@ function added(fields: Partial<NewSchedule> = {}) {
 }
 
 const DONE: RunReceipt = {
-  ...{ outcome: 'done', exitCode: 0, words: '', sessions: [], loopId: null, harness: null, model: null },
-  ...{ costUsd: null, costIsEstimate: false, tokens: 0, endedAt: '2026-06-02T03:10:00.000Z' },
+  outcome: 'done',
+  exitCode: 0,
+  words: '',
+  sessions: [],
+  loopId: null,
+  harness: null,
+  model: null,
+  costUsd: null,
+  costIsEstimate: false,
+  tokens: 0,
+  endedAt: '2026-06-02T03:10:00.000Z',
 }
 
 test('a time is claimed once, and the next one comes after it', () => {

@@ -144,7 +144,8 @@ describe('lists as people have them', () => {
       '- [ ] A\n  priority: high\n  file: src/a.ts\n  expected: 200\n  checks: npm test\n  Words.\n- [ ] B\n  priority: low\n',
     )
     expect(tasks[0]).toMatchObject({
-      ...{ checks: ['npm test'], notes: 'priority: high\nfile: src/a.ts\nexpected: 200\nWords.' },
+      checks: ['npm test'],
+      notes: 'priority: high\nfile: src/a.ts\nexpected: 200\nWords.',
     })
     expect(notices).toEqual([
       'TASKS.md:2,8: "priority:" is no key of a task, and is read as a note.',

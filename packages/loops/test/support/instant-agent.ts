@@ -106,14 +106,21 @@ export class InstantAgent implements SessionHarness {
 }
 
 const CAPABILITIES: HarnessCapabilities = {
-  ...{
-    supportsSystemPrompt: true,
-    supportsAppendSystemPrompt: true,
-    supportsReadOnly: true,
-    supportsMcp: false,
-  },
-  ...{ supportsResume: true, supportsFork: false, supportsForkAt: false, supportsClientTools: false },
-  ...{ supportsStreamingTokens: false, supportsCostTracking: true, supportsNamedTools: true },
-  ...{ supportsImages: false, supportsDecisions: true, supportsSteering: false, supportsPrewarm: false },
-  ...{ supportsMaxTurns: true, supportsBudget: true },
+  supportsSystemPrompt: true,
+  supportsAppendSystemPrompt: true,
+  supportsReadOnly: true,
+  supportsMcp: false,
+  supportsResume: true,
+  supportsFork: false,
+  supportsForkAt: false,
+  supportsClientTools: false,
+  supportsStreamingTokens: false,
+  supportsCostTracking: true,
+  supportsNamedTools: true,
+  supportsImages: false,
+  supportsDecisions: true,
+  supportsSteering: false,
+  supportsPrewarm: false,
+  supportsMaxTurns: true,
+  supportsBudget: true,
 }
