@@ -1,5 +1,5 @@
 import type { PermissionRequestEvent } from '@chirality/core'
-import { type AwayEnd, type AwayTurns, LEAVE, type LoopContext } from './loop-context.ts'
+import { type AwayEnd, type AwayTurns, isSuspended, type LoopContext } from './loop-context.ts'
 import { loopError } from './loop-error.ts'
 import type { LoopState, TaskState } from './loop-state.ts'
 import { eventsAfter, permissionsOf } from './turn-facts.ts'
@@ -114,7 +114,7 @@ async function runAway(
       setupMs: check_minutes * MINUTE_MS,
     },
     // A server that stops leaves agents on other machines running; the next server continues with them.
-    isLeft: () => signal.reason === LEAVE || signal.reason === 'stop',
+    isLeft: () => isSuspended(signal),
     onPlaced: (machine, why) => record({ type: 'task:placed', task: task.task.id, n, machine, why }),
     onWaits: why => record({ type: 'task:waits', task: task.task.id, n, why }),
     onPending: request => {

@@ -44,7 +44,7 @@ export function failureOf({ command, exitCode, stopped, output }: CheckResult): 
   return `\`${command}\` ${stopped ?? `exits with ${exitCode}`}.\n${output}`.trim()
 }
 
-export function recordOf({ output, ...result }: CheckResult): CheckRecord {
+export function checkRecordOf({ output, ...result }: CheckResult): CheckRecord {
   return { ...result, tail: output.slice(-MAX_TAIL) }
 }
 

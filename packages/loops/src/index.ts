@@ -39,13 +39,13 @@ export {
   type HandOver,
   type ListChangeKind,
   type LoopState,
+  notAllowedWords,
   type TaskStage,
   type TaskState,
   type TaskStatus,
 } from './loop-state.ts'
 export { LoopStore } from './loop-store.ts'
 export type { Seal, Sealed } from './machine-key.ts'
-export { notAllowedWords } from './not-allowed-words.ts'
 export type { OwnLoop } from './own-loop.ts'
 export { readOwnLoop, writeOwnLoop } from './own-loop.ts'
 export type { ProjectCopy } from './project-copy.ts'

@@ -8,6 +8,11 @@ import type { Seal } from './machine-key.ts'
 /** Abort reason for leaving a loop while its agents continue: another process takes it over. */
 export const LEAVE = 'leave'
 
+/** True for the signal of a loop that this process leaves to the next one, while a person's stop ends it. */
+export function isSuspended({ reason }: AbortSignal): boolean {
+  return reason === LEAVE || reason === 'stop'
+}
+
 /** The services of a loop that its tasks use. */
 export interface LoopContext {
   readonly host: SessionHost

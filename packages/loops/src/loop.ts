@@ -8,6 +8,7 @@ import type { SessionHost } from '@chirality/sessions'
 import { isAtRest } from './away-turn.ts'
 import { endMarked, type RunningCommand } from './checks.ts'
 import { isSetUpAwaited, notAllowed } from './commands.ts'
+import { FinishedSessions } from './finished-sessions.ts'
 import type { JournalEntry, LoopEndReason, LoopRunner, ParkedStart, Stamped, TaskStart } from './journal.ts'
 import type { Journal } from './journal-file.ts'
 import { endOf, LiveList, wasDoneBefore } from './live-list.ts'
@@ -15,20 +16,19 @@ import { LoopBranch } from './loop-branch.ts'
 import {
   type AwayTurns,
   deadlineOf,
+  isSuspended,
   type LEAVE,
   type LoopContext,
   limitReached,
   type TaskOutcome,
 } from './loop-context.ts'
-import { writeBudget, writeProgress } from './loop-files.ts'
-import { LoopKeeper } from './loop-keeper.ts'
+import { LoopKeeper, writeBudget, writeProgress } from './loop-keeper.ts'
 import { newNames } from './loop-rules.ts'
 import type { LoopSettings } from './loop-settings.ts'
-import { applyEntry, type LoopState, type TaskState } from './loop-state.ts'
+import { applyEntry, type LoopState, notAllowedWords, type TaskState } from './loop-state.ts'
 import type { LoopStore } from './loop-store.ts'
-import { notAllowedWords } from './not-allowed-words.ts'
 import { writeOwnLoop } from './own-loop.ts'
-import { isAwaited, NO_TIME, noMoreWaits, waitUntil } from './plan-limit.ts'
+import { PlanWaits, waitUntil } from './plan-waits.ts'
 import { isShared, whyNotBegin } from './proof/base-checks.ts'
 import { reportText } from './report.ts'
 import { spentOf } from './spent.ts'
@@ -56,14 +56,12 @@ export class Loop {
   /** The running set-up command or check of each task. */
   readonly running = new Map<string, RunningCommand>()
   readonly #options: LoopOptions
-  readonly #journal: Journal
   readonly #keeper: LoopKeeper
   readonly #list: LiveList
   readonly #stop = new AbortController()
   readonly #merging = new OneAfterTheOther()
-  #isSuspended = false
-  /** Number of tasks that wait for a plan's reset. No other task starts meanwhile. */
-  #waiting = 0
+  readonly #planWaits: PlanWaits
+  readonly #finished: FinishedSessions
   #timer: NodeJS.Timeout | undefined
   #wake: () => void = () => {}
   #hasEnded = false
@@ -73,8 +71,9 @@ export class Loop {
     this.state = options.state
     // Every running command listens, and many tasks run at once.
     setMaxListeners(0, this.#stop.signal)
-    this.#journal = options.journal
     this.#keeper = new LoopKeeper(options)
+    this.#planWaits = new PlanWaits(this.#context())
+    this.#finished = new FinishedSessions(options.host, options.state)
     this.#list = new LiveList(options.state, this.#keeper, change => {
       if (!this.#hasEnded) this.record(change)
     })
@@ -91,7 +90,6 @@ export class Loop {
   suspend(agents: 'stop' | typeof LEAVE): void {
     // A loop that a person is stopping must not continue by itself.
     if (this.#stop.signal.aborted) return
-    this.#isSuspended = true
     this.#stop.abort(agents)
   }
 
@@ -104,7 +102,7 @@ export class Loop {
     // was parked.
     const hasRun = task?.commands === undefined || task.iterations > 0
     const now = hasRun ? undefined : this.#list.tasks()?.find(one => one.id === id)
-    this.record({ type: 'task:again', task: id, note, ...fresh, ...(now === undefined ? {} : { now }) })
+    this.record({ type: 'task:again', task: id, note, ...fresh, now })
     this.#wake()
   }
 
@@ -121,13 +119,13 @@ export class Loop {
 
   /** Changes the limits, also for running work. */
   change(settings: LoopSettings, until?: string | null): void {
-    this.record({ type: 'loop:settings', settings, ...(until === undefined ? {} : { until }) })
+    this.record({ type: 'loop:settings', settings, until })
     this.#setTimer()
     this.#wake()
   }
 
   record(...entries: JournalEntry[]): void {
-    if (entries.length > 0) this.#apply(this.#journal.add(...entries))
+    if (entries.length > 0) this.#apply(this.#options.journal.add(...entries))
   }
 
   #apply(entries: readonly Stamped[]): void {
@@ -152,8 +150,8 @@ export class Loop {
       run: randomUUID(),
       pid: process.pid,
       by,
-      ...(settings ? { settings } : {}),
-      ...(until ? { until: until.toISOString() } : {}),
+      settings,
+      until: until?.toISOString(),
     })
     const watch = setInterval(() => existsSync(stopFile) && this.stop(), STOP_POLL_MS)
     this.#setTimer()
@@ -163,10 +161,10 @@ export class Loop {
       if (waits !== undefined) await waitUntil(waits, this.#stop.signal)
       const cannot = await whyNotBegin(this.#context(), this.#list.tasks() ?? [])
       const end = cannot === undefined ? await this.#work() : { reason: 'failed' as const, why: cannot }
-      this.record(this.#isSuspended ? { type: 'run:left' } : { type: 'loop:end', ...end })
+      this.record(isSuspended(this.#stop.signal) ? { type: 'run:left' } : { type: 'loop:end', ...end })
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
-      if (!this.#isSuspended) this.record({ type: 'loop:end', reason: 'failed', why })
+      if (!isSuspended(this.#stop.signal)) this.record({ type: 'loop:end', reason: 'failed', why })
       if (!isCodedError(error)) throw error
     } finally {
       clearInterval(watch)
@@ -181,8 +179,8 @@ export class Loop {
 
   /** Records outside changes of the files before the report is written. */
   async #close(): Promise<void> {
-    for (const found of await this.#keeper.ownFilesAltered()) this.#journal.note(found)
-    this.#apply(this.#journal.settle())
+    for (const found of await this.#keeper.ownFilesAltered()) this.#options.journal.note(found)
+    this.#apply(this.#options.journal.settle())
     const { host } = this.#options
     // A missing repository must not prevent the report.
     const moved = await this.#keeper.compareBranch(host).catch(error => host.logFault(error))
@@ -191,7 +189,7 @@ export class Loop {
     const report = { tasks: this.#list.tasks(), warnings: warningsOf(this.state) }
     this.#keeper.put(reportText(this.state, report), 'report.md')
     this.#keeper.close()
-    this.#journal.close()
+    this.#options.journal.close()
   }
 
   /** True if the loop takes up no more work: it is being stopped, or its end is recorded. */
@@ -233,16 +231,20 @@ export class Loop {
           why: `${this.state.list} is gone or cannot be read. Put it back, then resume.`,
         }
       ending ??= this.#reached()
-      while (ending === undefined && this.#waiting === 0 && running.size < this.state.settings.parallel) {
+      while (
+        ending === undefined &&
+        !this.#planWaits.isWaiting &&
+        running.size < this.state.settings.parallel
+      ) {
         const next = this.#next(tasks ?? [], running)
         if (next === undefined) break
-        const run = this.#freeing.settled().then(() => new TaskRun(this.#context(), next).run())
+        const run = this.#finished.settled().then(() => new TaskRun(this.#context(), next).run())
         const done = run.then(async outcome => {
           // The task counts as running while it waits for a limit of the plan.
           const end = await this.#after(outcome)
           // `??= await` would restore the value from before the wait.
           ending ??= end
-          await this.#letGo(next)
+          await this.#finished.close(next)
           running.delete(next.task.id)
         })
         running.set(next.task.id, done)
@@ -258,40 +260,13 @@ export class Loop {
     }
   }
 
-  /** Releases the sessions of finished tasks. A session that somebody watches is tried again after the next task. */
-  #letGo({ sessionId, handed = [], earlier = [] }: TaskState): Promise<void> {
-    for (const id of [sessionId, ...[...handed, ...earlier].map(before => before.sessionId)])
-      this.#over.add(id)
-    return this.#freeing.run(async () => {
-      for (const task of this.state.tasks.values())
-        if (task.status === 'working') this.#over.delete(task.sessionId)
-      for (const id of this.#over)
-        if (await this.#options.host.letGo(id).catch(() => true)) this.#over.delete(id)
-    })
-  }
-  readonly #over = new Set<string>()
-  /** Tasks wait for it, because one could start in a session that is about to be closed. */
-  readonly #freeing = new OneAfterTheOther()
-
   async #after(outcome: TaskOutcome): Promise<{ reason: LoopEndReason; why: string } | undefined> {
     if (outcome === 'over') return undefined
     if (outcome === 'stopped') return this.#reached() ?? { reason: 'stopped', why: 'It was stopped.' }
     if (outcome === 'limit')
       return this.#reached() ?? { reason: 'limit', why: 'A limit of the loop is reached.' }
-    const { rateLimit: until } = outcome
-    const { waits, settings } = this.state
-    const why = `The limit of the plan is reached${until === undefined ? '' : `, until ${until}`}.`
-    const isNew = until === undefined || !isAwaited(this.state, until)
-    if (until === undefined || (isNew && waits >= settings.wait_for_limits))
-      return {
-        reason: 'rate-limit',
-        why: `${why} ${until === undefined ? NO_TIME : noMoreWaits(this.state)}`,
-      }
-    if (isNew) this.record({ type: 'loop:wait', until, why })
-    this.#waiting += 1
-    await waitUntil(until, this.#stop.signal)
-    this.#waiting -= 1
-    return undefined
+    const why = await this.#planWaits.wait(outcome.rateLimit)
+    return why === undefined ? undefined : { reason: 'rate-limit', why }
   }
 
   /** The next task: started ones first, then the first of the list whose dependencies are proved. */
@@ -308,7 +283,8 @@ export class Loop {
       const commands = notAllowed(this.state, task)
       const missing = this.#list.missing(task)
       if (commands.length + missing.length === 0) next = task
-      else parked.push({ ...this.#start(task), commands, ...(missing.length === 0 ? {} : { missing }) })
+      else
+        parked.push({ ...this.#start(task), commands, missing: missing.length === 0 ? undefined : missing })
       if (next !== undefined || commands.some(command => this.state.settings.setup.includes(command))) break
     }
     // One entry for all: a pull can bring thousands of tasks, and each entry waits for the disk.
@@ -358,8 +334,8 @@ export class Loop {
       return status && { usd: status.costUsd, isEstimate: status.costIsEstimate, tokens: status.tokens }
     })
     return {
-      ...(budget_usd === undefined ? {} : { usd: budget_usd - (spent.usd ?? 0) }),
-      ...(budget_tokens === undefined ? {} : { tokens: budget_tokens - spent.tokens }),
+      usd: budget_usd && budget_usd - (spent.usd ?? 0),
+      tokens: budget_tokens && budget_tokens - spent.tokens,
     }
   }
 
@@ -375,7 +351,7 @@ export class Loop {
       names: task => newNames(this.state, task),
       record: (...entries) => this.record(...entries),
       put: (text, ...parts) => this.#keeper.put(text, ...parts),
-      noteAltered: found => this.#journal.note(found),
+      noteAltered: found => this.#options.journal.note(found),
       rest: () => this.#rest(),
       merging: work => this.#merging.run(work),
       ticked: id => this.#list.tick([id]),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import path from 'node:path'
-import { type CheckResult, failureOf, hasPassed, recordOf, runShown } from './checks.ts'
+import { type CheckResult, checkRecordOf, failureOf, hasPassed, runShown } from './checks.ts'
 import type { DiffStat, JournalEntry } from './journal.ts'
 import type { LoopContext } from './loop-context.ts'
 import type { TaskState } from './loop-state.ts'
@@ -88,7 +88,7 @@ export class TaskChecks {
       n: task.iterations,
       tree: staged,
       diff,
-      results: runs.map(({ result }) => recordOf(result)),
+      results: runs.map(({ result }) => checkRecordOf(result)),
       counted: runs.map(({ result: _result, ...count }) => count),
       read,
       hidden,

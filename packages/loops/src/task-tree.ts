@@ -24,6 +24,7 @@ import type { ChangedFile } from './proof/matter.ts'
 export class TaskTree {
   readonly folder: string
   readonly #repository: GitRepository
+  readonly #inCommit = new Map<string, boolean>()
 
   private constructor(folder: string, repository: GitRepository) {
     this.folder = folder
@@ -92,8 +93,6 @@ export class TaskTree {
     this.#inCommit.set(name, known)
     return known
   }
-  readonly #inCommit = new Map<string, boolean>()
-
   stagedTree(): Promise<string> {
     return this.#text(['write-tree'])
   }

@@ -169,7 +169,7 @@ test(
     )
     await loop.run()
     expect([...loop.state.tasks.values()]).toMatchObject([
-      { status: 'parked', why: expect.stringContaining('none made it') },
+      { status: 'parked', why: expect.stringContaining('none of them ran it') },
     ])
     expect(new Set(names).size).toBe(names.length)
     expect(turns()).toBe(0)

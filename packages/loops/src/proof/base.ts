@@ -1,5 +1,5 @@
 import { readTextCarefully } from '@chirality/disk'
-import { type CheckResult, hasPassed, recordOf } from '../checks.ts'
+import { type CheckResult, checkRecordOf, hasPassed } from '../checks.ts'
 import type { CheckRun } from './counted-check.ts'
 import type { BaseResult } from './verdict.ts'
 
@@ -17,7 +17,7 @@ export async function baseOf(
 }
 
 export function baseResult({ result, counted, uncounted }: CheckRun, state: BaseResult['state']): BaseResult {
-  const { command, exitCode, tail } = recordOf(result)
+  const { command, exitCode, tail } = checkRecordOf(result)
   return { command, state, exitCode, tail, counted, ...(uncounted === undefined ? {} : { uncounted }) }
 }
 

@@ -1,4 +1,4 @@
-import { type CheckResult, hasPassed, recordOf } from '../checks.ts'
+import { type CheckResult, checkRecordOf, hasPassed } from '../checks.ts'
 import { ranIn } from './count-flags.ts'
 import type { CheckRun } from './counted-check.ts'
 import { flag, noted } from './flags.ts'
@@ -48,7 +48,7 @@ export async function judge(
     await runAll(turned)
   }
   const putBack = judging.map(({ path }) => path)
-  return { judged: { kind: 'ran', results: results.map(recordOf), putBack }, flags }
+  return { judged: { kind: 'ran', results: results.map(checkRecordOf), putBack }, flags }
 }
 
 export function judgingFiles({ files, matter }: Pick<JudgeFacts, 'files' | 'matter'>): ChangedFile[] {
