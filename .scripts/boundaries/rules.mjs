@@ -58,9 +58,12 @@ const DOWN = {
     'packages/loops',
     'packages/conformance',
   ],
+  'packages/client': ['packages/core', 'packages/server'],
   fixtures: ['packages/core', 'packages/scripted-model'],
 }
 const FOR_TESTS = ['fixtures', 'packages/scripted-model']
+// Packages that only the tests of a package start: they make the server that its client calls.
+const IN_TESTS_OF = { 'packages/client': ['packages/runner'] }
 
 export const rules = [
   direction,
@@ -95,7 +98,8 @@ function direction(pkg, workspace) {
 }
 
 function mayDependOn(pkg, target, section) {
-  if (section === 'devDependencies' && FOR_TESTS.includes(target.folder)) return true
+  const forTests = [...FOR_TESTS, ...(IN_TESTS_OF[pkg.folder] ?? [])]
+  if (section === 'devDependencies' && forTests.includes(target.folder)) return true
   if (isApp(pkg)) return !isApp(target) && target.folder !== 'fixtures'
   return DOWN[pkg.folder].includes(target.folder)
 }
@@ -131,9 +135,9 @@ function smallInstall(pkg, _workspace, { dependencies }) {
   })
 }
 
-/** The dashboard imports only types of the server: a single value import would put the whole server into the bundle. */
+/** The dashboard and the client import only types of the server: one value import would put the whole server into the page. */
 function serverTypes(pkg) {
-  if (pkg.folder !== 'apps/web') return []
+  if (!['apps/web', 'packages/client'].includes(pkg.folder)) return []
   return everyImport(pkg, (file, { specifier, line, clause }) => {
     if (!file.inSrc || packageName(specifier) !== '@chirality/server' || isTypeImport(clause)) return
     return { file, line, message: `imports values of ${specifier}: only types may` }

@@ -63,6 +63,10 @@ beforeAll(() => {
   const others = [
     ['@types/node', path.join(root, 'node_modules', '@types', 'node')] as const,
     ['@trpc/client', path.join(root, 'packages', 'server', 'node_modules', '@trpc', 'client')] as const,
+    // Optional peers of the client, whose query options a page imports.
+    ...['@tanstack/react-query', '@trpc/tanstack-react-query', '@types/react', 'react'].map(
+      name => [name, path.join(root, 'node_modules', ...name.split('/'))] as const,
+    ),
   ].map(([name, source]) => `${name}@${manifestOf(source).version}`)
   // A page of the project that the command must not take for its own.
   mkdirSync(path.join(app, 'web', 'dist'), { recursive: true })

@@ -1,12 +1,10 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { appRouter } from '../src/trpc/router.ts'
 import { createWorld, serveWorld } from './support/agents.ts'
-import { notice, startTestServer } from './support/test-server.ts'
+import { startTestServer } from './support/test-server.ts'
 
 const DOCS = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8')
 const blocks = [...DOCS.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(match => match[1] ?? '')
@@ -27,28 +25,6 @@ test('every route and every procedure is in docs/api.md', async () => {
     return ![name, first, `${first}.*`].some(word => row.includes(`\`${word}\``))
   })
   expect(untold).toEqual([])
-})
-
-test('the TypeScript example in docs/api.md compiles under strict types, and prints the events of a session', async () => {
-  const server = await startTestServer()
-  const { id } = await server.host.createSession(server.project, { title: 'Docs' })
-  const { log } = await server.host.session(id)
-  log.append(notice(id, 'Hello.'), { turnId: null })
-  log.append({ type: 'turn:end', sessionId: id, reason: 'completed' }, { turnId: 't' })
-  await log.flush()
-  const [example = ''] = [...DOCS.matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(match => match[1])
-  const folder = mkdtempSync(fileURLToPath(new URL('../.docs-example-', import.meta.url)))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  writeFileSync(path.join(folder, 'example.ts'), example)
-  const options = { extends: '../tsconfig.json', include: ['example.ts'] }
-  writeFileSync(path.join(folder, 'tsconfig.json'), JSON.stringify(options))
-  const tsc = path.join(folder, '..', 'node_modules', '.bin', 'tsc')
-  const compiled = await promisify(execFile)(tsc, ['-p', folder]).catch((error: { stdout: string }) => error)
-  expect(compiled.stdout).toBe('')
-  const program = ['--import', 'tsx', '--conditions=@chirality/source', path.join(folder, 'example.ts')]
-  const args = [...program, server.url, server.token, id]
-  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder })
-  expect(stdout).toBe('Docs\n1 status\n2 turn:end\n')
 })
 
 test('every command in docs/api.md does what is written there', async () => {

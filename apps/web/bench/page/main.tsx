@@ -1,13 +1,11 @@
 import type { Envelope, UIEvent } from '@chirality/core'
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { flushSync } from 'react-dom'
 import { createRoot, type Root } from 'react-dom/client'
 import ReactMarkdown from 'react-markdown'
 import { ChatPane } from '../../src/panes/chat/ChatPane.tsx'
-import type { ServerApi } from '../../src/state/server/server-api.ts'
-import { ApiContext } from '../../src/state/server/use-api.ts'
 import { SessionStore } from '../../src/state/session/session-store.ts'
 import { SessionContext } from '../../src/state/session/use-session.ts'
+import { CannedServer } from '../../test/support/canned-client.tsx'
 import { manyTurns, markdownOf } from '../app/texts.ts'
 import { watchFrames } from './watch-frames.ts'
 import '../../src/styles/tokens.css'
@@ -117,22 +115,20 @@ async function openChat(events: readonly object[], preview: readonly Envelope[] 
   store.flush()
   store.startAtEnd(preview)
   freshRoot().render(
-    <QueryClientProvider client={new QueryClient()}>
-      <ApiContext value={NO_API}>
-        <SessionContext value={store}>
-          <div style={{ height: '100vh' }}>
-            <ChatPane />
-          </div>
-        </SessionContext>
-      </ApiContext>
-    </QueryClientProvider>,
+    <CannedServer answers={ANSWERS}>
+      <SessionContext value={store}>
+        <div style={{ height: '100vh' }}>
+          <ChatPane />
+        </div>
+      </SessionContext>
+    </CannedServer>,
   )
   await frames(3)
   return { store, push }
 }
 
-/** Nothing that the bench shows asks the server anything but who it is. */
-const NO_API = { info: () => Promise.resolve({ version: '', demo: null }) } as ServerApi
+/** The bench shows nothing that asks the server for more. */
+const ANSWERS = { 'system.info': () => ({ version: '', demo: null }) }
 
 function envelopesOf(events: readonly object[], after: number): Envelope[] {
   return events.map((event, i) => {

@@ -1,10 +1,11 @@
+import { withQueries } from '@chirality/client/queries'
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { notifyOn } from '../notices/notify.ts'
 import type { Connection } from '../state/connection.ts'
 import { FleetContext } from '../state/fleet/use-fleet.ts'
-import { ApiContext } from '../state/server/use-api.ts'
+import { ServerContext } from '../state/server/use-client.ts'
 import { SessionHubContext } from '../state/session/use-session.ts'
 import { ErrorBoundary } from './faults.tsx'
 import { router } from './router.tsx'
@@ -15,15 +16,16 @@ const FRESH_MS = 30_000
 
 /** Everything that lives as long as the page. */
 function App({ connection }: { connection: Connection }) {
-  const { api, fleet, hub } = connection
-  const [queries] = useState(
-    () => new QueryClient({ defaultOptions: { queries: { staleTime: FRESH_MS, retry: 1 } } }),
-  )
+  const { live, fleet, hub } = connection
+  const [{ queries, server }] = useState(() => {
+    const queries = new QueryClient({ defaultOptions: { queries: { staleTime: FRESH_MS, retry: 1 } } })
+    return { queries, server: { client: withQueries(live.calls, queries), connection } }
+  })
   useEffect(() => notifyOn(fleet, shownSession), [fleet])
   useEffect(openOnNotification, [])
   return (
     <ErrorBoundary>
-      <ApiContext value={api}>
+      <ServerContext value={server}>
         <FleetContext value={fleet}>
           <SessionHubContext value={hub}>
             <QueryClientProvider client={queries}>
@@ -31,22 +33,22 @@ function App({ connection }: { connection: Connection }) {
             </QueryClientProvider>
           </SessionHubContext>
         </FleetContext>
-      </ApiContext>
+      </ServerContext>
     </ErrorBoundary>
   )
 }
 
 /** The app, unless the server cannot be reached even once: an empty dashboard would say that there is nothing. */
 export function FirstConnection({ connection }: { connection: Connection }) {
-  const { api } = connection
+  const { live } = connection
   const [reach, setReach] = useState<'trying' | 'failed' | 'reached'>('trying')
   useEffect(
     () =>
-      api.watchConnection(state => {
+      live.watchConnection(state => {
         if (state === 'connected') setReach('reached')
         else if (state === 'offline') setReach(now => (now === 'trying' ? 'failed' : now))
       }),
-    [api],
+    [live],
   )
   return reach === 'failed' ? <ServerDown /> : <App connection={connection} />
 }

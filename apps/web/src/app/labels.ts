@@ -1,4 +1,4 @@
-import { useHarness } from '../state/server/use-api.ts'
+import { useHarness } from '../state/server/use-client.ts'
 
 /** Before the server has told of its agents, and for one that it does not have, the id has to do. */
 export function useHarnessLabel(id: string | null): string {

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import { useApi } from '../state/server/use-api.ts'
+import { useClient } from '../state/server/use-client.ts'
 import { Button } from '../ui/controls/Button.tsx'
 import { toasts } from '../ui/overlay/toast-store.ts'
 import { messageOf } from '../ui/text/error-message.ts'
@@ -10,7 +10,7 @@ import './notification-choice.css'
 
 /** Whether there are notifications, and how to change that. `askOnly`: gone as soon as somebody decided. */
 export function NotificationChoice({ askOnly = false }: { askOnly?: boolean }) {
-  const api = useApi()
+  const client = useClient()
   const state = useSyncExternalStore(watchNotifyState, notifyState)
   if (askOnly && state !== 'ask') return null
   return (
@@ -27,7 +27,7 @@ export function NotificationChoice({ askOnly = false }: { askOnly?: boolean }) {
           onClick={() => {
             turnOff()
             void withdrawAll()
-            void stopPush(api).catch(error =>
+            void stopPush(client).catch(error =>
               toasts.error(`The server may still send messages to this browser: ${messageOf(error)}`),
             )
           }}

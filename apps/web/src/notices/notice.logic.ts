@@ -1,7 +1,7 @@
 import { requestArgument } from '../panes/chat/tool-summary.logic.ts'
 import { decisionLine } from '../panes/decisions/decision.logic.ts'
 import { sessionTitle } from '../panes/sidebar/session-title.ts'
-import type { SessionStatus } from '../state/server/server-api.ts'
+import type { SessionStatus } from '../state/server/answers.ts'
 
 /** What a notification says. A session has one at most: a newer one takes the place of the one before. */
 export type Notice = NoticeSubject & {

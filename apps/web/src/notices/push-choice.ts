@@ -1,7 +1,8 @@
-import type { PushDetail, ServerApi } from '../state/server/server-api.ts'
+import type { Client } from '@chirality/client'
+import type { PushDetail } from '../state/server/answers.ts'
 
 /** Lets the server send messages to this browser, through the push service of its maker. */
-export async function startPush(api: ServerApi, publicKey: string, show: PushDetail): Promise<void> {
+export async function startPush(client: Client, publicKey: string, show: PushDetail): Promise<void> {
   const { pushManager } = await navigator.serviceWorker.ready
   const key = Uint8Array.from(atob(publicKey.replaceAll('-', '+').replaceAll('_', '/')), char =>
     char.charCodeAt(0),
@@ -13,12 +14,16 @@ export async function startPush(api: ServerApi, publicKey: string, show: PushDet
     return pushManager.subscribe(options)
   })
   const { endpoint = '', keys = {} } = made.toJSON()
-  await api.subscribePush({ endpoint, keys: { p256dh: keys.p256dh ?? '', auth: keys.auth ?? '' }, show })
+  await client.system.subscribePush.mutate({
+    endpoint,
+    keys: { p256dh: keys.p256dh ?? '', auth: keys.auth ?? '' },
+    show,
+  })
 }
 
 /** The server forgets the subscription first: from then on nothing is sent, whatever the browser does with its part. */
-export async function stopPush(api: ServerApi): Promise<void> {
-  await api.unsubscribePush()
+export async function stopPush(client: Client): Promise<void> {
+  await client.system.unsubscribePush.mutate()
   const registration = await navigator.serviceWorker?.getRegistration()
   await (await registration?.pushManager?.getSubscription())?.unsubscribe()
 }

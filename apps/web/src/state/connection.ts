@@ -1,8 +1,7 @@
+import { createLiveClient, type LiveClient } from '@chirality/client'
 import { toasts } from '../ui/overlay/toast-store.ts'
 import { FleetStore } from './fleet/fleet-store.ts'
 import { followFleet } from './fleet/follow-fleet.ts'
-import type { ServerApi } from './server/server-api.ts'
-import { createTrpcApi } from './server/trpc-api.ts'
 import { SessionHub } from './session/session-hub.ts'
 import { forgetToken } from './sign-in/sign-in.ts'
 import { shareToken } from './sign-in/token-channel.ts'
@@ -13,12 +12,14 @@ import { TokenKeeper } from './sign-in/token-keeper.ts'
  * the one that the address names, are on their way while the code that draws them is still fetched and compiled.
  */
 export class Connection {
-  readonly api: ServerApi
+  readonly live: LiveClient
   readonly fleet = new FleetStore()
   readonly hub: SessionHub
   readonly token: string
   /** Resolves when the server takes the token no more. Nothing is followed then. */
   readonly refused: Promise<void>
+  /** A file of the HTTP API. */
+  readonly download: (path: string) => Promise<Blob>
 
   constructor(signedIn: { token: string; isFresh: boolean }, place: ConnectionPlace = location) {
     this.token = signedIn.token
@@ -28,8 +29,9 @@ export class Connection {
     this.refused = new Promise(resolve => {
       refuse = resolve
     })
-    this.api = createTrpcApi(() => keeper.current(), {
+    this.live = createLiveClient({
       url,
+      token: () => keeper.current(),
       onRefused: () => {
         forgetToken(keeper.token)
         stopSharing()
@@ -37,9 +39,14 @@ export class Connection {
         refuse()
       },
     })
+    this.download = async path => {
+      const answer = await fetch(path, { headers: { authorization: `Bearer ${await keeper.current()}` } })
+      if (!answer.ok) throw new Error(`The server could not export it (${answer.status}).`)
+      return answer.blob()
+    }
     const stopSharing = shareToken(() => keeper.token)
-    this.hub = new SessionHub(this.api, message => toasts.error(message))
-    const stopFollowing = followFleet(this.api, this.fleet)
+    this.hub = new SessionHub(this.live, message => toasts.error(message))
+    const stopFollowing = followFleet(this.live, this.fleet)
     openAhead(this, sessionOf(place.pathname))
   }
 }

@@ -75,7 +75,7 @@ test('agent settings of a project are read, then used as they were shown, and ta
     path: '/s/s1',
     scene: api => {
       aBusyDay(api)
-      api.trust = { files: files('{}'), fingerprint: 'a'.repeat(64), isTrusted: false, problem: null }
+      api.trust = { files: files('{}'), fingerprint: 'a'.repeat(64), isTrusted: false }
     },
   })
   const notice = page.getByText('This project brings its own agent settings (1 file). They are not used.')

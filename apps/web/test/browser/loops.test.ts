@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { LoopPlan, ShownLoop } from '../../src/state/server/loops-api.ts'
+import type { LoopPlan, ShownLoop } from '../../src/state/server/answers.ts'
 import { axeViolations, axeViolationsInBothSchemes } from '../support/axe.ts'
 import { PHONE, useDashboard } from '../support/page.ts'
 import { aBusyDay, FIX_CRLF } from '../support/scenes.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { LoopPlan, ScheduleRun, ScheduleWithRuns } from '../../src/state/server/loops-api.ts'
+import type { LoopPlan, ScheduleRun, ScheduleWithRuns } from '../../src/state/server/answers.ts'
 import { axeViolations, axeViolationsInBothSchemes } from '../support/axe.ts'
 import { choose } from '../support/choose.ts'
 import { useDashboard } from '../support/page.ts'

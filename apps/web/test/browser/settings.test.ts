@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { FleetInfo, Machine } from '../../src/state/server/settings-api.ts'
+import type { FleetInfo, Machine } from '../../src/state/server/answers.ts'
 import { axeViolationsInBothSchemes } from '../support/axe.ts'
 import { choose, picker } from '../support/choose.ts'
 import { PHONE, useDashboard } from '../support/page.ts'

@@ -1,5 +1,5 @@
 import type { HarnessCapabilities } from '@chirality/core'
-import type { HarnessInfo } from '../../src/state/server/server-api.ts'
+import type { HarnessInfo } from '../../src/state/server/answers.ts'
 
 const CAN_ALL: HarnessCapabilities = {
   supportsSystemPrompt: true,

@@ -1,4 +1,4 @@
-import type { SessionStatus, UsageReport } from '../../src/state/server/server-api.ts'
+import type { SessionStatus, UsageReport } from '../../src/state/server/answers.ts'
 
 /** The status of a session that rests, with what a test wants different. */
 export function aStatus(fields: Partial<SessionStatus> = {}): SessionStatus {

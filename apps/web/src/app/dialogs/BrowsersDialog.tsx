@@ -1,7 +1,7 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { SignedInBrowser } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { SignedInBrowser } from '../../state/server/answers.ts'
+import { useAskAgain, useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
@@ -19,17 +19,17 @@ export default function BrowsersDialog({ onClose }: { onClose(): void }) {
 
 /** The browsers that may use this server, each with the way to send it out. */
 export function SignedInBrowsers() {
-  const api = useApi()
-  const queries = useQueryClient()
+  const client = useClient()
+  const askAgain = useAskAgain()
   const [problem, setProblem] = useState<string | null>(null)
   const [leaving, setLeaving] = useState<string | null>(null)
-  const listed = useQuery({ queryKey: QUERY, queryFn: () => api.browsers(), staleTime: 0, retry: false })
+  const listed = useQuery(client.system.browsers.queryOptions(undefined, { staleTime: 0, retry: false }))
   const signOut = async (id: string) => {
     setLeaving(id)
     setProblem(null)
     try {
-      await api.revokeBrowser(id)
-      await queries.invalidateQueries({ queryKey: QUERY })
+      await client.system.revokeBrowser.mutate({ id })
+      await askAgain(client.system.browsers.queryFilter())
     } catch (error) {
       setProblem(messageOf(error))
     } finally {
@@ -61,8 +61,6 @@ export function SignedInBrowsers() {
     </div>
   )
 }
-
-const QUERY = ['browsers']
 
 function BrowserRow({
   browser: { name, origin, address, lastSeenAt, isConnected, isCaller, remembered },

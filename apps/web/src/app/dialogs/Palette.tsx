@@ -6,14 +6,14 @@ import { flushSync } from 'react-dom'
 import { PANEL_TABS } from '../../panes/session/panel-place.ts'
 import { SETTINGS_SECTIONS } from '../../panes/settings/sections.ts'
 import { toneOf } from '../../panes/sidebar/groups.logic.ts'
-import { FoundText, hitPlace, hitTitle, Snippet } from '../../panes/sidebar/SearchHit.tsx'
+import { FoundText, hitPlace, hitsIn, hitTitle, Snippet } from '../../panes/sidebar/SearchHit.tsx'
 import { MIN_SEARCH_CHARS } from '../../panes/sidebar/Sidebar.tsx'
 import { sessionTitle } from '../../panes/sidebar/session-title.ts'
 import { useListActions } from '../../panes/sidebar/use-list-actions.ts'
 import { useFleet } from '../../state/fleet/use-fleet.ts'
 import { setTheme } from '../../state/kept/theme.ts'
-import type { SearchHit } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { SearchHit } from '../../state/server/answers.ts'
+import { useClient, useProjects } from '../../state/server/use-client.ts'
 import { Dot } from '../../ui/marks/Dot.tsx'
 import { Icon, type IconName } from '../../ui/marks/Icon.tsx'
 import { Kbd } from '../../ui/marks/Kbd.tsx'
@@ -112,7 +112,7 @@ export default function Palette({ typed, onClose }: PaletteProps) {
                   <span className="palette__hit">
                     <span className="truncate">{title}</span>
                     <span className="palette__excerpt truncate">
-                      <Snippet excerpt={hit.excerpt} query={hits.query} />
+                      <Snippet excerpt={hit.snippet} query={hits.query} />
                     </span>
                   </span>
                 </Command.Item>
@@ -162,12 +162,11 @@ function useSessionEntries(text: string): PaletteGroup {
 function usePlaces(): PaletteGroup[] {
   const shell = useShell()
   const navigate = useNavigate()
-  const api = useApi()
   const actions = useListActions()
   const { sessionId: open } = useParams({ strict: false })
   const fleet = useFleet()
   const needy = fleet.find(({ sessionId, pending }) => sessionId !== open && pending.length > 0)
-  const projects = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() }).data ?? []
+  const projects = useProjects()
   const commands: PaletteEntry[] = [
     entry('plus', 'New session', () => shell.open({ kind: 'new-session' }), { keys: 'N', words: 'start' }),
     ...(needy
@@ -243,17 +242,17 @@ const PAGE_WORDS: Readonly<Record<(typeof NAV_PAGES)[number]['to'], EntryFields>
 
 /** What was said in sessions, from the server. */
 function useHits(text: string) {
-  const api = useApi()
+  const client = useClient()
   const navigate = useNavigate()
   const statuses = useFleet()
   const query = useDeferredValue(text.trim())
   const isLong = query.length >= MIN_SEARCH_CHARS
-  const { data } = useQuery({
-    queryKey: ['search', query],
-    queryFn: () => api.search(query),
-    enabled: isLong,
-    retry: false,
-  })
+  const { data } = useQuery(
+    client.sessions.search.queryOptions(
+      { query, limit: 20 },
+      { enabled: isLong, retry: false, select: hitsIn },
+    ),
+  )
   const list = (isLong ? (data ?? []) : []).slice(0, SHOWN_HITS).map((hit: SearchHit) => ({
     ...{ hit, title: hitTitle(hit, statuses) },
     open: () => void navigate(hitPlace(hit)),

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import { useConnection } from '../../state/server/use-api.ts'
+import { useConnection } from '../../state/server/use-client.ts'
 import { staysSignedIn } from '../../state/sign-in/sign-in.ts'
 
 /** A short gap heals by itself, and nobody needs to know. */

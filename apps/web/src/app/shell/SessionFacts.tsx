@@ -1,9 +1,10 @@
+import { asOf } from '@chirality/client/queries'
 import { MODE_WORDS, permissionLabel, versionNote, versionSupport } from '@chirality/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useFleetStore, useStatus } from '../../state/fleet/use-fleet.ts'
-import { useApi, useHarness } from '../../state/server/use-api.ts'
+import { useClient, useHarness } from '../../state/server/use-client.ts'
 import { useSessionHub, useStorePart } from '../../state/session/use-session.ts'
 import { usePermissionMode } from '../../state/session/use-settings.ts'
 import { Meter } from '../../ui/marks/Meter.tsx'
@@ -48,16 +49,13 @@ export function SessionFacts({ sessionId }: { sessionId: string }) {
 
 /** Of a release that neither the tests nor a trial on this machine have run, with the way to a trial. */
 function NeverTested({ harness, version }: { harness: string | null; version: string }) {
-  const api = useApi()
+  const client = useClient()
   const info = useHarness(harness)
   const support = versionSupport(version, info?.versions)
   const isUnknown = support === 'newer' || support === 'untested'
-  const { data } = useQuery({
-    queryKey: ['agent-trials'],
-    queryFn: () => api.agentTrials(),
-    enabled: isUnknown,
-    retry: false,
-  })
+  const { data } = useQuery(
+    client.harnesses.trials.queryOptions(undefined, { enabled: isUnknown, retry: false }),
+  )
   // Without the trials of this machine nobody knows whether it was tested.
   if (!isUnknown || !data || !info?.versions) return null
   if (data.reports.some(report => report.harness === harness && report.version === version)) return null
@@ -74,17 +72,20 @@ function NeverTested({ harness, version }: { harness: string | null; version: st
 }
 
 function ContextUsed({ sessionId }: { sessionId: string }) {
-  const api = useApi()
+  const client = useClient()
   const store = useSessionHub().store(sessionId)
   const phase = useStorePart(store, ({ state }) => state.phase)
   const turnCount = useStorePart(store, ({ state }) => state.turns.length)
   const contextTokens = useStorePart(store, ({ state }) => state.contextTokens)
-  const usage = useQuery({
-    queryKey: ['context', sessionId, turnCount],
-    queryFn: () => api.contextUsage(sessionId),
-    refetchInterval: phase === 'idle' ? false : CONTEXT_REFRESH_MS,
-    retry: false,
-  }).data
+  const usage = useQuery(
+    asOf(
+      client.turns.contextUsage.queryOptions(
+        { sessionId },
+        { refetchInterval: phase === 'idle' ? false : CONTEXT_REFRESH_MS, retry: false },
+      ),
+      turnCount,
+    ),
+  ).data
   const used = usage?.usedTokens ?? contextTokens
   if (usage && used > 0) {
     return (

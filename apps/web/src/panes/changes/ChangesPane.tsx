@@ -1,11 +1,13 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import type { QueryableClient } from '@chirality/client/queries'
+import { useQuery } from '@tanstack/react-query'
 import { memo, Suspense, useEffect, useMemo, useRef, useState } from 'react'
 import { DiffCount, FilePath } from '../../diff/DiffView.tsx'
 import type { ReviewLook } from '../../diff/review-rows.ts'
 import { editedPaths } from '../../diff/tool-edits.ts'
 import { BoundedMap } from '../../state/kept/bounded-map.ts'
-import { filePlace, placeKey, type SessionStatus, type TreeDiff } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { SessionStatus, TreeDiff } from '../../state/server/answers.ts'
+import { useAskAgain, useClient } from '../../state/server/use-client.ts'
+import { filePlace } from '../../state/server/work-place.ts'
 import { usePulse } from '../../state/session/pulse.ts'
 import { useSession, useSessionStore, useWorkDone } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
@@ -44,24 +46,35 @@ export interface ChangesPaneProps {
   onCount(count: number): void
 }
 
+/** The call that reads the changes of a scope, under the key of that call. */
+function diffQuery(client: QueryableClient, status: SessionStatus, scope: string) {
+  const { sessionId } = status
+  const { files, review } = client
+  const ofTurn = { sessionId, turnId: scope }
+  const place = filePlace(status)
+  if (scope === BRANCH)
+    return {
+      queryKey: review.branchDiff.queryKey({ sessionId }),
+      queryFn: () => review.branchDiff.query({ sessionId }),
+    }
+  return scope === WORKING_TREE
+    ? { queryKey: files.diff.queryKey(place), queryFn: () => files.diff.query(place) }
+    : { queryKey: files.turnDiff.queryKey(ofTurn), queryFn: () => files.turnDiff.query(ofTurn) }
+}
+
 /** What the agent changed: since the last commit, on its branch, or in one turn; and what becomes of it. */
 export default function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProps) {
-  const api = useApi()
+  const client = useClient()
   const { sessionId } = status
-  const queries = useQueryClient()
+  const askAgain = useAskAgain()
   const [foot, setFoot] = useState<HTMLElement | null>(null)
   const store = useSessionStore()
   const whole = useSession(snapshot => snapshot.whole)
   const { data, error, isPending, isPlaceholderData, refetch } = useQuery<TreeDiff | null>({
-    // The place, too: that a session has a worktree may be heard after the first look, which was at the project then.
-    queryKey: ['diff', sessionId, scope, placeKey(status)],
-    queryFn: () => {
-      if (scope === BRANCH) return api.branchDiff(sessionId)
-      return scope === WORKING_TREE ? api.workingTreeDiff(filePlace(status)) : api.turnDiff(sessionId, scope)
-    },
+    ...diffQuery(client, status, scope),
     placeholderData: before => before,
     staleTime: 0,
-    // Who looks through many turns must not keep all of their changes.
+    // Stepping through many turns would otherwise keep every diff in memory.
     gcTime: 0,
     retry: false,
   })
@@ -74,7 +87,7 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
   // What could not be read while the machine was away is read when it is back.
   usePulse(`${review.isAway} ${workDone}`, () => {
     if (review.isAway || (isOfTurn && error === null)) return Promise.resolve()
-    void queries.invalidateQueries({ queryKey: ['blame', placeKey(status)] })
+    void askAgain(client.files.blame.queryFilter(filePlace(status)))
     return refetch()
   })
   const { own, others } = useMemo(() => {
@@ -108,7 +121,9 @@ export default function ChangesPane({ status, scope, onScope, onCount }: Changes
       { oldStart: chosen.oldStart, newStart: chosen.newStart, lines: [...chosen.lines] },
     ]
     const files = [{ path, ...(renamedFrom ? { renamedFrom } : {}), ...(hunks ? { hunks } : {}) }]
-    void review.run(() => api.discardChanges({ sessionId, ...(isOfTurn ? { turnId: scope } : {}), files }))
+    void review.run(() =>
+      client.review.discard.mutate({ sessionId, ...(isOfTurn ? { turnId: scope } : {}), files }),
+    )
   })
   const { at, reached, onPlace, onFile } = usePlace(own, canDiscard ? onDiscard : undefined)
   const { look, controls } = useLook()

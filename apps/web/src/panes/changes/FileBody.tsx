@@ -4,8 +4,8 @@ import { type DiffRow, diffRows } from '../../diff/diff-rows.ts'
 import { ReviewDiff } from '../../diff/ReviewDiff.tsx'
 import { linesOf, type ReviewLook, reviewRows } from '../../diff/review-rows.ts'
 import { type Comment, saveComments, useComments } from '../../state/kept/comments.ts'
-import type { ChangedFileRequest, FileOfTree } from '../../state/server/review-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { ChangedFileRequest, FileOfTree } from '../../state/server/answers.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { leave } from '../../ui/keys/leave.ts'
@@ -130,13 +130,14 @@ export function FileBody({ file, source, look, isEager, at, onDiscard, onPlace }
 
 /** The file as it became, once it is wanted. */
 function useWholeFile({ path }: ChangedFile, source: FileSource, isWanted: boolean) {
-  const api = useApi()
+  const client = useClient()
   const { hasFiles: _, ...request } = source
-  const { data, error } = useQuery({
-    queryKey: ['changed-file', source.sessionId, source.turnId, source.since, path, 'new'],
-    queryFn: () => api.changedFile({ ...request, path, side: 'new' }),
-    ...{ enabled: isWanted, staleTime: 0, gcTime: 0, retry: false },
-  })
+  const { data, error } = useQuery(
+    client.review.file.queryOptions(
+      { ...request, path, side: 'new' },
+      { enabled: isWanted, staleTime: 0, gcTime: 0, retry: false },
+    ),
+  )
   const text = data?.kind === 'text' ? data.text : null
   const problem = error
     ? messageOf(error)
@@ -152,20 +153,17 @@ export function isImage(path: string): boolean {
 
 /** What it was beside what it became. */
 export function ChangedImages({ file, source }: { file: ChangedFile; source: FileSource }) {
-  const api = useApi()
+  const client = useClient()
   const { hasFiles: _, ...request } = source
   const { path, renamedFrom } = file
-  const { data } = useQuery({
-    queryKey: ['changed-file', source.sessionId, source.turnId, source.since, path, 'both'],
-    queryFn: () =>
-      Promise.all([
-        api.changedFile({ ...request, path: renamedFrom ?? path, side: 'old' }),
-        api.changedFile({ ...request, path, side: 'new' }),
-      ]),
-    ...{ staleTime: 0, gcTime: 0, retry: false },
-  })
-  if (!data) return null
-  const [before, after] = data
+  const options = { staleTime: 0, gcTime: 0, retry: false }
+  const { data: before } = useQuery(
+    client.review.file.queryOptions({ ...request, path: renamedFrom ?? path, side: 'old' }, options),
+  )
+  const { data: after } = useQuery(
+    client.review.file.queryOptions({ ...request, path, side: 'new' }, options),
+  )
+  if (before === undefined || after === undefined) return null
   return (
     <div className="file-change__images">
       <Picture file={before} label="Before" />

@@ -10,7 +10,7 @@ import {
   useState,
 } from 'react'
 import { createPortal } from 'react-dom'
-import type { SessionStatus } from '../../state/server/server-api.ts'
+import type { SessionStatus } from '../../state/server/answers.ts'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import type { FileSource } from './FileBody.tsx'
 

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import type { PushPlan, PushResult } from '../../state/server/review-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { PushPlan, PushResult } from '../../state/server/answers.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { CheckField, Form, TextField } from '../../ui/controls/Form.tsx'
 import { Segmented } from '../../ui/controls/Segmented.tsx'
@@ -22,14 +22,11 @@ interface PushDialogProps {
 
 /** What a push would do, as the remote says, before anything is sent. */
 export default function PushDialog({ sessionId, review, onClose, onDone }: PushDialogProps) {
-  const api = useApi()
+  const client = useClient()
   const [remote, setRemote] = useState<string>()
-  const { data: plan, error } = useQuery({
-    queryKey: ['push-plan', sessionId, remote],
-    queryFn: () => api.pushPlan(sessionId, remote),
-    // The remote may move on at any time.
-    ...{ staleTime: 0, gcTime: 0, retry: false },
-  })
+  const { data: plan, error } = useQuery(
+    client.review.pushPlan.queryOptions({ sessionId, remote }, { staleTime: 0, gcTime: 0, retry: false }),
+  )
   return (
     <Dialog title="Push" onClose={onClose}>
       {plan === undefined ? (
@@ -62,7 +59,7 @@ export default function PushDialog({ sessionId, review, onClose, onDone }: PushD
 type PlannedProps = PushDialogProps & { plan: PushPlan; onRemote(remote: string): void }
 
 function PlannedPush({ sessionId, review, plan, onRemote, onClose, onDone }: PlannedProps) {
-  const api = useApi()
+  const client = useClient()
   const { remote, url, branch, commit, kind, commits, total, uncommitted, hooks, command } = plan
   const request = plan.pullRequest
   const [withHooks, setWithHooks] = useState(false)
@@ -78,7 +75,7 @@ function PlannedPush({ sessionId, review, plan, onRemote, onClose, onDone }: Pla
   const push = async () => {
     if (!isReady) return
     const result = await review.run(() =>
-      api.pushBranch({
+      client.review.push.mutate({
         ...{ sessionId, remote, commit, url, hooks: withHooks },
         ...(withRequest ? { pullRequest: { title, body, into } } : {}),
       }),

@@ -1,7 +1,7 @@
 import { lazy, Suspense, useState } from 'react'
 import { safeLink } from '../../markdown/safe-link.ts'
-import type { FileMove, ReviewState } from '../../state/server/review-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { FileMove, ReviewState } from '../../state/server/answers.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { Icon } from '../../ui/marks/Icon.tsx'
@@ -22,7 +22,7 @@ interface ReviewBarProps {
 
 /** What was taken back, with the way back; what the agent will hear of it; and what makes the changes yours. */
 export default function ReviewBar({ sessionId, review, state }: ReviewBarProps) {
-  const api = useApi()
+  const client = useClient()
   const [open, setOpen] = useState<'commit' | 'merge' | 'push' | null>(null)
   const [said, setSaid] = useState<string | null>(null)
   const [link, setLink] = useState<string>()
@@ -39,7 +39,11 @@ export default function ReviewBar({ sessionId, review, state }: ReviewBarProps) 
     if (!which || waits) return undefined
     return () => {
       setSaid(null)
-      void run(() => (redo ? api.redoMove(sessionId, which.id) : api.undoMove(sessionId, which.id)))
+      void run(() =>
+        redo
+          ? client.review.redo.mutate({ sessionId, id: which.id })
+          : client.review.undo.mutate({ sessionId, id: which.id }),
+      )
     }
   }
   const [undo, redo] = [move(last, false), move(undone, true)]

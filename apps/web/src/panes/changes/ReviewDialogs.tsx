@@ -1,6 +1,6 @@
 import { useState } from 'react'
-import type { MergeRequest, ReviewState } from '../../state/server/review-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { MergeRequest, ReviewState } from '../../state/server/answers.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { CheckField, Form, TextField } from '../../ui/controls/Form.tsx'
 import { Segmented } from '../../ui/controls/Segmented.tsx'
@@ -19,7 +19,7 @@ interface DialogProps {
 }
 
 export function CommitDialog({ sessionId, review, state, onClose, onDone }: DialogProps) {
-  const api = useApi()
+  const client = useClient()
   // What is committed is what was shown when the dialog opened.
   const [{ proposedMessage, uncommitted, hooks }] = useState(state)
   const [message, setMessage] = useState(proposedMessage)
@@ -29,7 +29,7 @@ export function CommitDialog({ sessionId, review, state, onClose, onDone }: Dial
     if (!isReady) return
     const files = uncommitted.length > MAX_NAMED_FILES ? {} : { files: uncommitted }
     const request = { sessionId, message, ...files, hooks: withHooks }
-    const made = await review.run(() => api.commitChanges(request))
+    const made = await review.run(() => client.review.commit.mutate(request))
     if (made === undefined) return
     onDone(`Committed ${plural(made.files.length, 'file')} as ${made.commit.slice(0, 9)}.`)
     onClose()
@@ -90,7 +90,7 @@ interface MergeDialogProps extends DialogProps {
 
 export function MergeDialog(props: MergeDialogProps) {
   const { sessionId, review, state, branches, onCommit, onClose, onDone } = props
-  const api = useApi()
+  const client = useClient()
   const [how, setHow] = useState<How>('merge')
   const [message, setMessage] = useState(state.proposedMessage)
   const [found, setFound] = useState<readonly string[] | null>(null)
@@ -105,7 +105,7 @@ export function MergeDialog(props: MergeDialogProps) {
   const merge = async () => {
     if (!isReady) return
     const request = { sessionId, how, ...(how === 'squash' ? { message } : {}) }
-    const result = await review.run(() => api.mergeBranch(request))
+    const result = await review.run(() => client.review.merge.mutate(request))
     if (result === undefined) return
     if (result.kind === 'conflicts') return setFound(result.files)
     const done =
@@ -114,7 +114,7 @@ export function MergeDialog(props: MergeDialogProps) {
     onClose()
   }
   const hand = async () => {
-    const handed = await review.run(() => api.resolveConflicts(sessionId))
+    const handed = await review.run(() => client.review.resolve.mutate({ sessionId }))
     if (handed === undefined) return
     onDone(
       handed.files.length > 0

@@ -1,5 +1,5 @@
 import { type FileDiff, fileDiff, parseUnifiedDiff } from '../../diff/file-diff.ts'
-import type { TreeDiff } from '../../state/server/server-api.ts'
+import type { TreeDiff } from '../../state/server/answers.ts'
 
 export interface ChangedFile {
   path: string

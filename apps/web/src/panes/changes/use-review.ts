@@ -1,9 +1,9 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { awayWords } from '../../app/project.ts'
-import type { ReviewState } from '../../state/server/review-api.ts'
-import { placeKey, type SessionStatus } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { ReviewState, SessionStatus } from '../../state/server/answers.ts'
+import { useAskAgain, useClient } from '../../state/server/use-client.ts'
+import { filePlace } from '../../state/server/work-place.ts'
 import { usePulse } from '../../state/session/pulse.ts'
 import { useWorkDone } from '../../state/session/use-session.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
@@ -30,15 +30,16 @@ export function useReview(status: SessionStatus, isWanted: boolean): Review {
   const { sessionId, phase } = status
   const away = awayWords(status.machine)
   const isRead = isWanted && away === null
-  const api = useApi()
-  const queries = useQueryClient()
+  const client = useClient()
+  const askAgain = useAskAgain()
   const [isBusy, setBusy] = useState(false)
   const [failure, setFailure] = useState<string | null>(null)
-  const { data, error, refetch } = useQuery({
-    queryKey: ['review', sessionId],
-    queryFn: () => api.reviewState(sessionId),
-    ...{ staleTime: 0, gcTime: 0, retry: false, enabled: isRead },
-  })
+  const { data, error, refetch } = useQuery(
+    client.review.state.queryOptions(
+      { sessionId },
+      { staleTime: 0, gcTime: 0, retry: false, enabled: isRead },
+    ),
+  )
   const workDone = useWorkDone()
   const rests = phase === 'idle'
   usePulse(`${rests} ${workDone}`, () => (rests && isRead ? refetch() : Promise.resolve()))
@@ -52,10 +53,16 @@ export function useReview(status: SessionStatus, isWanted: boolean): Review {
       setFailure(messageOf(error))
       return undefined
     } finally {
-      const read = ['review', 'diff', 'changed-file'].map(kind => [kind, sessionId])
-      await Promise.all(
-        [...read, ['blame', placeKey(status)]].map(queryKey => queries.invalidateQueries({ queryKey })),
-      )
+      const { files, review } = client
+      const changed = [
+        review.state.queryFilter({ sessionId }),
+        review.branchDiff.queryFilter({ sessionId }),
+        review.file.queryFilter({ sessionId }),
+        files.turnDiff.queryFilter({ sessionId }),
+        files.diff.queryFilter(filePlace(status)),
+        files.blame.queryFilter(filePlace(status)),
+      ]
+      await askAgain(...changed)
       setBusy(false)
     }
   }

@@ -2,7 +2,7 @@ import type { BudgetItem } from '@chirality/core'
 import { useId, useState } from 'react'
 import { awayWords } from '../../app/project.ts'
 import { useStatus } from '../../state/fleet/use-fleet.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { useSessionActions, useSessionStore } from '../../state/session/use-session.ts'
 
 /** What a budget says where it stopped the turn, and the place to raise it. */
@@ -38,7 +38,7 @@ interface Unit {
 }
 
 function RaiseBudget({ item }: { item: BudgetItem }) {
-  const api = useApi()
+  const client = useClient()
   const actions = useSessionActions()
   const { sessionId } = useSessionStore().get().state
   const { projectRoot, machine } = useStatus(sessionId) ?? {}
@@ -52,9 +52,9 @@ function RaiseBudget({ item }: { item: BudgetItem }) {
     try {
       if (item.scope === 'project') {
         if (projectRoot === undefined) return
-        await api.setProjectBudget(projectRoot, { [field.project]: wanted })
+        await client.budgets.set.mutate({ project: projectRoot, [field.project]: wanted })
       } else {
-        await api.setSessionBudget(sessionId, { [field.session]: wanted })
+        await client.budgets.setSession.mutate({ sessionId, [field.session]: wanted })
       }
       setSaid('Raised. It goes on.')
       actions.goOn?.(item.turnId)

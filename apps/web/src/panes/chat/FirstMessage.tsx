@@ -2,8 +2,9 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useStatus } from '../../state/fleet/use-fleet.ts'
-import type { ServerInfo, SessionStatus } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { ServerInfo, SessionStatus } from '../../state/server/answers.ts'
+import { useClient } from '../../state/server/use-client.ts'
+import { sendMessage } from '../../state/session/send-message.ts'
 import { useProjectRoot, useSessionStore } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Empty } from '../../ui/marks/Empty.tsx'
@@ -12,7 +13,7 @@ import { messageOf } from '../../ui/text/error-message.ts'
 
 /** A session without a word in it. In the demo one button says the first. */
 export function FirstMessage() {
-  const api = useApi()
+  const client = useClient()
   const { sessionId } = useSessionStore()
   const projectRoot = useProjectRoot()
   const worktree = useStatus(sessionId)?.worktree
@@ -30,7 +31,7 @@ export function FirstMessage() {
   }
   const send = (text: string) => {
     setSent(true)
-    api.send(sessionId, { text }).catch((error: unknown) => {
+    sendMessage(client, sessionId, { text }).catch((error: unknown) => {
       setSent(false)
       toasts.error(messageOf(error), sessionId)
     })
@@ -63,6 +64,6 @@ export function AfterDemo({ status }: { status: SessionStatus }) {
 }
 
 export function useDemo(): ServerInfo['demo'] {
-  const api = useApi()
-  return useQuery({ queryKey: ['info'], queryFn: () => api.info() }).data?.demo ?? null
+  const client = useClient()
+  return useQuery(client.system.info.queryOptions()).data?.demo ?? null
 }

@@ -9,7 +9,7 @@ import {
 } from '@chirality/core'
 import { useState } from 'react'
 import { Markdown } from '../../markdown/Markdown.tsx'
-import { useHarness } from '../../state/server/use-api.ts'
+import { useHarness } from '../../state/server/use-client.ts'
 import {
   useLiveText,
   useSession,

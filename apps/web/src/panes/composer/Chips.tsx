@@ -1,10 +1,9 @@
 import { MODE_WORDS, PERMISSION_WORDS, permissionLabel, SESSION_MODES } from '@chirality/core'
-import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { useHarnessLabel } from '../../app/labels.ts'
 import { useShell } from '../../app/shell/shell-context.ts'
-import type { HarnessInfo, SessionChanges, SessionStatus } from '../../state/server/server-api.ts'
-import { useApi, useOffered } from '../../state/server/use-api.ts'
+import type { HarnessInfo, SessionChanges, SessionStatus } from '../../state/server/answers.ts'
+import { useClient, useOffered, usePersonas } from '../../state/server/use-client.ts'
 import { usePermissionMode, useSettings, useSettingsChanged } from '../../state/session/use-settings.ts'
 import { Menu, type MenuItem } from '../../ui/controls/Menu.tsx'
 import { Picker, type SelectOption } from '../../ui/controls/Picker.tsx'
@@ -25,7 +24,7 @@ interface ChipsProps {
 
 /** What the session runs with, each to be changed here: at once where the agent can, else from the next message. */
 export function Chips({ status, harness: known, busy, unchecked, onUnchecked }: ChipsProps) {
-  const api = useApi()
+  const client = useClient()
   const shell = useShell()
   const { sessionId } = status
   const settings = useSettings(sessionId)
@@ -43,7 +42,7 @@ export function Chips({ status, harness: known, busy, unchecked, onUnchecked }: 
   const tellLater = (words: string) =>
     setLater(known => [...known.filter(one => one.split(':')[0] !== words.split(':')[0]), words])
   const configure = (changes: SessionChanges, words: string) =>
-    void api.configureSession(sessionId, changes).then(() => {
+    void client.sessions.configure.mutate({ sessionId, ...changes }).then(() => {
       changed()
       if (busy) tellLater(words)
     }, failed)
@@ -131,14 +130,14 @@ interface PermissionChipProps extends Omit<ChipsProps, 'busy'> {
 
 function PermissionChip(props: PermissionChipProps) {
   const { status, harness, model, unchecked, onUnchecked, onLater, onOpen } = props
-  const api = useApi()
+  const client = useClient()
   const { sessionId } = status
   const mode = usePermissionMode(sessionId)
   const changed = useSettingsChanged(sessionId)
   const setMode = (chosen: KeptMode) => {
     onUnchecked(false)
-    api.setPermissionMode(sessionId, chosen).then(
-      from => {
+    client.turns.setPermissionMode.mutate({ sessionId, mode: chosen }).then(
+      ({ from }) => {
         changed()
         if (from === 'next-turn') onLater(`Permissions: ${PERMISSION_WORDS[chosen].label}`)
       },
@@ -186,14 +185,9 @@ function PermissionChip(props: PermissionChipProps) {
 
 /** A model that a persona names is the one that runs, whatever is chosen here. */
 function useModels(status: SessionStatus, harness: HarnessInfo | undefined) {
-  const api = useApi()
   const { projectRoot, persona } = status
   const settings = useSettings(status.sessionId)
-  const personas = useQuery({
-    queryKey: ['personas', projectRoot],
-    queryFn: () => api.personas(projectRoot),
-    enabled: persona !== null,
-  }).data
+  const personas = usePersonas(projectRoot, { enabled: persona !== null }).data
   const named = personas?.find(({ id }) => id === persona)
   const isNamed = named?.model != null && (named.harness === null || named.harness === status.harness)
   const models = harness?.models ?? []

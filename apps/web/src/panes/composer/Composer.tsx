@@ -1,8 +1,8 @@
 import { type KeyboardEvent, lazy, Suspense, useEffect, useEffectEvent, useRef, useState } from 'react'
 import { saveComments, useComments, withComments } from '../../state/kept/comments.ts'
 import { saveDraft, useDraft } from '../../state/kept/drafts.ts'
-import type { SessionStatus } from '../../state/server/server-api.ts'
-import { useApi, useHarness } from '../../state/server/use-api.ts'
+import type { SessionStatus } from '../../state/server/answers.ts'
+import { useClient, useHarness } from '../../state/server/use-client.ts'
 import { useSession, useSessionStore } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
@@ -24,7 +24,7 @@ import type { Attachment } from './attachments.ts'
 const OverlapNotice = lazy(() => import('../session/OverlapNotice.tsx'))
 
 export function Composer({ status }: { status: SessionStatus }) {
-  const api = useApi()
+  const client = useClient()
   const { sessionId } = status
   const field = useRef<HTMLTextAreaElement>(null)
   const text = useDraft(sessionId)
@@ -47,7 +47,7 @@ export function Composer({ status }: { status: SessionStatus }) {
   useEffect(() => takeFocus(field.current, sessionId, isNew), [])
 
   // The agent starts while the person still writes. If it cannot, the turn will say why.
-  const prewarm = () => void api.prewarm(sessionId).catch(() => undefined)
+  const prewarm = () => void client.turns.prewarm.mutate({ sessionId }).catch(() => undefined)
 
   const send = (how: 'send' | 'steer') => {
     if (files.isReading()) return setWish(how)
@@ -59,7 +59,14 @@ export function Composer({ status }: { status: SessionStatus }) {
       parts: files.list.map(({ part }) => part),
       ...(unchecked ? { permissionMode: 'bypassPermissions' as const } : {}),
     }
-    putIntoOutbox(api, sessionId, { how, text: text.trim(), kept, comments, attached: files.list, message })
+    putIntoOutbox(client, sessionId, {
+      how,
+      text: text.trim(),
+      kept,
+      comments,
+      attached: files.list,
+      message,
+    })
     setUnchecked(false)
     history.reset()
   }

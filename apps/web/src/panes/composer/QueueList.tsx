@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import { addToDraft } from '../../state/kept/drafts.ts'
-import type { QueuedMessage, SessionStatus } from '../../state/server/server-api.ts'
-import { useApi, useConnection } from '../../state/server/use-api.ts'
+import type { QueuedMessage, SessionStatus } from '../../state/server/answers.ts'
+import { useClient, useConnection } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
@@ -10,7 +10,7 @@ import { useOutbox } from './outbox.ts'
 
 /** What is sent when the turn is over. Held after a failure until somebody says to go on. */
 export function QueueList({ status }: { status: SessionStatus }) {
-  const api = useApi()
+  const client = useClient()
   const { sessionId, queue, queueHeld } = status
   const [edit, setEdit] = useState<QueuedMessage | null>(null)
   // The agent does not wait for somebody who is still writing.
@@ -29,7 +29,7 @@ export function QueueList({ status }: { status: SessionStatus }) {
     setEdit(null)
     const text = message.trim()
     if (text === '') return
-    api.queueEdit(sessionId, id, text).catch((error: unknown) => {
+    client.turns.queue.edit.mutate({ sessionId, id, message: text }).catch((error: unknown) => {
       addToDraft(sessionId, text)
       toasts.error(messageOf(error), sessionId)
     })
@@ -39,7 +39,7 @@ export function QueueList({ status }: { status: SessionStatus }) {
       {queueHeld ? (
         <p className="queue__held">
           {heldBecause(status.lastTurn)}
-          <Button size="small" onClick={() => attempt(api.queueRelease(sessionId))}>
+          <Button size="small" onClick={() => attempt(client.turns.queue.release.mutate({ sessionId }))}>
             Go on
           </Button>
         </p>
@@ -57,7 +57,7 @@ export function QueueList({ status }: { status: SessionStatus }) {
               <IconButton
                 icon="close"
                 label="Remove from the queue"
-                onClick={() => attempt(api.queueRemove(sessionId, message.id))}
+                onClick={() => attempt(client.turns.queue.remove.mutate({ sessionId, id: message.id }))}
               />
             </li>
           ),

@@ -1,7 +1,8 @@
+import { asOf } from '@chirality/client/queries'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useEffectEvent, useState } from 'react'
-import type { SessionStatus } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { SessionStatus } from '../../state/server/answers.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { useSession } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { isTyping } from '../../ui/keys/is-typing.ts'
@@ -12,7 +13,7 @@ import { type StopStep, stoppedWords, stopStep } from './stop.logic.ts'
 
 /** Asks first, then ends by force, and says what is left: 0 processes is the promise. */
 export function StopButton({ status, busy }: { status: SessionStatus; busy: boolean }) {
-  const api = useApi()
+  const client = useClient()
   const { sessionId } = status
   const hasCard = status.pending.length > 0
   const turnId = useSession(({ state }) => state.turns.at(-1)?.id ?? null)
@@ -21,15 +22,21 @@ export function StopButton({ status, busy }: { status: SessionStatus; busy: bool
   const [asked, setAsked] = useState<{ turnId: string | null; killed: boolean } | null>(null)
   const current = asked?.turnId === turnId ? asked : null
   const isOver = current !== null && !busy && status.phase === 'idle'
-  const leftovers = useQuery({
-    queryKey: ['leftovers', sessionId, turnId],
-    queryFn: () => api.leftovers(sessionId),
-    enabled: isOver && exit?.leftRunning == null,
-    // What a tool had started may take a moment to end.
-    refetchInterval: query => ((query.state.data?.left ?? 0) > 0 ? LOOK_AGAIN_MS : false),
-    staleTime: 0,
-    retry: false,
-  }).data
+  const leftovers = useQuery(
+    asOf(
+      client.turns.leftovers.queryOptions(
+        { sessionId },
+        {
+          enabled: isOver && exit?.leftRunning == null,
+          // A program that a tool had started may take a moment to end.
+          refetchInterval: query => ((query.state.data?.left ?? 0) > 0 ? LOOK_AGAIN_MS : false),
+          staleTime: 0,
+          retry: false,
+        },
+      ),
+      turnId,
+    ),
+  ).data
   const step: StopStep = stopStep({
     ...{ busy, reason, exit, asked: current, phase: status.phase },
     leftovers: leftovers ?? null,
@@ -37,7 +44,9 @@ export function StopButton({ status, busy }: { status: SessionStatus; busy: bool
 
   const stop = (killed: boolean) => {
     setAsked({ turnId, killed })
-    const call = killed ? api.kill(sessionId) : api.interrupt(sessionId)
+    const call = killed
+      ? client.turns.kill.mutate({ sessionId })
+      : client.turns.interrupt.mutate({ sessionId })
     call.catch((error: unknown) => toasts.error(messageOf(error), sessionId))
   }
   const onKey = useEffectEvent((event: KeyboardEvent) => {

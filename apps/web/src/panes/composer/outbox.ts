@@ -1,7 +1,8 @@
+import type { Client } from '@chirality/client'
 import { useSyncExternalStore } from 'react'
 import { type Comment, readComments, saveComments } from '../../state/kept/comments.ts'
 import { type SentDraft, sendDraft } from '../../state/kept/drafts.ts'
-import type { OutgoingMessage, SendResult, ServerApi } from '../../state/server/server-api.ts'
+import { type OutgoingMessage, type Sent, sendMessage } from '../../state/session/send-message.ts'
 import { Listeners } from '../../ui/listeners.ts'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
@@ -38,21 +39,21 @@ export function useOutbox(sessionId: string): readonly Outgoing[] {
  * there. What the server does not take comes back to the field, with all that was to follow it, before what was
  * written meanwhile. It does not matter whether the session is still in view then.
  */
-export function putIntoOutbox(api: ServerApi, sessionId: string, outgoing: Outgoing): void {
+export function putIntoOutbox(client: Client, sessionId: string, outgoing: Outgoing): void {
   const entry = { ...outgoing, draft: sendDraft(sessionId, outgoing.kept) }
   saveAttached(sessionId, without(readAttached(sessionId), outgoing.attached))
   saveComments(sessionId, without(readComments(sessionId), outgoing.comments))
   const before = waiting.get(sessionId) ?? NONE
   set(sessionId, [...before, entry])
-  if (before.length === 0) void empty(api, sessionId)
+  if (before.length === 0) void empty(client, sessionId)
 }
 
-async function empty(api: ServerApi, sessionId: string): Promise<void> {
+async function empty(client: Client, sessionId: string): Promise<void> {
   for (;;) {
     const first = waiting.get(sessionId)?.[0]
     if (!first) return
     try {
-      tell(await api[first.how](sessionId, first.message), first.how)
+      tell(await sendMessage(client, sessionId, first.message, first.how), first.how)
       first.draft.arrived()
       set(sessionId, (waiting.get(sessionId) ?? NONE).slice(1))
     } catch (error) {
@@ -73,8 +74,8 @@ function takeBack(sessionId: string): void {
   }
 }
 
-function tell(result: SendResult, how: Outgoing['how']): void {
-  if (how === 'steer' && result === 'queued')
+function tell(sent: Sent, how: Outgoing['how']): void {
+  if (how === 'steer' && 'queued' in sent)
     toasts.info('The agent takes nothing while it works: it is next in the queue.')
 }
 

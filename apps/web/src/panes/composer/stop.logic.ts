@@ -1,5 +1,5 @@
 import type { TurnEndReason } from '@chirality/core'
-import type { SessionStatus } from '../../state/server/server-api.ts'
+import type { SessionStatus } from '../../state/server/answers.ts'
 import type { ProcessEnd } from '../../state/session/session-extras.ts'
 import { plural } from '../../ui/text/format.ts'
 

@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { type KeyboardEvent, type RefObject, useId, useState } from 'react'
 import { flushSync } from 'react-dom'
-import { filePlace, placeKey, type SessionStatus } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { SessionStatus } from '../../state/server/answers.ts'
+import { useClient } from '../../state/server/use-client.ts'
+import { filePlace } from '../../state/server/work-place.ts'
 import { useSession } from '../../state/session/use-session.ts'
 import {
   applyCompletion,
@@ -30,7 +31,7 @@ const NO_COMMANDS: readonly string[] = []
 
 /** Commands after a slash, files after an @. */
 export function useCompletions({ status, text, field, onChange }: Options) {
-  const api = useApi()
+  const client = useClient()
   const listId = useId()
   const [cursor, setCursor] = useState(0)
   const [active, setActive] = useState(0)
@@ -38,28 +39,30 @@ export function useCompletions({ status, text, field, onChange }: Options) {
   const completion = completionAt(text, cursor)
   const known = useSession(({ extras }) => extras.slashCommands) ?? NO_COMMANDS
   const { harness, projectRoot } = status
-  const commands = useQuery({
-    queryKey: ['commands', harness, projectRoot],
-    queryFn: () => api.slashCommands(harness ?? '', projectRoot),
-    enabled: completion?.kind === 'command' && harness !== null,
-    staleTime: Number.POSITIVE_INFINITY,
-  }).data
+  const commands = useQuery(
+    client.harnesses.slashCommands.queryOptions(
+      { harness: harness ?? '', project: projectRoot },
+      { enabled: completion?.kind === 'command' && harness !== null, staleTime: Number.POSITIVE_INFINITY },
+    ),
+  ).data
   const { folder } = splitMention(completion?.kind === 'file' ? completion.typed : '')
-  const entries = useQuery({
-    queryKey: ['folder', placeKey(status), folder],
-    queryFn: () => api.listFolder(filePlace(status), folder),
-    enabled: completion?.kind === 'file',
-    retry: false,
-  }).data
+  const listed = useQuery(
+    client.files.tree.queryOptions(
+      { ...filePlace(status), path: folder },
+      { enabled: completion?.kind === 'file', retry: false },
+    ),
+  ).data
   const wanted = completion?.kind === 'file' ? completion.typed : ''
-  const found = useQuery({
-    queryKey: ['find', placeKey(status), wanted],
-    queryFn: () => api.findFiles(filePlace(status), wanted),
-    enabled: wanted !== '' && !wanted.endsWith('/'),
-    // What was found for fewer letters stands there until there is more to go by, as far as it still fits: Tab takes it.
-    placeholderData: before => before?.filter(path => hasLetters(path, wanted)),
-    retry: false,
-  }).data
+  const found = useQuery(
+    client.files.find.queryOptions(
+      { ...filePlace(status), query: wanted, limit: 20 },
+      {
+        enabled: wanted !== '' && !wanted.endsWith('/'), // What was found for fewer letters stands there until there is more to go by, as far as it still fits: Tab takes it.
+        placeholderData: before => before?.filter(path => hasLetters(path, wanted)),
+        retry: false,
+      },
+    ),
+  ).data
 
   const suggestions = ((): Suggestion[] => {
     if (!completion || dismissed === `${completion.kind}${completion.start}`) return []
@@ -68,7 +71,7 @@ export function useCompletions({ status, text, field, onChange }: Options) {
       const names = [...new Set([...notes.keys(), ...known])]
       return rank(names, completion.typed).map(name => ({ name, note: notes.get(name) ?? null }))
     }
-    const here = (entries ?? []).map(({ name, kind }) => (kind === 'folder' ? `${name}/` : name))
+    const here = (listed?.entries ?? []).map(({ name, kind }) => (kind === 'folder' ? `${name}/` : name))
     const path = folder === '' ? '' : `${folder}/`
     return mentions(
       here.map(name => path + name),

@@ -1,24 +1,24 @@
 // @vitest-environment happy-dom
 import type { PermissionDecision, PermissionRequestEvent } from '@chirality/core'
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { act } from 'react'
 import { describe, expect, test, vi } from 'vitest'
+import { CannedServer } from '../../../test/support/canned-client.tsx'
 import { buttonNamed, click, nameOf, render } from '../../../test/support/render.tsx'
 import { aStatus } from '../../../test/support/statuses.ts'
 import { FleetStore } from '../../state/fleet/fleet-store.ts'
 import { FleetContext } from '../../state/fleet/use-fleet.ts'
-import type { ServerApi } from '../../state/server/server-api.ts'
-import { ApiContext } from '../../state/server/use-api.ts'
 import { DecisionCard } from './DecisionCard.tsx'
 
 function card(fields: Partial<PermissionRequestEvent>, fleet = new FleetStore()) {
   const answers: PermissionDecision[] = []
   const modes: string[] = []
-  const setPermissionMode: ServerApi['setPermissionMode'] = async (_sessionId, mode) => {
-    modes.push(`${mode} after ${answers.length}`)
-    return 'now'
+  const server = {
+    'turns.setPermissionMode': ({ mode }: { mode: string }) => {
+      modes.push(`${mode} after ${answers.length}`)
+      return { from: 'now' }
+    },
+    'decisions.answer': ({ decision }: { decision: PermissionDecision }) => void answers.push(decision),
   }
-  const decide: ServerApi['decide'] = async (_sessionId, _requestId, decision) => void answers.push(decision)
   const request: PermissionRequestEvent = {
     type: 'permission:request',
     sessionId: 's',
@@ -30,13 +30,11 @@ function card(fields: Partial<PermissionRequestEvent>, fleet = new FleetStore())
     ...fields,
   }
   const page = render(
-    <QueryClientProvider client={new QueryClient()}>
-      <ApiContext value={{ decide, setPermissionMode } as ServerApi}>
-        <FleetContext value={fleet}>
-          <DecisionCard request={request} />
-        </FleetContext>
-      </ApiContext>
-    </QueryClientProvider>,
+    <CannedServer answers={server}>
+      <FleetContext value={fleet}>
+        <DecisionCard request={request} />
+      </FleetContext>
+    </CannedServer>,
   )
   return { page, answers, modes }
 }

@@ -2,7 +2,7 @@ import type { PermissionRequestEvent } from '@chirality/core'
 import { memo, use, useState } from 'react'
 import { awayWords } from '../../app/project.ts'
 import { useStatus } from '../../state/fleet/use-fleet.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { SessionContext } from '../../state/session/use-session.ts'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
@@ -17,7 +17,7 @@ import './decision.css'
 
 /** What the agent waits for, where the work is. It goes when the log says that it was settled, whoever settled it. */
 export const DecisionCard = memo(function DecisionCard({ request }: { request: PermissionRequestEvent }) {
-  const api = useApi()
+  const client = useClient()
   const [isSent, setSent] = useState(false)
   // The frame says why.
   const busy = awayWords(useStatus(request.sessionId)?.machine) !== null || isSent
@@ -27,16 +27,18 @@ export const DecisionCard = memo(function DecisionCard({ request }: { request: P
     if (busy) return
     setSent(true)
     const tell = (error: unknown) => toasts.error(messageOf(error), sessionId)
-    api.decide(request.sessionId, request.requestId, decision).then(
-      () => {
-        dropDecisionDraft(request.requestId)
-        after?.().catch(tell)
-      },
-      (error: unknown) => {
-        setSent(false)
-        tell(error)
-      },
-    )
+    client.decisions.answer
+      .mutate({ sessionId: request.sessionId, requestId: request.requestId, decision })
+      .then(
+        () => {
+          dropDecisionDraft(request.requestId)
+          after?.().catch(tell)
+        },
+        (error: unknown) => {
+          setSent(false)
+          tell(error)
+        },
+      )
   }
   const props = { request, busy, answer }
   switch (request.kind) {

@@ -1,7 +1,7 @@
 import { PERMISSION_WORDS } from '@chirality/core'
 import { useRef } from 'react'
 import { Markdown } from '../../markdown/Markdown.tsx'
-import { useApi } from '../../state/server/use-api.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { useSettingsChanged } from '../../state/session/use-settings.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Field } from '../../ui/controls/Field.tsx'
@@ -15,7 +15,7 @@ import { useDecisionKeys } from './use-decision-keys.ts'
 /** A plan is taken as it is, with edits asked about or not, or sent back with what should be different. */
 export function PlanDecision({ request, busy, answer }: DecisionProps) {
   const [comment, setComment] = useDecisionDraft(request.requestId, 'comment', '')
-  const api = useApi()
+  const client = useClient()
   const changed = useSettingsChanged(request.sessionId)
   const card = useRef<HTMLElement>(null)
   const field = useRef<HTMLTextAreaElement>(null)
@@ -24,7 +24,7 @@ export function PlanDecision({ request, busy, answer }: DecisionProps) {
   const accept = () => answer({ behavior: 'allow' })
   const acceptEdits = () =>
     answer({ behavior: 'allow' }, async () => {
-      await api.setPermissionMode(request.sessionId, 'acceptEdits')
+      await client.turns.setPermissionMode.mutate({ sessionId: request.sessionId, mode: 'acceptEdits' })
       changed()
     })
   const sendBack = () => answer({ behavior: 'deny', message: comment.trim() })

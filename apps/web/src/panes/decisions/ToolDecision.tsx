@@ -1,3 +1,4 @@
+import { asOf } from '@chirality/client/queries'
 import { factsOf, type PermissionRequestEvent } from '@chirality/core'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useRef } from 'react'
@@ -5,8 +6,8 @@ import { DiffView } from '../../diff/DiffView.tsx'
 import type { FileDiff } from '../../diff/file-diff.ts'
 import { askedEdits, placedEdit } from '../../diff/tool-edits.ts'
 import { useStatus } from '../../state/fleet/use-fleet.ts'
-import { filePlace } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import { useClient } from '../../state/server/use-client.ts'
+import { filePlace } from '../../state/server/work-place.ts'
 import { useProjectRoot } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
@@ -133,24 +134,30 @@ function usePlacedEdits(
   asked: readonly FileDiff[],
   project: string,
 ): readonly FileDiff[] {
-  const api = useApi()
+  const client = useClient()
   const { requestId, sessionId } = request
   const status = useStatus(sessionId)
   const fallback = { projectRoot: project, sessionId }
   const [only, ...more] = factsOf(request).edits ?? []
   const isUnplaced = only !== undefined && more.length === 0 && only.hunks === undefined
   const path = isUnplaced ? relative(only.path, project) : undefined
-  const { data } = useQuery({
-    queryKey: ['asked-file', requestId, path],
-    // No file yet is an answer like any other.
-    queryFn: () => api.readFile(filePlace(status ?? fallback), path ?? '').catch(() => null),
-    enabled: path !== undefined && project !== '',
-    staleTime: Number.POSITIVE_INFINITY,
-    gcTime: 0,
-    retry: false,
-  })
+  // A file that is not there yet is an error, and leaves the request as it was asked.
+  const { data } = useQuery(
+    asOf(
+      client.files.read.queryOptions(
+        { ...filePlace(status ?? fallback), path: path ?? '' },
+        {
+          enabled: path !== undefined && project !== '',
+          staleTime: Number.POSITIVE_INFINITY,
+          gcTime: 0,
+          retry: false,
+        },
+      ),
+      requestId,
+    ),
+  )
   return useMemo(() => {
-    const whole = data && data.note === null ? data.text : null
+    const whole = data?.kind === 'text' && !data.truncated ? data.text : null
     const [edit] = factsOf(request).edits ?? []
     const placed = whole === null || edit === undefined ? undefined : placedEdit(edit, whole)
     return placed ? [placed] : asked

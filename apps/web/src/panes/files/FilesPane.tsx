@@ -1,9 +1,10 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { type KeyboardEvent, lazy, Suspense, useState } from 'react'
 import { HighlightedCode } from '../../markdown/CodeBlock.tsx'
 import { languageOf } from '../../markdown/highlight.ts'
-import { filePlace, placeKey, type SessionStatus } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { SessionStatus } from '../../state/server/answers.ts'
+import { useAskAgain, useClient } from '../../state/server/use-client.ts'
+import { filePlace } from '../../state/server/work-place.ts'
 import { usePulse } from '../../state/session/pulse.ts'
 import { useWorkDone } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
@@ -18,12 +19,11 @@ const WhoWrote = lazy(() => import('./WhoWrote.tsx'))
 /** The files that the agent works on. What a tool may have changed is read again as soon as its result is there. */
 export default function FilesPane({ status }: { status: SessionStatus }) {
   const [path, setPath] = useState<string | null>(null)
-  const queries = useQueryClient()
+  const askAgain = useAskAgain()
+  const { files } = useClient()
   usePulse(useWorkDone(), () =>
-    Promise.all(
-      ['folder', 'file', 'blame'].map(kind =>
-        queries.invalidateQueries({ queryKey: [kind, placeKey(status)] }),
-      ),
+    askAgain(
+      ...[files.tree, files.read, files.blame].map(call => ({ queryKey: call.queryKey(filePlace(status)) })),
     ),
   )
   if (path !== null) return <FileView status={status} path={path} onBack={() => setPath(null)} />
@@ -45,15 +45,13 @@ export default function FilesPane({ status }: { status: SessionStatus }) {
 }
 
 function FileView({ status, path, onBack }: { status: SessionStatus; path: string; onBack(): void }) {
-  const api = useApi()
-  const { data, error } = useQuery({
-    queryKey: ['file', placeKey(status), path],
-    queryFn: () => api.readFile(filePlace(status), path),
-    staleTime: 0,
-    retry: false,
-  })
+  const client = useClient()
+  const { data, error } = useQuery(
+    client.files.read.queryOptions({ ...filePlace(status), path }, { staleTime: 0, retry: false }),
+  )
   const [line, setLine] = useState<number | null>(null)
-  const lines = data?.text == null ? 0 : countLines(data.text)
+  const text = data?.kind === 'text' ? data.text : null
+  const lines = text === null ? 0 : countLines(text)
   const look = ({ currentTarget, clientY }: React.PointerEvent<HTMLElement>) => {
     const { top, height } = currentTarget.getBoundingClientRect()
     setLine(Math.min(lines, Math.max(1, Math.floor(((clientY - top) / height) * lines) + 1)))
@@ -67,18 +65,23 @@ function FileView({ status, path, onBack }: { status: SessionStatus; path: strin
         <span className="file__path truncate" title={path}>
           {path}
         </span>
-        {data?.text ? <CopyButton text={data.text} label="Copy the file" /> : null}
+        {text ? <CopyButton text={text} label="Copy the file" /> : null}
       </p>
       {error ? <p className="file__note">{messageOf(error)}</p> : null}
-      {data?.note ? <p className="file__note">{data.note}</p> : null}
-      {data?.text == null ? null : (
+      {data && data.kind !== 'text' ? (
+        <p className="file__note">{`This is no text: ${data.kind}, ${data.sizeBytes} bytes.`}</p>
+      ) : null}
+      {data?.kind === 'text' && data.truncated ? (
+        <p className="file__note">Only the beginning of this file is shown.</p>
+      ) : null}
+      {text === null ? null : (
         <>
           <ScrollRegion className="file__text" label={path}>
             <pre className="file__numbers" aria-hidden="true">
-              {lineNumbers(data.text)}
+              {lineNumbers(text)}
             </pre>
             <pre onPointerMove={look} onPointerDown={look}>
-              <HighlightedCode code={data.text} language={languageOf(path)} />
+              <HighlightedCode code={text} language={languageOf(path)} />
             </pre>
           </ScrollRegion>
           <div className="file__who">

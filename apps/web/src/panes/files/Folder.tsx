@@ -1,7 +1,9 @@
+import type { CallOutputs } from '@chirality/client'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { type FolderEntry, filePlace, placeKey, type SessionStatus } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { SessionStatus } from '../../state/server/answers.ts'
+import { useClient } from '../../state/server/use-client.ts'
+import { filePlace } from '../../state/server/work-place.ts'
 import { Icon } from '../../ui/marks/Icon.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
 
@@ -16,15 +18,12 @@ interface FolderProps {
 const MAX_INDENT = 8
 
 export function Folder({ status, path, depth, onFile }: FolderProps) {
-  const api = useApi()
-  const { data, error } = useQuery({
-    queryKey: ['folder', placeKey(status), path],
-    queryFn: () => api.listFolder(filePlace(status), path),
-    staleTime: 0,
-    retry: false,
-  })
+  const client = useClient()
+  const { data, error } = useQuery(
+    client.files.tree.queryOptions({ ...filePlace(status), path }, { staleTime: 0, retry: false }),
+  )
   if (error) return <p className="files__note">{messageOf(error)}</p>
-  return (data ?? []).map(entry => (
+  return (data?.entries ?? []).map(entry => (
     <Entry
       key={entry.name}
       entry={entry}
@@ -36,7 +35,10 @@ export function Folder({ status, path, depth, onFile }: FolderProps) {
   ))
 }
 
-function Entry({ entry, ...place }: FolderProps & { entry: FolderEntry }) {
+function Entry({
+  entry,
+  ...place
+}: FolderProps & { entry: CallOutputs['files']['tree']['entries'][number] }) {
   const [open, setOpen] = useState(false)
   const isFolder = entry.kind === 'folder'
   return (

@@ -1,14 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useHarnessLabel } from '../../app/labels.ts'
-import {
-  type Blame,
-  filePlace,
-  placeKey,
-  type SessionStatus,
-  type SideOfChanges,
-} from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { Blame, SessionStatus, SideOfChanges } from '../../state/server/answers.ts'
+import { useClient } from '../../state/server/use-client.ts'
+import { filePlace } from '../../state/server/work-place.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { formatCost } from '../../ui/text/format.ts'
 import './who-wrote.css'
@@ -23,12 +18,10 @@ interface WhoWroteProps {
 
 /** Which turn wrote a line of a file, for which prompt and money. */
 export default function WhoWrote({ status, path, line, of }: WhoWroteProps) {
-  const api = useApi()
-  const { data, error, isPending } = useQuery({
-    queryKey: ['blame', placeKey(status), path, of ?? null],
-    queryFn: () => api.blame(filePlace(status), path, of),
-    retry: false,
-  })
+  const client = useClient()
+  const { data, error, isPending } = useQuery(
+    client.files.blame.queryOptions({ ...filePlace(status), path, of }, { retry: false }),
+  )
   const found = data?.lines.find(({ line: from, count }) => line >= from && line < from + count)
   return (
     <p className="who-wrote" role="status">

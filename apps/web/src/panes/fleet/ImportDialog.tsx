@@ -1,11 +1,12 @@
 import { byNewest } from '@chirality/core'
-import { useQueries, useQuery } from '@tanstack/react-query'
+import { useQueries } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
+import { storedSessions } from '../../state/fleet/stored-sessions.ts'
 import { useFleetStore } from '../../state/fleet/use-fleet.ts'
 import { lastProject } from '../../state/kept/last-choices.ts'
-import type { NativeSession } from '../../state/server/server-api.ts'
-import { useApi, useHarnesses } from '../../state/server/use-api.ts'
+import type { NativeSession } from '../../state/server/answers.ts'
+import { useClient, useHarnesses, useProjects } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Field } from '../../ui/controls/Field.tsx'
 import { SelectField } from '../../ui/controls/SelectField.tsx'
@@ -19,12 +20,12 @@ const SHOWN = 50
 
 /** Conversations that were held with an agent in a terminal, to go on with here. */
 export default function ImportDialog({ onClose }: { onClose(): void }) {
-  const api = useApi()
+  const client = useClient()
   const navigate = useNavigate()
   const fleet = useFleetStore()
   const now = useNow()
   const harnesses = useHarnesses()
-  const projects = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() }).data ?? []
+  const projects = useProjects()
   const [chosen, setChosen] = useState(lastProject())
   const [words, setWords] = useState('')
   const [busy, setBusy] = useState<string | null>(null)
@@ -33,17 +34,20 @@ export default function ImportDialog({ onClose }: { onClose(): void }) {
   // Each agent is asked by itself: one that starts slowly or fails keeps nobody from the conversations of the others.
   const keepers = harnesses.filter(({ id, nativeSessions }) => nativeSessions === id)
   const lists = useQueries({
-    queries: keepers.map(({ id }) => ({
-      queryKey: ['native', root, id],
-      queryFn: async () => (await api.nativeSessions(root, id)).sessions,
-      enabled: root !== '',
-      gcTime: 0,
-      retry: false,
-      // An answer may cost the start of a program, so nobody is asked twice while the dialog is open.
-      staleTime: Number.POSITIVE_INFINITY,
-      refetchOnWindowFocus: false,
-      refetchOnReconnect: false,
-    })),
+    queries: keepers.map(({ id }) =>
+      client.sessions.native.queryOptions(
+        { project: root, harness: id },
+        {
+          enabled: root !== '',
+          gcTime: 0,
+          retry: false,
+          // An answer may cost the start of a program, so no agent is asked twice while the dialog is open.
+          staleTime: Number.POSITIVE_INFINITY,
+          refetchOnWindowFocus: false,
+          refetchOnReconnect: false,
+        },
+      ),
+    ),
   })
   const asked = root === '' ? [] : keepers.filter((_, at) => lists[at]?.isPending)
   const faults = keepers.flatMap(({ id, name }, at) => {
@@ -52,7 +56,7 @@ export default function ImportDialog({ onClose }: { onClose(): void }) {
     const why = messageOf(error)
     return [{ id, why: why.includes(name) ? why : `${name}: ${why}` }]
   })
-  const all = lists.flatMap(({ data }) => data ?? [])
+  const all = lists.flatMap(({ data }) => data?.sessions ?? [])
   const found = all
     .filter(({ title }) => title.toLowerCase().includes(words.trim().toLowerCase()))
     .sort(byNewest)
@@ -60,8 +64,12 @@ export default function ImportDialog({ onClose }: { onClose(): void }) {
     setBusy(session.nativeSessionId)
     setProblem(null)
     try {
-      const { id } = await api.importSession(session, root)
-      fleet.setStored(await api.sessions())
+      const { id } = await client.sessions.import.mutate({
+        project: root,
+        harness: session.harness,
+        nativeSessionId: session.nativeSessionId,
+      })
+      fleet.setStored(await storedSessions(client))
       onClose()
       await navigate({ to: '/s/$sessionId', params: { sessionId: id } })
     } catch (cause) {

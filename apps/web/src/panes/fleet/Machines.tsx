@@ -3,9 +3,8 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useFleetStore } from '../../state/fleet/use-fleet.ts'
-import type { SessionStatus } from '../../state/server/server-api.ts'
-import type { Machine } from '../../state/server/settings-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { Machine, SessionStatus } from '../../state/server/answers.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { Icon } from '../../ui/marks/Icon.tsx'
 import { formatUsd, plural } from '../../ui/text/format.ts'
 import { useNow } from '../../ui/text/use-now.ts'
@@ -16,13 +15,10 @@ const REFRESH_MS = 5_000
 
 /** None without a fleet. */
 export function useMachines() {
-  const api = useApi()
-  return useQuery({
-    queryKey: ['machines'],
-    queryFn: () => api.machines(),
-    refetchInterval: REFRESH_MS,
-    retry: false,
-  })
+  const client = useClient()
+  return useQuery(
+    client.fleet.machines.queryOptions(undefined, { refetchInterval: REFRESH_MS, retry: false }),
+  )
 }
 
 /** The machines above the list of all sessions: which are there, and what they do. */

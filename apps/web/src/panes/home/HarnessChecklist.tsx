@@ -1,7 +1,7 @@
 import { type HarnessInstallStatus, versionNote } from '@chirality/core'
 import { useQuery } from '@tanstack/react-query'
-import type { HarnessInfo } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { HarnessInfo } from '../../state/server/answers.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { CopyButton } from '../../ui/controls/CopyButton.tsx'
 import { Dot, type DotTone } from '../../ui/marks/Dot.tsx'
@@ -10,11 +10,8 @@ import { installHelp } from './install-help.ts'
 
 /** What is installed and logged in, with the exact command for what is missing. */
 export function HarnessChecklist({ harnesses }: { harnesses: readonly HarnessInfo[] }) {
-  const api = useApi()
-  const { data, refetch, isFetching } = useQuery({
-    queryKey: ['harness-status'],
-    queryFn: () => api.harnessStatus(),
-  })
+  const client = useClient()
+  const { data, refetch, isFetching } = useQuery(client.harnesses.status.queryOptions())
   return (
     <section className="checklist" aria-label="Agents">
       <header className="checklist__head">

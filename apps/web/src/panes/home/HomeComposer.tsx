@@ -3,10 +3,12 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { useShell } from '../../app/shell/shell-context.ts'
+import { storedSessions } from '../../state/fleet/stored-sessions.ts'
 import { useFleetStore } from '../../state/fleet/use-fleet.ts'
 import { saveDraft, useDraft } from '../../state/kept/drafts.ts'
 import { keepChoices, type LastChoices, lastChoices, lastProject } from '../../state/kept/last-choices.ts'
-import { useApi, useHarnesses, useOffered } from '../../state/server/use-api.ts'
+import { useClient, useHarnesses, useOffered } from '../../state/server/use-client.ts'
+import { sendMessage } from '../../state/session/send-message.ts'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { Picker } from '../../ui/controls/Picker.tsx'
 import { dropKeys, onGoneTo } from '../../ui/keys/type-ahead.ts'
@@ -239,15 +241,12 @@ function FirstFolder({ onAdded }: { onAdded(root: string): void }) {
 
 /** What is chosen, and the way from there to a session that works. */
 function useStart(project: string | undefined) {
-  const api = useApi()
+  const client = useClient()
   const navigate = useNavigate()
   const fleet = useFleetStore()
   const harnesses = useHarnesses()
-  const projects = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() }).data
-  const { data: installed, isPending } = useQuery({
-    queryKey: ['harness-status'],
-    queryFn: () => api.harnessStatus(),
-  })
+  const projects = useQuery(client.projects.list.queryOptions()).data
+  const { data: installed, isPending } = useQuery(client.harnesses.status.queryOptions())
   const [chosenRoot, setRoot] = useState(project ?? lastProject())
   const [changed, setChanged] = useState<Record<string, LastChoices>>({})
   const [busy, setBusy] = useState(false)
@@ -282,7 +281,7 @@ function useStart(project: string | undefined) {
     if (!isReady || text.trim() === '') return
     setBusy(true)
     try {
-      if (!elsewhere) await api.openProject(root)
+      if (!elsewhere) await client.projects.open.mutate({ project: root })
       const form = {
         ...EMPTY_FORM,
         harness: harness.id,
@@ -291,7 +290,8 @@ function useStart(project: string | undefined) {
       }
       // Its words name the branch.
       const inWorktree = (elsewhere ? workspace : await here.settle()) === 'worktree'
-      const { id } = await api.createSession(elsewhere?.project ?? root, {
+      const { id } = await client.sessions.create.mutate({
+        project: elsewhere?.project ?? root,
         ...toOptions(form, harness),
         ...(elsewhere ? { machine: elsewhere.machine } : {}),
         ...(inWorktree ? { title: firstLine(text), worktree: {} } : {}),
@@ -302,12 +302,12 @@ function useStart(project: string | undefined) {
         ...(kept ? { workspace: kept } : {}),
       })
       saveDraft(DRAFT, '')
-      await api.send(id, { text }).catch((error: unknown) => {
+      await sendMessage(client, id, { text }).catch((error: unknown) => {
         // The session is there, and the text goes with it.
         saveDraft(id, text)
         toasts.error(messageOf(error), id)
       })
-      await api.sessions().then(
+      await storedSessions(client).then(
         stored => fleet.setStored(stored),
         () => undefined,
       )

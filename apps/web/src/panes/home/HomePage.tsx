@@ -3,8 +3,8 @@ import { useState } from 'react'
 import { fromSlug, projectName } from '../../app/project.ts'
 import { NotificationChoice } from '../../notices/NotificationChoice.tsx'
 import { useFleet } from '../../state/fleet/use-fleet.ts'
-import type { ServerInfo } from '../../state/server/server-api.ts'
-import { useApi, useHarnesses } from '../../state/server/use-api.ts'
+import type { ServerInfo } from '../../state/server/answers.ts'
+import { useClient, useHarnesses } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
@@ -48,7 +48,7 @@ export function HomePage() {
 
 /** The demo needs none of the agents. */
 function DemoCard({ demo }: { demo: NonNullable<ServerInfo['demo']> }) {
-  const api = useApi()
+  const client = useClient()
   const navigate = useNavigate()
   const [busy, setBusy] = useState(false)
   const untried = useFleet().find(
@@ -60,7 +60,7 @@ function DemoCard({ demo }: { demo: NonNullable<ServerInfo['demo']> }) {
     try {
       const { id } = untried
         ? { id: untried.sessionId }
-        : await api.createSession(demo.projectRoot, demo.session)
+        : await client.sessions.create.mutate({ project: demo.projectRoot, ...demo.session })
       await navigate({ to: '/s/$sessionId', params: { sessionId: id } })
     } catch (error) {
       toasts.error(messageOf(error))

@@ -1,11 +1,12 @@
+import { asOf } from '@chirality/client/queries'
 import { formatDuration, VERDICT_WORDS } from '@chirality/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { projectName } from '../../app/project.ts'
 import { useLoops } from '../../state/fleet/use-fleet.ts'
-import type { LoopTask, ShownLoop } from '../../state/server/loops-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { LoopTask, ShownLoop } from '../../state/server/answers.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Dot, type DotTone } from '../../ui/marks/Dot.tsx'
 import { Empty } from '../../ui/marks/Empty.tsx'
@@ -33,13 +34,12 @@ import './loops.css'
 /** One loop: its tasks as they fill in, what is used of its limits, and what a person can do. */
 export default function LoopPage() {
   const { loopId = '' } = useParams({ strict: false })
-  const api = useApi()
+  const client = useClient()
   // Asked again whenever something happened in it.
   const version = useLoops().find(loop => loop.loopId === loopId)?.version ?? 0
-  const { data: loop, error } = useQuery({
-    ...{ queryKey: ['loop', loopId, version], queryFn: () => api.loop(loopId) },
-    placeholderData: keepPreviousData,
-  })
+  const { data: loop, error } = useQuery(
+    asOf(client.loops.get.queryOptions({ loopId }, { placeholderData: keepPreviousData }), version),
+  )
   return (
     <ScrollRegion className="page" label="Loop">
       <div className="page__column">
@@ -58,10 +58,12 @@ export default function LoopPage() {
 
 function Loop({ loop }: { loop: ShownLoop }) {
   const { loopId, runs, isOver, tasks, branch } = loop
-  const api = useApi()
+  const client = useClient()
   const [isLimiting, setLimiting] = useState(false)
-  const stop = useAction(() => api.stopLoop(loopId))
-  const resume = useAction(() => api.resumeLoop({ loopId, ...(loop.mustSay ? { asFound: true } : {}) }))
+  const stop = useAction(() => client.loops.stop.mutate({ loopId }))
+  const resume = useAction(() =>
+    client.loops.resume.mutate({ loopId, ...(loop.mustSay ? { asFound: true } : {}) }),
+  )
   // Of several at work one is shown whole, and the others when they are opened.
   const atWork = tasks.find(({ status }) => status === 'working')
   const asks = asksForCommands(loop)
@@ -143,11 +145,11 @@ function Countdown({ loop }: { loop: ShownLoop }) {
 
 /** What to look at first, without a model, and the way to take it over. */
 function MorningCard({ loop }: { loop: ShownLoop }) {
-  const api = useApi()
+  const client = useClient()
   const flagged = loop.tasks.filter(({ status, flags }) => status === 'merged' && flags.length > 0)
   const ready = loop.tasks.filter(({ status, accepted }) => status === 'merged' && accepted === null)
   const accept = useAction(
-    () => api.acceptLoop(loop.loopId),
+    () => client.loops.accept.mutate({ loopId: loop.loopId }),
     accepted => `Merged into ${accepted.into}.`,
   )
   return (
@@ -257,15 +259,17 @@ function TaskRow({ loop, task, first }: { loop: ShownLoop; task: LoopTask; first
 }
 
 function TaskDetails({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
-  const api = useApi()
+  const client = useClient()
   const { loopId, version, runs } = loop
-  const { data } = useQuery({
-    ...{ queryKey: ['loop-task', loopId, task.id, version], queryFn: () => api.loopTask(loopId, task.id) },
-    placeholderData: keepPreviousData,
-  })
-  const revert = useAction(() => api.revertTask(loopId, task.id))
+  const { data } = useQuery(
+    asOf(
+      client.loops.task.queryOptions({ loopId, task: task.id }, { placeholderData: keepPreviousData }),
+      version,
+    ),
+  )
+  const revert = useAction(() => client.loops.revert.mutate({ loopId, task: task.id }))
   const accept = useAction(
-    () => api.acceptLoop(loopId, task.id),
+    () => client.loops.accept.mutate({ loopId, task: task.id }),
     accepted => {
       const others = accepted.tasks.length - 1
       return `Merged into ${accepted.into}${others > 0 ? `, with ${plural(others, 'task')} before it` : ''}.`
@@ -341,14 +345,14 @@ function TaskDetails({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
 }
 
 function LimitsDialog({ loop, onClose }: { loop: ShownLoop; onClose(): void }) {
-  const api = useApi()
+  const client = useClient()
   const [typed, setTyped] = useState<TypedLimits>({})
   const [problem, setProblem] = useState<string | null>(null)
   const save = async () => {
     const limits = limitsFrom(typed)
     if (typeof limits === 'string') return setProblem(limits)
     try {
-      await api.resumeLoop({ loopId: loop.loopId, limits })
+      await client.loops.resume.mutate({ loopId: loop.loopId, limits })
       onClose()
     } catch (error) {
       setProblem(messageOf(error))

@@ -3,9 +3,9 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { useStatus } from '../../state/fleet/use-fleet.ts'
-import type { LoopTask } from '../../state/server/loops-api.ts'
-import { workFolder } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { LoopTask } from '../../state/server/answers.ts'
+import { useClient } from '../../state/server/use-client.ts'
+import { workFolder } from '../../state/server/work-place.ts'
 import {
   ProjectRootContext,
   SessionActionsContext,
@@ -78,12 +78,14 @@ const ASK_MS = 1_000
 
 /** The set-up command or the check, with what it prints. */
 function RunningCommand({ loopId, task }: { loopId: string; task: LoopTask }) {
-  const api = useApi()
+  const client = useClient()
   const now = useNow()
-  const { data } = useQuery({
-    ...{ queryKey: ['loop-command', loopId, task.id], queryFn: () => api.loopTask(loopId, task.id) },
-    ...{ refetchInterval: ASK_MS, placeholderData: keepPreviousData, gcTime: 0 },
-  })
+  const { data } = useQuery(
+    client.loops.task.queryOptions(
+      { loopId, task: task.id },
+      { refetchInterval: ASK_MS, placeholderData: keepPreviousData, gcTime: 0 },
+    ),
+  )
   const running = data?.running
   if (!running) return null
   return (

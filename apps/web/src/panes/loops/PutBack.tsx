@@ -1,6 +1,6 @@
 import { useState } from 'react'
-import type { LoopTask } from '../../state/server/loops-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { LoopTask } from '../../state/server/answers.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Field } from '../../ui/controls/Field.tsx'
 import { Commands } from './Commands.tsx'
@@ -15,12 +15,12 @@ type PutBackTask = Pick<
 
 /** Why it stands still, and the words that put it back. */
 export function PutBack({ loopId, task }: { loopId: string; task: PutBackTask }) {
-  const api = useApi()
+  const client = useClient()
   const [note, setNote] = useState('')
   const again = useAction((chosen?: string) =>
-    api.resumeLoop({ loopId, again: { task: task.id, note: (chosen ?? note).trim() } }),
+    client.loops.resume.mutate({ loopId, again: { task: task.id, note: (chosen ?? note).trim() } }),
   )
-  const allow = useAction(() => api.resumeLoop({ loopId, allow: [...(task.commands ?? [])] }))
+  const allow = useAction(() => client.loops.resume.mutate({ loopId, allow: [...(task.commands ?? [])] }))
   if (task.commands !== undefined && task.commands.length > 0)
     return (
       <section

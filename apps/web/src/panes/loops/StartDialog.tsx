@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { LoopPlan } from '../../state/server/loops-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { LoopPlan } from '../../state/server/answers.ts'
+import { useClient, useProjects } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { SelectField } from '../../ui/controls/SelectField.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
@@ -14,24 +14,23 @@ import { LimitFields, limitsFrom, type TypedLimits } from './loop-parts.tsx'
 
 /** Starts a loop: what it will do and run is seen before, and what keeps it from starting is said before. */
 export function StartDialog({ onClose }: { onClose(): void }) {
-  const api = useApi()
+  const client = useClient()
   const navigate = useNavigate()
-  const projects = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() }).data ?? []
+  const projects = useProjects()
   const there = projects.filter(({ missing }) => !missing)
   const [chosenProject, setProject] = useState<string | null>(null)
   const project = chosenProject ?? there[0]?.root ?? ''
-  const files = useQuery({
-    ...{ queryKey: ['task-files', project], queryFn: () => api.taskFiles(project), enabled: project !== '' },
-  })
+  const files = useQuery(client.loops.files.queryOptions({ project }, { enabled: project !== '' }))
   const [chosenFile, setFile] = useState<string | null>(null)
   const found = files.data ?? []
   const usable = found.find(({ problem, open }) => problem === null && open > 0)
   const list = (found.find(({ path }) => path === chosenFile) ?? usable ?? found[0])?.path
-  const plan = useQuery({
-    ...{ queryKey: ['loop-plan', project, list], queryFn: () => api.loopPlan(project, list ?? '') },
-    // Files are committed and lists are mended while the dialog is open.
-    ...{ enabled: list !== undefined, staleTime: 0, refetchInterval: PLAN_MS, retry: false },
-  })
+  const plan = useQuery(
+    client.loops.plan.queryOptions(
+      { project, list: list ?? '' },
+      { enabled: list !== undefined, staleTime: 0, refetchInterval: PLAN_MS, retry: false },
+    ),
+  )
   const [typed, setTyped] = useState<TypedLimits>({})
   const [allowDirty, setAllowDirty] = useState(false)
   /** The commands that were allowed: others are asked about again. */
@@ -48,7 +47,7 @@ export function StartDialog({ onClose }: { onClose(): void }) {
     setBusy(true)
     try {
       const commands = data.fingerprint
-      const { loopId } = await api.startLoop({ project, list, limits, allowDirty, commands })
+      const { loopId } = await client.loops.start.mutate({ project, list, limits, allowDirty, commands })
       onClose()
       void navigate({ to: '/loops/$loopId', params: { loopId } })
     } catch (error) {

@@ -1,5 +1,5 @@
 import { formatDuration, verdictsText } from '@chirality/core'
-import type { LoopLimits, LoopSummary } from '../../state/server/loops-api.ts'
+import type { LoopLimits, LoopSummary } from '../../state/server/answers.ts'
 import { Field } from '../../ui/controls/Field.tsx'
 import type { DotTone } from '../../ui/marks/Dot.tsx'
 import { Meter } from '../../ui/marks/Meter.tsx'

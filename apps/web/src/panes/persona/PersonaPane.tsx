@@ -1,8 +1,8 @@
 import { MODE_WORDS, SESSION_MODES, type SessionMode } from '@chirality/core'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { SessionStatus } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { SessionStatus } from '../../state/server/answers.ts'
+import { useAskAgain, useClient, usePersonas } from '../../state/server/use-client.ts'
 import { CopyButton } from '../../ui/controls/CopyButton.tsx'
 import { SelectField } from '../../ui/controls/SelectField.tsx'
 import { Meter } from '../../ui/marks/Meter.tsx'
@@ -13,19 +13,22 @@ import { ProjectSettings } from '../trust/ProjectSettings.tsx'
 import './persona.css'
 import { Button } from '../../ui/controls/Button.tsx'
 
+/** The server cuts longer prompts to this. */
+const MAX_PROMPT_TOKENS = 16_000
+
 /** The system prompt as an agent would get it, and how much of the room it takes. A preview: it sets nothing. */
 export default function PersonaPane({ status }: { status: SessionStatus }) {
-  const api = useApi()
+  const client = useClient()
   const { projectRoot } = status
   const [persona, setPersona] = useState(status.persona ?? '')
   const [mode, setMode] = useState<SessionMode>(status.mode)
-  const personas =
-    useQuery({ queryKey: ['personas', projectRoot], queryFn: () => api.personas(projectRoot) }).data ?? []
-  const { data, error } = useQuery({
-    queryKey: ['prompt', projectRoot, persona, mode],
-    queryFn: () => api.personaPrompt(projectRoot, persona || null, mode),
-    retry: false,
-  })
+  const personas = usePersonas(projectRoot).data ?? []
+  const { data, error } = useQuery(
+    client.personas.prompt.queryOptions(
+      { project: projectRoot, id: persona || null, mode },
+      { retry: false },
+    ),
+  )
   const broken = personas.find(({ id }) => id === persona)?.error
   return (
     <div className="persona">
@@ -58,12 +61,12 @@ export default function PersonaPane({ status }: { status: SessionStatus }) {
       {data ? (
         <>
           <p className="persona__meter">
-            <Meter label="Tokens of the prompt" value={data.tokens} max={data.maxTokens} />
-            <span className="number">{`~${formatCount(data.tokens)} of ${formatCount(data.maxTokens)} tokens`}</span>
+            <Meter label="Tokens of the prompt" value={data.estimatedTokens} max={MAX_PROMPT_TOKENS} />
+            <span className="number">{`~${formatCount(data.estimatedTokens)} of ${formatCount(MAX_PROMPT_TOKENS)} tokens`}</span>
             <span className="spacer" />
             <CopyButton text={data.text} label="Copy the prompt" />
           </p>
-          {data.notes.map(note => (
+          {[...data.truncated.map(({ part }) => `Cut to fit: ${part}`), ...data.warnings].map(note => (
             <p key={note} className="persona__note">
               {note}
             </p>
@@ -79,18 +82,14 @@ export default function PersonaPane({ status }: { status: SessionStatus }) {
 
 /** What a persona would do without asking. It does so only when its text, as it is now, was allowed. */
 export function PersonaConsent({ project, persona }: { project: string; persona: string }) {
-  const api = useApi()
-  const client = useQueryClient()
-  const queryKey = ['persona-consent', project, persona]
-  const { data } = useQuery({
-    queryKey,
-    queryFn: () => api.personaConsent(project, persona),
-    retry: false,
-  })
-  const allow = useMutation({
-    mutationFn: (fingerprint: string) => api.allowPersona(project, persona, fingerprint),
-    onSettled: () => client.invalidateQueries({ queryKey }),
-  })
+  const client = useClient()
+  const askAgain = useAskAgain()
+  const { data } = useQuery(client.personas.consent.queryOptions({ project, id: persona }, { retry: false }))
+  const allow = useMutation(
+    client.personas.allow.mutationOptions({
+      onSettled: () => askAgain(client.personas.consent.queryFilter({ project, id: persona })),
+    }),
+  )
   if (!data || data.grants.length === 0) return null
   const grants = data.grants.join(', ')
   if (data.isAllowed)
@@ -98,7 +97,10 @@ export function PersonaConsent({ project, persona }: { project: string; persona:
   return (
     <div className="persona__note">
       <p>{`This text wants to ${grants} without asking. Until you allow it, each use is asked about.`}</p>
-      <Button disabled={allow.isPending} onClick={() => allow.mutate(data.fingerprint)}>
+      <Button
+        disabled={allow.isPending}
+        onClick={() => allow.mutate({ project, id: persona, fingerprint: data.fingerprint })}
+      >
         Allow this text
       </Button>
       {allow.error ? <p>{messageOf(allow.error)}</p> : null}

@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
-import type { NativeLine } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { NativeLine } from '../../state/server/answers.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { useSession } from '../../state/session/use-session.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { CopyButton } from '../../ui/controls/CopyButton.tsx'
@@ -128,13 +128,13 @@ interface WholeLine {
 
 /** A line that was too long for the list, on demand and a piece at a time: it may be as long as all the rest. */
 function useWholeLine({ id, text, bytes, cut }: NativeLine): WholeLine {
-  const api = useApi()
+  const client = useClient()
   const sessionId = useSession(({ state }) => state.sessionId)
   const [wanted, setWanted] = useState<string | null>(null)
   const { data, error, isFetching, hasNextPage, fetchNextPage, refetch } = useInfiniteQuery({
     // With its length: one that is still being written is another one when it is read again.
-    queryKey: ['native-line', sessionId, id, bytes],
-    queryFn: ({ pageParam }) => api.readNativeLine(sessionId, id, pageParam),
+    queryKey: [...client.sessions.nativeLine.queryKey({ sessionId, id }), bytes],
+    queryFn: ({ pageParam }) => client.sessions.nativeLine.query({ sessionId, id, from: pageParam }),
     initialPageParam: 0,
     getNextPageParam: ({ next }) => next,
     enabled: cut && wanted === id,

@@ -1,6 +1,6 @@
 import type { Envelope } from '@chirality/core'
 import { useEffect, useMemo, useRef, useState } from 'react'
-import { useApi } from '../../state/server/use-api.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { SessionStore } from '../../state/session/session-store.ts'
 import { SessionActionsContext, SessionContext } from '../../state/session/use-session.ts'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
@@ -8,6 +8,7 @@ import { Picker } from '../../ui/controls/Picker.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { ChatPane } from '../chat/ChatPane.tsx'
+import { logAfter } from './raw-lists.ts'
 import { advance } from './replay.logic.ts'
 
 const SPEEDS = [0.5, 1, 2, 5, 20, 100] as const
@@ -117,7 +118,7 @@ function withoutWaiting(envelope: Envelope): Envelope {
 }
 
 function useWholeLog(sessionId: string) {
-  const api = useApi()
+  const client = useClient()
   const [log, setLog] = useState<{ envelopes: readonly Envelope[]; done: boolean; problem: string | null }>({
     envelopes: [],
     done: false,
@@ -128,7 +129,7 @@ function useWholeLog(sessionId: string) {
     const read = async () => {
       const all: Envelope[] = []
       for (let after: number | null = 0; after !== null && wanted; ) {
-        const page = await api.readLog(sessionId, after)
+        const page = await logAfter(client, sessionId, after)
         for (const envelope of page.envelopes) all.push(envelope)
         after = page.next
         if (wanted) setLog({ envelopes: all, done: after === null, problem: null })
@@ -140,6 +141,6 @@ function useWholeLog(sessionId: string) {
     return () => {
       wanted = false
     }
-  }, [api, sessionId])
+  }, [client, sessionId])
   return log
 }

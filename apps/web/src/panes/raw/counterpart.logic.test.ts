@@ -1,6 +1,7 @@
 import type { Envelope, UIEvent } from '@chirality/core'
 import { expect, test } from 'vitest'
-import type { NativeLine, NativePlace, ServerApi } from '../../state/server/server-api.ts'
+import { cannedClient } from '../../../test/support/canned-client.tsx'
+import type { NativeLine } from '../../state/server/answers.ts'
 import { eventOfLine, lineOfEvent } from './counterpart.logic.ts'
 import { createRawLists } from './raw-lists.ts'
 
@@ -35,15 +36,16 @@ function session() {
     }),
   )
   // One at a time, so that all but the last has to be asked for.
-  const api = {
-    readLogBefore: async (_id: string, before = 11) => log.filter(({ seq }) => seq < before).slice(-1),
-    readNative: async (_id: string, place?: NativePlace) => {
-      const end = place && 'before' in place ? lines.findIndex(({ id }) => id === place.before) : lines.length
+  const server = cannedClient({
+    'sessions.history': ({ before = 11 }: { before?: number }) =>
+      log.filter(({ seq }) => seq < before).slice(-1),
+    'sessions.nativeLines': ({ before: wanted }: { before?: string }) => {
+      const end = wanted === undefined ? lines.length : lines.findIndex(({ id }) => id === wanted)
       const before = end > 1 ? (lines[end - 1]?.id ?? null) : null
       return { lines: lines.slice(end - 1, end), before, after: 'end', more: false, problems: [] }
     },
-  } as Partial<ServerApi> as ServerApi
-  return createRawLists(api, 's')
+  })
+  return createRawLists(server, 's')
 }
 
 async function opened() {
@@ -80,7 +82,10 @@ test('a line finds its event, and one that became none the last before it', asyn
 
 test('a session without a spool has no line for any event', async () => {
   const lists = await opened()
-  const none = { ...lists, lines: createRawLists({ readNative: async () => EMPTY } as never, 's').lines }
+  const none = {
+    ...lists,
+    lines: createRawLists(cannedClient({ 'sessions.nativeLines': () => EMPTY }), 's').lines,
+  }
   await none.lines.refresh()
   const last = none.events.get().items.at(-1)
   if (!last) throw new Error('no event')

@@ -1,6 +1,6 @@
 import type { Envelope } from '@chirality/core'
 import { expect, test } from 'vitest'
-import type { NativeLine } from '../../state/server/server-api.ts'
+import type { NativeLine } from '../../state/server/answers.ts'
 import { eventItem, lineItem } from './raw-item.ts'
 
 const line = (text: string, more: Partial<NativeLine> = {}): NativeLine => ({

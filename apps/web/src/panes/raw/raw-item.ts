@@ -1,5 +1,5 @@
 import type { Envelope } from '@chirality/core'
-import type { NativeLine } from '../../state/server/server-api.ts'
+import type { NativeLine } from '../../state/server/answers.ts'
 
 /** What stands in one row, whichever side it is on. */
 export interface RawItem {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import type { NativeLine, NativePlace, ServerApi } from '../../state/server/server-api.ts'
+import { cannedClient } from '../../../test/support/canned-client.tsx'
+import type { NativeLine } from '../../state/server/answers.ts'
 import { createRawLists } from './raw-lists.ts'
 
 const line = (offset: number): NativeLine => ({
@@ -8,15 +9,15 @@ const line = (offset: number): NativeLine => ({
 })
 
 test('pages without a line, of a spool that is shared, are passed over; what comes next is asked for from the end', async () => {
-  const asked: (NativePlace | undefined)[] = []
-  const readNative: ServerApi['readNative'] = async (_id, place) => {
+  const asked: object[] = []
+  const readNative = ({ sessionId: _, ...place }: { sessionId: string; before?: string; after?: string }) => {
     asked.push(place)
-    const at = place && 'before' in place ? Number(place.before) : 9
-    if (place && 'after' in place) return { lines: [], before: null, after: '9', more: false, problems: [] }
+    const at = place.before === undefined ? 9 : Number(place.before)
+    if (place.after !== undefined) return { lines: [], before: null, after: '9', more: false, problems: [] }
     const lines = at === 5 ? [line(4)] : []
     return { lines, before: at > 5 ? `${at - 1}` : null, after: `${at}`, more: false, problems: [] }
   }
-  const { lines } = createRawLists({ readNative } as Partial<ServerApi> as ServerApi, 's')
+  const { lines } = createRawLists(cannedClient({ 'sessions.nativeLines': readNative }), 's')
   await lines.refresh()
   expect(lines.get()).toMatchObject({ items: [{ key: 'a.4' }], hasEarlier: false, loaded: true })
   await lines.refresh()
@@ -26,11 +27,11 @@ test('pages without a line, of a spool that is shared, are passed over; what com
 
 test('a spool in which others never stop is given up for now, and can be read further', async () => {
   let reads = 0
-  const readNative = async () => {
+  const readNative = () => {
     reads += 1
     return { lines: [], before: `${1000 - reads}`, after: 'end', more: false, problems: [] }
   }
-  const { lines } = createRawLists({ readNative } as Partial<ServerApi> as ServerApi, 's')
+  const { lines } = createRawLists(cannedClient({ 'sessions.nativeLines': readNative }), 's')
   await lines.refresh()
   expect(lines.get()).toMatchObject({ items: [], hasEarlier: true, loaded: true })
   expect(reads).toBeLessThan(50)

@@ -1,5 +1,6 @@
+import type { Client } from '@chirality/client'
 import type { Envelope } from '@chirality/core'
-import type { NativeLine, NativePage, NativePlace, ServerApi } from '../../state/server/server-api.ts'
+import type { NativeLine, NativePage, NativePlace } from '../../state/server/answers.ts'
 import { type EventItem, eventItem, type LineItem, lineItem } from './raw-item.ts'
 import { type Slice, TwoWayList } from './two-way-list.ts'
 
@@ -12,15 +13,18 @@ export interface RawLists {
 const PAGE_EVENTS = 500
 const MAX_EMPTY_PAGES = 30
 
-export function createRawLists(api: ServerApi, sessionId: string): RawLists {
+export function createRawLists(client: Client, sessionId: string): RawLists {
   const eventsBefore = async (before?: number) =>
-    toEvents(await api.readLogBefore(sessionId, before, PAGE_EVENTS), false)
+    toEvents(
+      (await client.sessions.history.query({ sessionId, before, limit: PAGE_EVENTS })) as Envelope[],
+      false,
+    )
   const linesBefore = async (place?: NativePlace) => {
-    const first = await api.readNative(sessionId, place)
+    const first = await client.sessions.nativeLines.query({ sessionId, ...place })
     let page = first
     // In a spool that is shared, what others printed lies between, and comes as pages without a line.
     for (let i = 0; i < MAX_EMPTY_PAGES && page.lines.length === 0 && page.before !== null; i += 1)
-      page = await api.readNative(sessionId, { before: page.before })
+      page = await client.sessions.nativeLines.query({ sessionId, before: page.before })
     return { ...toLines(page), after: first.after }
   }
   return {
@@ -28,7 +32,7 @@ export function createRawLists(api: ServerApi, sessionId: string): RawLists {
       last: () => eventsBefore(),
       before: eventsBefore,
       after: async seq => {
-        const { envelopes, next } = await api.readLog(sessionId, seq)
+        const { envelopes, next } = await logAfter(client, sessionId, seq)
         return toEvents(envelopes, next !== null)
       },
       keyOf: ({ key }) => key,
@@ -38,12 +42,23 @@ export function createRawLists(api: ServerApi, sessionId: string): RawLists {
     lines: new TwoWayList<LineItem, string>({
       last: () => linesBefore(),
       before: before => linesBefore({ before }),
-      after: async after => toLines(await api.readNative(sessionId, { after })),
+      after: async after => toLines(await client.sessions.nativeLines.query({ sessionId, after })),
       keyOf: ({ key }) => key,
       placeOf: ({ line }) => line.id,
       weightOf: ({ text }) => text.length,
     }),
   }
+}
+
+/** One page of the log after an event; `next` is null at its end. */
+export async function logAfter(
+  client: Client,
+  sessionId: string,
+  after: number,
+): Promise<{ envelopes: Envelope[]; next: number | null }> {
+  const page = await client.sessions.export.query({ sessionId, format: 'ndjson', after })
+  const lines = page.text.split('\n').filter(line => line !== '')
+  return { envelopes: lines.map(line => JSON.parse(line) as Envelope), next: page.next }
 }
 
 function toEvents(envelopes: readonly Envelope[], more: boolean): Slice<EventItem, number> {

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useSyncExternalStore } from 'react'
-import { useApi } from '../../state/server/use-api.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { startPulse } from '../../state/session/pulse.ts'
 import { useSessionStore } from '../../state/session/use-session.ts'
 import { createRawLists, type RawLists } from './raw-lists.ts'
@@ -7,9 +7,9 @@ import type { TwoWayList, TwoWayState } from './two-way-list.ts'
 
 /** Both sides of the session in view; they follow it while it works. */
 export function useRawLists(sessionId: string): RawLists {
-  const api = useApi()
+  const client = useClient()
   const store = useSessionStore()
-  const lists = useMemo(() => createRawLists(api, sessionId), [api, sessionId])
+  const lists = useMemo(() => createRawLists(client, sessionId), [client, sessionId])
   useEffect(() => {
     const { pulse, stop } = startPulse({
       read: () => Promise.all([lists.events.refresh(), lists.lines.refresh()]),

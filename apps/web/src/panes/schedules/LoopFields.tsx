@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useApi } from '../../state/server/use-api.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { TextField } from '../../ui/controls/Form.tsx'
 import { SelectField } from '../../ui/controls/SelectField.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
@@ -9,11 +9,13 @@ import type { FormProps, ScheduleForm } from './schedule-form.logic.ts'
 
 /** What the list of a form names now. */
 function useListPlan({ kind, project, list }: ScheduleForm) {
-  const api = useApi()
-  return useQuery({
-    ...{ queryKey: ['loop-plan', project, list], queryFn: () => api.loopPlan(project, list) },
-    ...{ enabled: kind === 'loop' && project !== '' && list !== '', staleTime: 0, retry: false },
-  })
+  const client = useClient()
+  return useQuery(
+    client.loops.plan.queryOptions(
+      { project, list },
+      { enabled: kind === 'loop' && project !== '' && list !== '', staleTime: 0, retry: false },
+    ),
+  )
 }
 
 /** Whether every command that the list names now is allowed in the form. */
@@ -70,11 +72,10 @@ function ListCommands({ form, set }: FormProps) {
 }
 
 export function LoopFields({ form, set }: FormProps) {
-  const api = useApi()
-  const { data, isPending } = useQuery({
-    ...{ queryKey: ['task-files', form.project], queryFn: () => api.taskFiles(form.project) },
-    enabled: form.project !== '',
-  })
+  const client = useClient()
+  const { data, isPending } = useQuery(
+    client.loops.files.queryOptions({ project: form.project }, { enabled: form.project !== '' }),
+  )
   const files = (data ?? []).filter(({ problem }) => problem === null).map(({ path }) => path)
   const all = form.list === '' || files.includes(form.list) ? files : [form.list, ...files]
   if (all.length === 0)

@@ -1,9 +1,15 @@
 import { PERMISSION_WORDS } from '@chirality/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { skipToken, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { projectName } from '../../app/project.ts'
-import type { ShownSchedule } from '../../state/server/loops-api.ts'
-import { useApi, useHarnesses } from '../../state/server/use-api.ts'
+import type { ShownSchedule } from '../../state/server/answers.ts'
+import {
+  useAskAgain,
+  useClient,
+  useHarnesses,
+  usePersonas,
+  useProjects,
+} from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Field } from '../../ui/controls/Field.tsx'
 import { TextField } from '../../ui/controls/Form.tsx'
@@ -32,9 +38,9 @@ export function ScheduleDialog({
   schedule: ShownSchedule | undefined
   onClose(): void
 }) {
-  const api = useApi()
-  const queries = useQueryClient()
-  const projects = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() }).data ?? []
+  const client = useClient()
+  const askAgain = useAskAgain()
+  const projects = useProjects()
   const there = projects.filter(({ missing }) => !missing)
   const [typed, setTyped] = useState(() => {
     const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
@@ -54,8 +60,10 @@ export function ScheduleDialog({
     setBusy(true)
     try {
       const { project: _project, ...changed } = input
-      await (schedule === undefined ? api.addSchedule(input) : api.changeSchedule(schedule.id, changed))
-      await queries.invalidateQueries({ queryKey: ['schedules'] })
+      await (schedule === undefined
+        ? client.schedules.add.mutate(input)
+        : client.schedules.change.mutate({ id: schedule.id, ...changed }))
+      await askAgain(client.schedules.list.queryFilter())
       onClose()
     } catch (error) {
       setProblem(messageOf(error))
@@ -126,13 +134,8 @@ export function ScheduleDialog({
 }
 
 function PromptFields({ form, set }: FormProps) {
-  const api = useApi()
   const harnesses = useHarnesses()
-  const personas =
-    useQuery({
-      ...{ queryKey: ['personas', form.project], queryFn: () => api.personas(form.project) },
-      enabled: form.project !== '',
-    }).data ?? []
+  const personas = usePersonas(form.project).data ?? []
   // Those of the default agent are known only when it runs; one that was set elsewhere stays.
   const all = offers(harnesses.find(({ id }) => id === form.harness)).permissionModes
   const offered = all.filter(mode => mode !== 'auto')
@@ -253,12 +256,11 @@ function TimeFields({ form, set }: FormProps) {
 
 /** When that is, as the server reads it. */
 function Preview({ form }: { form: ScheduleForm }) {
-  const api = useApi()
+  const client = useClient()
   const when = timesFrom(form)
-  const { data, error } = useQuery({
-    ...{ queryKey: ['schedule-times', when], retry: false },
-    queryFn: () => (typeof when === 'string' ? null : api.previewTimes(when)),
-  })
+  const { data, error } = useQuery(
+    client.schedules.preview.queryOptions(typeof when === 'string' ? skipToken : { when }, { retry: false }),
+  )
   const words =
     typeof when === 'string'
       ? when

@@ -1,11 +1,12 @@
+import { asOf } from '@chirality/client/queries'
 import { formatDuration } from '@chirality/core'
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { projectName } from '../../app/project.ts'
 import { useScheduleChanges } from '../../state/fleet/use-fleet.ts'
-import type { ScheduleRun, ShownSchedule } from '../../state/server/loops-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { ScheduleRun, ShownSchedule } from '../../state/server/answers.ts'
+import { useAskAgain, useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Dot, type DotTone } from '../../ui/marks/Dot.tsx'
 import { Empty, Skeleton } from '../../ui/marks/Empty.tsx'
@@ -24,12 +25,17 @@ const ASK_MS = 10_000
 
 /** Prompts and loops that the server runs at times: when, what became of them, and the way to change them. */
 export default function SchedulesPage() {
-  const api = useApi()
+  const client = useClient()
   const changes = useScheduleChanges()
-  const { data, error } = useQuery({
-    ...{ queryKey: ['schedules', changes], queryFn: () => api.schedules(), refetchInterval: ASK_MS },
-    placeholderData: keepPreviousData,
-  })
+  const { data, error } = useQuery(
+    asOf(
+      client.schedules.list.queryOptions(undefined, {
+        refetchInterval: ASK_MS,
+        placeholderData: keepPreviousData,
+      }),
+      changes,
+    ),
+  )
   const [edited, setEdited] = useState<ShownSchedule | 'new' | null>(null)
   return (
     <ScrollRegion className="page" label="Schedules">
@@ -87,12 +93,15 @@ function ScheduleItem({ schedule, onEdit }: { schedule: ShownSchedule; onEdit():
 
 function Details({ schedule, onEdit }: { schedule: ShownSchedule; onEdit(): void }) {
   const { id, what, when, upcoming, skipped } = schedule
-  const api = useApi()
+  const client = useClient()
   const changes = useScheduleChanges()
-  const { data } = useQuery({
-    ...{ queryKey: ['schedule', id, changes, schedule.last?.receipt?.endedAt] },
-    ...{ queryFn: () => api.schedule(id), placeholderData: keepPreviousData },
-  })
+  const { data } = useQuery(
+    asOf(
+      client.schedules.get.queryOptions({ id }, { placeholderData: keepPreviousData }),
+      changes,
+      schedule.last?.receipt?.endedAt,
+    ),
+  )
   return (
     <div className="page__card schedules__details">
       {what.kind === 'loop' ? (
@@ -143,8 +152,8 @@ function Details({ schedule, onEdit }: { schedule: ShownSchedule; onEdit(): void
 /** One after the other: what is pressed twice happens once. */
 function Actions({ schedule, onEdit }: { schedule: ShownSchedule; onEdit(): void }) {
   const { id, name, isPaused, isRunning, overlap } = schedule
-  const api = useApi()
-  const queries = useQueryClient()
+  const client = useClient()
+  const askAgain = useAskAgain()
   const [isBusy, setBusy] = useState(false)
   const [isAsking, setAsking] = useState(false)
   const act = async (call: () => Promise<unknown>) => {
@@ -154,7 +163,7 @@ function Actions({ schedule, onEdit }: { schedule: ShownSchedule; onEdit(): void
     } catch (error) {
       toasts.error(messageOf(error))
     }
-    await queries.invalidateQueries({ queryKey: ['schedules'] })
+    await askAgain(client.schedules.list.queryFilter())
     setBusy(false)
     setAsking(false)
   }
@@ -169,13 +178,14 @@ function Actions({ schedule, onEdit }: { schedule: ShownSchedule; onEdit(): void
           size="small"
           look="danger"
           disabled={isBusy}
-          onClick={() => void act(() => api.removeSchedule(id))}
+          onClick={() => void act(() => client.schedules.remove.mutate({ id }))}
         >
           Remove
         </Button>
       </p>
     )
-  const toggle = () => (isPaused ? api.resumeSchedule(id) : api.pauseSchedule(id))
+  const toggle = () =>
+    isPaused ? client.schedules.resume.mutate({ id }) : client.schedules.pause.mutate({ id })
   return (
     <p className="page__buttons">
       <Button size="small" look="quiet" onClick={() => setAsking(true)}>
@@ -190,7 +200,7 @@ function Actions({ schedule, onEdit }: { schedule: ShownSchedule; onEdit(): void
       <Button
         size="small"
         disabled={isBusy || (isRunning && overlap === 'skip')}
-        onClick={() => void act(() => api.runSchedule(id))}
+        onClick={() => void act(() => client.schedules.run.mutate({ id }))}
       >
         {isRunning && overlap === 'skip' ? 'Runs now' : 'Run now'}
       </Button>

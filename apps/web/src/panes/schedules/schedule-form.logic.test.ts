@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ShownSchedule } from '../../state/server/loops-api.ts'
+import type { ShownSchedule } from '../../state/server/answers.ts'
 import {
   emptyForm,
   formOf,

@@ -1,4 +1,4 @@
-import type { NewSchedule, ScheduleTimes, ShownSchedule } from '../../state/server/loops-api.ts'
+import type { NewSchedule, ScheduleTimes, ShownSchedule } from '../../state/server/answers.ts'
 import { agentNames } from '../loops/agent-names.ts'
 
 /** What stands in the fields. */

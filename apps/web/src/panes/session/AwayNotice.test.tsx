@@ -1,10 +1,8 @@
 // @vitest-environment happy-dom
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { expect, test, vi } from 'vitest'
+import { CannedServer } from '../../../test/support/canned-client.tsx'
 import { buttonNamed, click, render } from '../../../test/support/render.tsx'
-import type { ServerApi } from '../../state/server/server-api.ts'
-import type { Machine } from '../../state/server/settings-api.ts'
-import { ApiContext } from '../../state/server/use-api.ts'
+import type { Machine } from '../../state/server/answers.ts'
 import AwayNotice from './AwayNotice.tsx'
 
 /** On a machine that has much else to do. */
@@ -29,24 +27,22 @@ function machine(name: string, state: Machine['state'], installed: boolean): Mac
 
 function notice(state: 'away' | 'unknown') {
   const asked: string[] = []
-  const api = {
-    machines: async () => [
+  const server = {
+    'fleet.machines': () => [
       machine('build-1', 'away', true),
       machine('build-2', 'here', true),
       machine('build-3', 'here', false),
       machine('build-4', 'away', true),
     ],
-    takeOver: async (sessionId: string, to: string) => {
+    'fleet.takeover': ({ sessionId, to }: { sessionId: string; to: string }) => {
       asked.push(`${sessionId} on ${to}`)
       return { session: sessionId, from: 'build-1', to, asked: true, problem: null }
     },
   }
   const page = render(
-    <QueryClientProvider client={new QueryClient()}>
-      <ApiContext value={api as unknown as ServerApi}>
-        <AwayNotice sessionId="s" harness="claude-code" machine={{ name: 'build-1', state }} />
-      </ApiContext>
-    </QueryClientProvider>,
+    <CannedServer answers={server}>
+      <AwayNotice sessionId="s" harness="claude-code" machine={{ name: 'build-1', state }} />
+    </CannedServer>,
   )
   return { page, asked }
 }

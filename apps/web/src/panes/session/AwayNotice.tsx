@@ -1,6 +1,6 @@
 import { useState } from 'react'
-import type { SessionStatus } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { SessionStatus } from '../../state/server/answers.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { useNoField } from '../../ui/keys/use-no-field.ts'
 import { Icon } from '../../ui/marks/Icon.tsx'
@@ -41,7 +41,7 @@ export default function AwayNotice({ sessionId, harness, machine }: AwayNoticePr
 
 /** Asked twice: what the machine does that is gone, or only cut off, is lost for this conversation. */
 function TakeOver({ sessionId, harness, name }: { name: string } & Omit<AwayNoticeProps, 'machine'>) {
-  const api = useApi()
+  const client = useClient()
   const machines = useMachines().data ?? []
   const [asking, setAsking] = useState(false)
   const [busy, setBusy] = useState<string | null>(null)
@@ -56,7 +56,7 @@ function TakeOver({ sessionId, harness, name }: { name: string } & Omit<AwayNoti
   const takeOver = async (to: string) => {
     setBusy(to)
     try {
-      const { asked, problem } = await api.takeOver(sessionId, to)
+      const { asked, problem } = await client.fleet.takeover.mutate({ sessionId, to })
       if (problem !== null) toasts.error(`The session is on ${to} now. Its agent was not asked: ${problem}`)
       else toasts.info(`The session is on ${to} now.${asked ? ' Its agent was asked to go on.' : ''}`)
     } catch (error) {

@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { saveDraft } from '../../state/kept/drafts.ts'
 import { saveWayBack } from '../../state/kept/went-back.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
@@ -13,28 +13,32 @@ import './back.css'
 /** Says what going back would restore and what it cannot, before anything is done. */
 export default function BackDialog(props: { sessionId: string; turnId: string; onClose(): void }) {
   const { sessionId, turnId, onClose } = props
-  const api = useApi()
+  const client = useClient()
   const navigate = useNavigate()
   const [isGoing, setIsGoing] = useState(false)
   const [failure, setFailure] = useState<unknown>()
   const [overwrite, setOverwrite] = useState<ReadonlySet<string>>(new Set())
-  const { data, error } = useQuery({
-    queryKey: ['back-plan', sessionId, turnId],
-    queryFn: () => api.backPlan(sessionId, turnId),
-    // Files may change at any time.
-    ...{ staleTime: 0, gcTime: 0, retry: false },
-  })
+  const { data, error } = useQuery(
+    client.review.backPlan.queryOptions({ sessionId, turnId }, { staleTime: 0, gcTime: 0, retry: false }),
+  )
   const goBack = async () => {
     setIsGoing(true)
     setFailure(undefined)
     try {
-      const { sessionId: id, moveId, prompt, left } = await api.goBack(sessionId, turnId, [...overwrite])
-      saveWayBack(id, { from: sessionId, moveId, prompt })
+      const { session, moveId, prompt, left } = await client.review.back.mutate({
+        sessionId,
+        turnId,
+        overwrite: [...overwrite],
+      })
+      saveWayBack(session.id, { from: sessionId, moveId, prompt })
       if (left.length > 0)
-        toasts.error(`Not restored, because somebody else changed them meanwhile: ${left.join(', ')}`, id)
-      saveDraft(id, prompt)
+        toasts.error(
+          `Not restored, because somebody else changed them meanwhile: ${left.join(', ')}`,
+          session.id,
+        )
+      saveDraft(session.id, prompt)
       onClose()
-      await navigate({ to: '/s/$sessionId', params: { sessionId: id } })
+      await navigate({ to: '/s/$sessionId', params: { sessionId: session.id } })
     } catch (failed) {
       setFailure(failed)
       setIsGoing(false)

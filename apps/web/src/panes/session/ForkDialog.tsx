@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { ForkHistory, SessionStatus } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { ForkHistory, SessionStatus } from '../../state/server/answers.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { SelectField } from '../../ui/controls/SelectField.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
@@ -31,30 +31,34 @@ interface ForkDialogProps {
 /** Says what the agent of the fork will know and where it works, before there is one. */
 export default function ForkDialog({ status, atSeq, onClose }: ForkDialogProps) {
   const { sessionId, harness, projectRoot, worktree } = status
-  const api = useApi()
+  const client = useClient()
   const navigate = useNavigate()
   const [isForking, setIsForking] = useState(false)
   const [failure, setFailure] = useState<unknown>()
   const [to, setTo] = useState('')
-  const { data, error } = useQuery({
-    queryKey: ['fork-history', sessionId, atSeq ?? null],
-    queryFn: () => api.forkHistory(sessionId, atSeq),
-    // The session may go on at any time.
-    gcTime: 0,
-  })
-  const { data: placement } = useQuery({
-    queryKey: ['placement', harness, projectRoot, status.machine?.name],
-    queryFn: () => api.placeSession(harness ?? '', projectRoot, status.machine?.name),
-    ...{ enabled: harness !== null, staleTime: 0, gcTime: 0, retry: false },
-  })
+  const { data, error } = useQuery(
+    client.sessions.forkHistory.queryOptions(
+      { sessionId, atSeq },
+      {
+        // The session may go on at any time.
+        gcTime: 0,
+      },
+    ),
+  )
+  const { data: placement } = useQuery(
+    client.fleet.place.queryOptions(
+      { harness: harness ?? '', project: projectRoot, machine: status.machine?.name },
+      { enabled: harness !== null, staleTime: 0, gcTime: 0, retry: false },
+    ),
+  )
   const places = forkPlaces(placement, status.machine?.name)
   const fork = async () => {
     setIsForking(true)
     try {
-      const { id } = await api.forkSession(sessionId, atSeq)
+      const { id } = await client.sessions.fork.mutate({ sessionId, atSeq })
       // The fork is there already: it is shown also if it cannot go on elsewhere.
       if (to !== '')
-        await api.moveSession(id, to).catch((failed: unknown) => {
+        await client.fleet.move.mutate({ sessionId: id, to }).catch((failed: unknown) => {
           const where = UNSETTLED.has(reasonOf(failed) ?? '')
             ? `The fork is made, and its move to ${to} is not over: its page says which machine it is on.`
             : `The fork stays where it was made: it could not go to ${to}.`

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useStatus } from '../../state/fleet/use-fleet.ts'
-import type { SessionStatus } from '../../state/server/server-api.ts'
-import { useApi, useHarness } from '../../state/server/use-api.ts'
+import type { SessionStatus } from '../../state/server/answers.ts'
+import { useClient, useHarness } from '../../state/server/use-client.ts'
 import { useSettings, useSettingsChanged } from '../../state/session/use-settings.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Field } from '../../ui/controls/Field.tsx'
@@ -22,7 +22,7 @@ export default function LimitsDialog({ sessionId, onClose }: { sessionId: string
 }
 
 function Limits({ status, onClose }: { status: SessionStatus; onClose(): void }) {
-  const api = useApi()
+  const client = useClient()
   const { sessionId, costUsd, costIsEstimate, tokens } = status
   const can = offers(useHarness(status.harness))
   const { maxTurns } = useSettings(sessionId)
@@ -42,10 +42,12 @@ function Limits({ status, onClose }: { status: SessionStatus; onClose(): void })
   const save = async () => {
     if (wrong) return setProblem(`${wrong.label} is a number above 0, or empty for no limit.`)
     try {
-      await api.setSessionBudget(sessionId, {
+      await client.budgets.setSession.mutate({
+        sessionId,
         ...{ budgetUsd: wanted('usd'), budgetTokens: wanted('tokens'), budgetMinutes: wanted('minutes') },
       })
-      if (wanted('steps') !== now.steps) await api.configureSession(sessionId, { maxTurns: wanted('steps') })
+      if (wanted('steps') !== now.steps)
+        await client.sessions.configure.mutate({ sessionId, maxTurns: wanted('steps') })
       changed()
       onClose()
     } catch (error) {

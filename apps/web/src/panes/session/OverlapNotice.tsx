@@ -1,15 +1,16 @@
+import { asOf } from '@chirality/client/queries'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useFleet } from '../../state/fleet/use-fleet.ts'
-import type { Overlaps, SessionStatus } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { Overlaps, SessionStatus } from '../../state/server/answers.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { plural } from '../../ui/text/format.ts'
 import './overlap-notice.css'
 
 /** Other sessions that changed the same files, with the lines. Asked after a turn of any session of the project. */
 export default function OverlapNotice({ status }: { status: SessionStatus }) {
   const { sessionId, projectRoot } = status
-  const api = useApi()
+  const client = useClient()
   const others = useFleet().filter(
     other =>
       !other.machine &&
@@ -18,14 +19,15 @@ export default function OverlapNotice({ status }: { status: SessionStatus }) {
       other.shelf !== 'archived',
   )
   const turns = [status, ...others].map(({ turnId, lastSeq, sessionId: id }) => `${id} ${turnId ?? lastSeq}`)
-  const { data = [] } = useQuery({
-    queryKey: ['overlaps', sessionId, turns.sort().join(' ')],
-    queryFn: () => api.overlaps(sessionId),
-    enabled: others.length > 0,
-    placeholderData: before => before,
-    gcTime: 0,
-    retry: false,
-  })
+  const { data = [] } = useQuery(
+    asOf(
+      client.worktrees.overlaps.queryOptions(
+        { sessionId },
+        { enabled: others.length > 0, placeholderData: before => before, gcTime: 0, retry: false },
+      ),
+      turns.sort().join(' '),
+    ),
+  )
   if (data.length === 0 || others.length === 0) return null
   const conflicts = data.flatMap(({ files }) => files.filter(file => file.conflicts)).length
   const files = new Set(data.flatMap(overlap => overlap.files.map(({ path }) => path))).size

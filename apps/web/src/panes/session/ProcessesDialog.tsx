@@ -1,8 +1,9 @@
+import type { CallOutputs } from '@chirality/client'
 import { formatDuration } from '@chirality/core'
 import { useQuery } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
-import type { SessionProcess } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { SessionProcess } from '../../state/server/answers.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
@@ -17,22 +18,25 @@ interface ProcessesDialogProps {
 
 /** What runs for a session: its agent, and what that started; each of the latter can be ended. */
 export default function ProcessesDialog({ sessionId, onClose }: ProcessesDialogProps) {
-  const api = useApi()
+  const client = useClient()
   const [problem, setProblem] = useState<string | null>(null)
   const [ending, setEnding] = useState<string | null>(null)
-  const { data, dataUpdatedAt, error, refetch } = useQuery({
-    queryKey: ['processes', sessionId],
-    queryFn: () => api.processes(sessionId),
-    refetchInterval: LOOK_AGAIN_MS,
-    gcTime: 0,
-    retry: false,
-  })
+  const { data, dataUpdatedAt, error, refetch } = useQuery(
+    client.system.processes.queryOptions(
+      { sessionId },
+      { refetchInterval: LOOK_AGAIN_MS, gcTime: 0, retry: false, select: processesIn },
+    ),
+  )
   const cpuOf = useCpu(data, dataUpdatedAt)
   const end = async (one: SessionProcess) => {
     setEnding(keyOf(one))
     setProblem(null)
     try {
-      const { left } = await api.endProcess(sessionId, one)
+      const { left } = await client.system.endProcess.mutate({
+        sessionId,
+        pid: one.pid,
+        startedAt: one.startedAt,
+      })
       if (left > 0) setProblem('It did not end, not even by force.')
     } catch (cause) {
       setProblem(messageOf(cause))
@@ -106,4 +110,8 @@ function useCpu(now: SessionProcess[] | undefined, at: number): (one: SessionPro
     if (before && earlier != null) return (100 * (one.cpuMs - earlier)) / Math.max(1, at - before.at)
     return one.ageMs === null ? null : (100 * one.cpuMs) / Math.max(1, one.ageMs)
   }
+}
+
+function processesIn(groups: CallOutputs['system']['processes']): SessionProcess[] {
+  return groups.flatMap(({ processes }) => processes)
 }

@@ -5,11 +5,14 @@ import { type CSSProperties, Suspense, useEffect, useEffectEvent, useMemo, useRe
 import { flushSync } from 'react-dom'
 import { awayWords } from '../../app/project.ts'
 import { useShell } from '../../app/shell/shell-context.ts'
+import { storedSessions } from '../../state/fleet/stored-sessions.ts'
 import { useFleetLoaded, useFleetStore, useStatus } from '../../state/fleet/use-fleet.ts'
 import { setLayout, useLayout } from '../../state/kept/layout.ts'
 import { markSeen } from '../../state/kept/seen.ts'
-import { type SessionStatus, workFolder } from '../../state/server/server-api.ts'
-import { useApi, useHarness } from '../../state/server/use-api.ts'
+import type { SessionStatus } from '../../state/server/answers.ts'
+import { useClient, useHarness } from '../../state/server/use-client.ts'
+import { workFolder } from '../../state/server/work-place.ts'
+import { sendMessage } from '../../state/session/send-message.ts'
 import {
   ProjectRootContext,
   SessionActionsContext,
@@ -46,12 +49,12 @@ export function SessionPage() {
 
 /** A session that was made a moment ago is asked for before it is said to be missing. */
 function MissingSession({ sessionId }: { sessionId: string }) {
-  const api = useApi()
+  const client = useClient()
   const fleet = useFleetStore()
   const { isPending } = useQuery({
-    queryKey: ['missing', sessionId],
+    queryKey: [...client.sessions.list.queryKey(), 'missing', sessionId],
     queryFn: async () => {
-      fleet.setStored(await api.sessions())
+      fleet.setStored(await storedSessions(client))
       return null
     },
     gcTime: 0,
@@ -105,10 +108,11 @@ function OpenSession({ status }: { status: SessionStatus }) {
   useEffect(() => markSeen(sessionId, lastSeq), [sessionId, lastSeq])
   // Only what rests can be news elsewhere; a turn that runs would be a call for each event.
   const rests = status.phase === 'idle'
-  const api = useApi()
+  const client = useClient()
   useEffect(() => {
-    if (rests && lastSeq > 0) api.markRead(sessionId, lastSeq).catch(() => undefined)
-  }, [api, sessionId, lastSeq, rests])
+    if (rests && lastSeq > 0)
+      client.sessions.markRead.mutate({ sessionId, seq: lastSeq }).catch(() => undefined)
+  }, [client, sessionId, lastSeq, rests])
 
   const onKey = useEffectEvent((event: KeyboardEvent) => {
     if (isFindKey(event) && !document.querySelector('dialog[open]')) {
@@ -199,7 +203,7 @@ function isFindKey({ key, ctrlKey, metaKey, altKey, shiftKey, target }: Keyboard
 
 /** What the harness of the session can do with a message. */
 function useActions(status: SessionStatus, onFork: (atSeq: number | undefined) => void) {
-  const api = useApi()
+  const client = useClient()
   const hub = useSessionHub()
   const can = useHarness(status.harness)?.capabilities
   const { sessionId } = status
@@ -217,13 +221,13 @@ function useActions(status: SessionStatus, onFork: (atSeq: number | undefined) =
     }
     const retry = (text: string, turnId: string | null) =>
       once(`retry ${turnId}`, () =>
-        api.send(sessionId, { text, ...(turnId ? { retryOfTurnId: turnId } : {}) }),
+        sendMessage(client, sessionId, { text, ...(turnId ? { retryOfTurnId: turnId } : {}) }),
       )
     const goOn = (turnId: string | null) =>
-      once(`go on ${turnId}`, () => api.send(sessionId, { text: GO_ON }))
+      once(`go on ${turnId}`, () => sendMessage(client, sessionId, { text: GO_ON }))
     const fork = (turnId: string) => onFork(hub.store(sessionId).get().extras.turnEnds[turnId])
     // In place of the composer stands why there is none of these.
     if (isAway) return {}
     return { retry, goOn, ...(can?.supportsFork ? { fork } : {}) }
-  }, [api, hub, sessionId, can, onFork, isAway])
+  }, [client, hub, sessionId, can, onFork, isAway])
 }

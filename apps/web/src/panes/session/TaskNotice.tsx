@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import type { SessionStatus } from '../../state/server/server-api.ts'
+import type { SessionStatus } from '../../state/server/answers.ts'
 import { taskLine } from '../sidebar/groups.logic.ts'
 
 /** In the session of a task that its loop does not go on with: why, and where that is answered. Not by a message here. */

@@ -1,7 +1,7 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { saveWayBack, useWayBack } from '../../state/kept/went-back.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
@@ -9,7 +9,7 @@ import { messageOf } from '../../ui/text/error-message.ts'
 
 /** In a session that going back made: the way to undo that. */
 export function WentBackNotice({ sessionId }: { sessionId: string }) {
-  const api = useApi()
+  const client = useClient()
   const navigate = useNavigate()
   const [busy, setBusy] = useState(false)
   const way = useWayBack(sessionId)
@@ -17,7 +17,7 @@ export function WentBackNotice({ sessionId }: { sessionId: string }) {
   const undo = async () => {
     setBusy(true)
     try {
-      await api.undoBack(sessionId, way.from, way.moveId)
+      await client.review.undoBack.mutate({ sessionId, from: way.from, moveId: way.moveId })
       saveWayBack(sessionId, null)
       await navigate({ to: '/s/$sessionId', params: { sessionId: way.from } })
     } catch (error) {

@@ -1,7 +1,9 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { asOf } from '@chirality/client/queries'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { SessionStatus } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { SessionStatus } from '../../state/server/answers.ts'
+import { useAskAgain, useClient } from '../../state/server/use-client.ts'
+import { filePlace } from '../../state/server/work-place.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
@@ -9,27 +11,32 @@ import { messageOf } from '../../ui/text/error-message.ts'
 /** A worktree that is not there any more, and the way to have it again. Its session can be read meanwhile. */
 export function WorktreeNotice({ status }: { status: SessionStatus }) {
   const { sessionId, projectRoot, worktree, turnId } = status
-  const api = useApi()
-  const queries = useQueryClient()
+  const client = useClient()
+  const askAgain = useAskAgain()
   const [busy, setBusy] = useState(false)
-  const { data } = useQuery({
-    // Somebody may remove it by hand at any time: asked again with each turn, and when the window is looked at.
-    queryKey: ['worktrees', projectRoot, turnId],
-    queryFn: () => api.worktrees(projectRoot),
-    enabled: worktree !== undefined,
-    staleTime: 0,
-    refetchOnWindowFocus: true,
-    retry: false,
-  })
+  const { data } = useQuery(
+    asOf(
+      client.worktrees.list.queryOptions(
+        { project: projectRoot },
+        { enabled: worktree !== undefined, staleTime: 0, refetchOnWindowFocus: true, retry: false },
+      ),
+      turnId,
+    ),
+  )
   if (worktree === undefined || data === undefined) return null
   const condition = data.find(({ id }) => id === worktree.id)?.condition ?? 'unknown'
   if (condition === 'ready') return null
   const restore = async () => {
     setBusy(true)
     try {
-      await api.restoreWorktree(worktree.id)
-      await queries.invalidateQueries({ queryKey: ['worktrees', projectRoot] })
-      await queries.invalidateQueries({ queryKey: ['diff', sessionId] })
+      await client.worktrees.restore.mutate({ id: worktree.id })
+      const { files, review, worktrees } = client
+      await askAgain(worktrees.list.queryFilter({ project: projectRoot }))
+      await askAgain(
+        files.diff.queryFilter(filePlace(status)),
+        files.turnDiff.queryFilter({ sessionId }),
+        review.branchDiff.queryFilter({ sessionId }),
+      )
     } catch (error) {
       toasts.error(messageOf(error), sessionId)
     } finally {

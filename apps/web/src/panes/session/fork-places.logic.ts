@@ -1,4 +1,4 @@
-import type { Placement } from '../../state/server/settings-api.ts'
+import type { Placement } from '../../state/server/answers.ts'
 
 interface ForkPlace {
   value: string

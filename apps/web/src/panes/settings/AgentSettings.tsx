@@ -1,8 +1,7 @@
 import type { HarnessInstallStatus } from '@chirality/core'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import type { HarnessInfo } from '../../state/server/server-api.ts'
-import type { AgentTrials, TrialReport } from '../../state/server/settings-api.ts'
-import { useApi, useHarnesses } from '../../state/server/use-api.ts'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import type { AgentTrials, HarnessInfo, TrialReport } from '../../state/server/answers.ts'
+import { useAskAgain, useClient, useHarnesses } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Dot, type DotTone } from '../../ui/marks/Dot.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
@@ -27,22 +26,24 @@ export function AgentSettings() {
 
 /** What each installed agent showed in scripted conversations, and the way to try it. */
 function Trials({ harnesses }: { harnesses: readonly HarnessInfo[] }) {
-  const api = useApi()
-  const queries = useQueryClient()
-  const { data: statuses } = useQuery({ queryKey: ['harness-status'], queryFn: () => api.harnessStatus() })
-  const { data, error } = useQuery({
-    queryKey: ['agent-trials'],
-    queryFn: () => api.agentTrials(),
-    // Somebody else may have begun one.
-    refetchInterval: ({ state }) => (state.data?.running ? 2_000 : false),
-    ...{ staleTime: 0, retry: false },
-  })
-  const trial = useMutation({
-    mutationFn: (harness: string) => api.runTrial(harness),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['agent-trials'] }),
-  })
+  const client = useClient()
+  const askAgain = useAskAgain()
+  const { data: statuses } = useQuery(client.harnesses.status.queryOptions())
+  const { data, error } = useQuery(
+    client.harnesses.trials.queryOptions(undefined, {
+      // Somebody else may have begun one.
+      refetchInterval: ({ state }) => (state.data?.running ? 2_000 : false),
+      staleTime: 0,
+      retry: false,
+    }),
+  )
+  const trial = useMutation(
+    client.harnesses.tryOut.mutationOptions({
+      onSettled: () => askAgain(client.harnesses.trials.queryFilter()),
+    }),
+  )
   const installed = harnesses.filter(({ id }) => statuses?.[id]?.installed)
-  const running = trial.isPending ? trial.variables : (data?.running ?? null)
+  const running = trial.isPending ? trial.variables.harness : (data?.running ?? null)
   return (
     <section aria-label="Trials">
       <h2 className="settings__group">Trials</h2>
@@ -59,7 +60,7 @@ function Trials({ harnesses }: { harnesses: readonly HarnessInfo[] }) {
             {...{ harness, trials: data, running }}
             status={statuses?.[harness.id]}
             refused={trial.data?.harness === harness.id ? trial.data.refused : undefined}
-            onTry={() => trial.mutate(harness.id)}
+            onTry={() => trial.mutate({ harness: harness.id })}
           />
         ))}
       </ul>

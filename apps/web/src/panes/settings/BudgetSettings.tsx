@@ -1,8 +1,7 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { ProjectBudgetChange } from '../../state/server/server-api.ts'
-import type { Budget } from '../../state/server/settings-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { Budget, ProjectBudgetChange } from '../../state/server/answers.ts'
+import { useAskAgain, useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Form } from '../../ui/controls/Form.tsx'
 import { Meter } from '../../ui/marks/Meter.tsx'
@@ -14,15 +13,21 @@ import { SettingsHead } from './SettingsHead.tsx'
 
 /** What all sessions of a project may spend together. */
 export function BudgetSettings() {
-  const api = useApi()
+  const client = useClient()
   const { project, field, placeholder } = useProjectChoice()
-  const { data, error } = useQuery({
-    queryKey: ['project-budget', project],
-    queryFn: () => api.projectBudget(project),
-    enabled: project !== '',
-    // What is typed stays: another answer would be another form.
-    ...{ staleTime: 0, gcTime: 0, retry: false, refetchOnWindowFocus: false, refetchOnReconnect: false },
-  })
+  const { data, error } = useQuery(
+    client.budgets.get.queryOptions(
+      { project },
+      {
+        enabled: project !== '',
+        staleTime: 0,
+        gcTime: 0,
+        retry: false,
+        refetchOnWindowFocus: false,
+        refetchOnReconnect: false,
+      },
+    ),
+  )
   return (
     <>
       <SettingsHead
@@ -37,8 +42,8 @@ export function BudgetSettings() {
 }
 
 function BudgetForm({ project, budget }: { project: string; budget: Budget }) {
-  const api = useApi()
-  const queries = useQueryClient()
+  const client = useClient()
+  const askAgain = useAskAgain()
   const [typed, setTyped] = useState<Partial<Record<Name, string>>>({})
   const [failure, setFailure] = useState<string | null>(null)
   const [isBusy, setBusy] = useState(false)
@@ -59,8 +64,8 @@ function BudgetForm({ project, budget }: { project: string; budget: Budget }) {
     setBusy(true)
     setFailure(null)
     try {
-      await api.setProjectBudget(project, changes)
-      await queries.invalidateQueries({ queryKey: ['project-budget', project] })
+      await client.budgets.set.mutate({ project, ...changes })
+      await askAgain(client.budgets.get.queryFilter({ project }))
       setTyped({})
       toasts.info('Saved')
     } catch (error) {

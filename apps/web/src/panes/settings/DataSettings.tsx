@@ -1,7 +1,7 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { DataUse, PrunePlan, RawLogRule } from '../../state/server/settings-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { DataUse, PrunePlan, RawLogRule } from '../../state/server/answers.ts'
+import { useAskAgain, useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Field } from '../../ui/controls/Field.tsx'
 import { type Segment, Segmented } from '../../ui/controls/Segmented.tsx'
@@ -13,11 +13,8 @@ import { SettingsHead } from './SettingsHead.tsx'
 
 /** What Chirality keeps on the disk, how long raw logs stay, and the way to delete them now. */
 export function DataSettings() {
-  const api = useApi()
-  const { data, error } = useQuery({
-    ...{ queryKey: ['data-use'], queryFn: () => api.dataUse() },
-    ...{ staleTime: 0, retry: false },
-  })
+  const client = useClient()
+  const { data, error } = useQuery(client.data.use.queryOptions(undefined, { staleTime: 0, retry: false }))
   return (
     <>
       <SettingsHead
@@ -60,8 +57,8 @@ function numberOf(rule: RawLogRule): string {
 }
 
 function RawLogSettings({ saved }: { saved: RawLogRule }) {
-  const api = useApi()
-  const queries = useQueryClient()
+  const client = useClient()
+  const askAgain = useAskAgain()
   const [keep, setKeep] = useState<Keep>(saved.keep)
   const [number, setNumber] = useState(numberOf(saved))
   const [plan, setPlan] = useState<PrunePlan | null>(null)
@@ -73,14 +70,14 @@ function RawLogSettings({ saved }: { saved: RawLogRule }) {
     await work().catch((error: unknown) => toasts.error(messageOf(error)))
     setBusy(false)
   }
-  const changed = () => queries.invalidateQueries({ queryKey: ['data-use'] })
+  const changed = () => askAgain(client.data.use.queryFilter())
   const save = async (next: RawLogRule) => {
-    await api.setRawLogRule(next)
+    await client.data.setRule.mutate({ rule: next })
     toasts.info('Saved')
     await changed()
   }
   const prune = async (next: RawLogRule) => {
-    const { logs, bytes, problems } = await api.pruneRawLogs(next)
+    const { logs, bytes, problems } = await client.data.prune.mutate({ rule: next })
     setPlan(null)
     toasts.info(`Deleted ${plural(logs, 'raw log')}, ${formatBytes(bytes)}`)
     for (const { message } of problems) toasts.error(message)
@@ -140,7 +137,7 @@ function RawLogSettings({ saved }: { saved: RawLogRule }) {
         <p className="tool-server__actions">
           <Button
             disabled={isBusy || rule === null || rule.keep === 'forever'}
-            onClick={() => rule && void act(async () => setPlan(await api.planPrune(rule)))}
+            onClick={() => rule && void act(async () => setPlan(await client.data.plan.query({ rule })))}
           >
             Prune now…
           </Button>

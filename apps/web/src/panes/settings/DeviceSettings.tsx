@@ -1,8 +1,8 @@
 import { useState } from 'react'
 import { encode } from 'uqr'
 import { SignedInBrowsers } from '../../app/dialogs/BrowsersDialog.tsx'
-import type { SignInLink } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { SignInLink } from '../../state/server/answers.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { CopyButton } from '../../ui/controls/CopyButton.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
@@ -10,9 +10,10 @@ import { messageOf } from '../../ui/text/error-message.ts'
 import { SettingsHead } from './SettingsHead.tsx'
 
 export function DeviceSettings() {
-  const api = useApi()
+  const client = useClient()
   const [link, setLink] = useState<SignInLink | null>(null)
-  const make = () => api.newSignInLink().then(setLink, (error: unknown) => toasts.error(messageOf(error)))
+  const make = () =>
+    client.system.newSignInLink.mutate().then(setLink, (error: unknown) => toasts.error(messageOf(error)))
   return (
     <>
       <SettingsHead title="Devices" about="The browsers and phones that can run agents on this machine.">

@@ -1,8 +1,8 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useFleet } from '../../state/fleet/use-fleet.ts'
-import type { FleetInfo, Machine } from '../../state/server/settings-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { FleetInfo, Machine } from '../../state/server/answers.ts'
+import { useAskAgain, useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { CopyButton } from '../../ui/controls/CopyButton.tsx'
 import { Words } from '../../ui/marks/Empty.tsx'
@@ -13,17 +13,15 @@ import { SettingsHead } from './SettingsHead.tsx'
 
 /** The machines whose sessions are shown here, who may join them, and who may no longer. */
 export function MachineSettings() {
-  const api = useApi()
+  const client = useClient()
   const sessions = useFleet()
-  const {
-    data: info,
-    error,
-    isPending,
-  } = useQuery({ queryKey: ['fleet-info'], queryFn: () => api.fleetInfo() })
+  const { data: info, error, isPending } = useQuery(client.fleet.info.queryOptions())
   const machines = useMachines().data ?? []
   const [invited, setInvited] = useState<{ code: string; fingerprint: string } | null>(null)
   const invite = () =>
-    api.inviteMachine('worker').then(setInvited, (failure: unknown) => toasts.error(messageOf(failure)))
+    client.fleet.invite
+      .mutate({ role: 'worker' })
+      .then(setInvited, (failure: unknown) => toasts.error(messageOf(failure)))
   return (
     <>
       <SettingsHead
@@ -132,12 +130,11 @@ function MachineFacts({
 
 /** What hubs get of this machine's sessions, and what follows from it. */
 function CopiesSwitch({ copies: { sends, isFixed } }: Pick<FleetInfo, 'copies'>) {
-  const api = useApi()
-  const queries = useQueryClient()
+  const client = useClient()
+  const askAgain = useAskAgain()
   const choose = async (send: boolean) => {
-    await api.sendCopies(send).catch((error: unknown) => toasts.error(messageOf(error)))
-    await queries.invalidateQueries({ queryKey: ['fleet-info'] })
-    await queries.invalidateQueries({ queryKey: ['machines'] })
+    await client.fleet.sendCopies.mutate({ send }).catch((error: unknown) => toasts.error(messageOf(error)))
+    await askAgain(client.fleet.info.queryFilter(), client.fleet.machines.queryFilter())
   }
   return (
     <label className="machine__copies">
@@ -161,13 +158,13 @@ function CopiesSwitch({ copies: { sends, isFixed } }: Pick<FleetInfo, 'copies'>)
 
 /** Takes the rights of a machine away, or forgets one that has none. Asked twice: neither can be undone. */
 function TakeOut({ machine: { machine, hasKey } }: { machine: Machine }) {
-  const api = useApi()
-  const queries = useQueryClient()
+  const client = useClient()
+  const askAgain = useAskAgain()
   const [asking, setAsking] = useState(false)
   const { verb, question, act, done } = hasKey
     ? {
         ...{ verb: 'Revoke', question: 'It has to be invited again afterwards.' },
-        act: () => api.revokeMachine(machine),
+        act: () => client.fleet.revoke.mutate({ machine }),
         done: `${machine} can no longer connect. Its sessions can still be read.`,
       }
     : {
@@ -175,7 +172,7 @@ function TakeOut({ machine: { machine, hasKey } }: { machine: Machine }) {
           verb: 'Forget',
           question: 'Its sessions, logs and copies go from all hubs. Its own files stay.',
         },
-        act: () => api.forgetMachine(machine),
+        act: () => client.fleet.forget.mutate({ machine }),
         done: `${machine} is forgotten.`,
       }
   const takeOut = async () => {
@@ -186,7 +183,7 @@ function TakeOut({ machine: { machine, hasKey } }: { machine: Machine }) {
     } catch (error) {
       toasts.error(messageOf(error))
     }
-    await queries.invalidateQueries({ queryKey: ['machines'] })
+    await askAgain(client.fleet.machines.queryFilter())
   }
   return (
     <span className="machine__foot">

@@ -1,10 +1,10 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 import { NotificationChoice } from '../../notices/NotificationChoice.tsx'
 import { notifyState, watchNotifyState } from '../../notices/notify-setting.ts'
 import { startPush, stopPush } from '../../notices/push-choice.ts'
-import type { PushDetail } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { PushDetail } from '../../state/server/answers.ts'
+import { useAskAgain, useClient } from '../../state/server/use-client.ts'
 import { Segmented } from '../../ui/controls/Segmented.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
@@ -27,19 +27,19 @@ export function NotificationSettings() {
 
 /** Messages that come while no page is open, through the push service of this browser. */
 function PushChoice() {
-  const api = useApi()
-  const queries = useQueryClient()
+  const client = useClient()
+  const askAgain = useAskAgain()
   const allowed = useSyncExternalStore(watchNotifyState, notifyState)
-  const state = useQuery({ queryKey: QUERY, queryFn: () => api.push(), staleTime: 0, retry: false })
+  const state = useQuery(client.system.push.queryOptions(undefined, { staleTime: 0, retry: false }))
   if (!('PushManager' in window) || state.data === undefined) return null
   const { publicKey, show } = state.data
   const change = async (wanted: PushDetail | 'off') => {
     try {
-      await (wanted === 'off' ? stopPush(api) : startPush(api, publicKey, wanted))
+      await (wanted === 'off' ? stopPush(client) : startPush(client, publicKey, wanted))
     } catch (error) {
       toasts.error(`This browser could not be set up for messages: ${messageOf(error)}`)
     }
-    await queries.invalidateQueries({ queryKey: QUERY })
+    await askAgain(client.system.push.queryFilter())
   }
   return (
     <div className="settings__card">
@@ -65,7 +65,6 @@ function PushChoice() {
   )
 }
 
-const QUERY = ['push']
 const DETAILS = [
   { value: 'off', label: 'Off' },
   { value: 'nothing', label: 'Needs you' },

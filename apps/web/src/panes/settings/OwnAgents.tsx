@@ -1,8 +1,8 @@
 import { visibleText } from '@chirality/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { AgentProbe, OwnAgent } from '../../state/server/settings-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { AgentProbe, OwnAgent } from '../../state/server/answers.ts'
+import { useAskAgain, useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Form, TextField } from '../../ui/controls/Form.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
@@ -11,18 +11,13 @@ import { TryOut } from './TryOut.tsx'
 
 /** The agents that the user added by a command that speaks the Agent Client Protocol. */
 export function OwnAgents() {
-  const api = useApi()
-  const queries = useQueryClient()
-  const { data, error } = useQuery({
-    ...{ queryKey: ['own-agents'], queryFn: () => api.ownAgents(), staleTime: 0, retry: false },
-  })
+  const client = useClient()
+  const askAgain = useAskAgain()
+  const { data, error } = useQuery(client.agents.list.queryOptions(undefined, { staleTime: 0, retry: false }))
   const [isAdding, setAdding] = useState(false)
   const refresh = async () => {
-    await Promise.all(
-      [['own-agents'], ['harnesses'], ['harness-status']].map(queryKey =>
-        queries.invalidateQueries({ queryKey }),
-      ),
-    )
+    const { agents, harnesses } = client
+    await askAgain(agents.list.queryFilter(), harnesses.list.queryFilter(), harnesses.status.queryFilter())
   }
   return (
     <section aria-label="Agents you added">
@@ -73,7 +68,7 @@ export function OwnAgents() {
 function AgentRow(props: { agent: OwnAgent; mayChange: boolean; onChange(): Promise<void> }) {
   const { agent, mayChange, onChange } = props
   const { name, title = name, fingerprint, env } = agent
-  const api = useApi()
+  const client = useClient()
   const [step, setStep] = useState<'rest' | 'asking' | 'trying'>('rest')
   const [probe, setProbe] = useState<AgentProbe | null>(null)
   const command = visibleText([agent.command, ...agent.args].join(' '))
@@ -81,7 +76,7 @@ function AgentRow(props: { agent: OwnAgent; mayChange: boolean; onChange(): Prom
     setStep('trying')
     setProbe(null)
     try {
-      setProbe(await api.tryAgent({ name, fingerprint }))
+      setProbe(await client.agents.test.mutate({ name, fingerprint }))
     } catch (error) {
       setProbe({ kind: 'failed', error: messageOf(error) })
     } finally {
@@ -90,7 +85,7 @@ function AgentRow(props: { agent: OwnAgent; mayChange: boolean; onChange(): Prom
   }
   const remove = async () => {
     try {
-      await api.removeAgent(name)
+      await client.agents.remove.mutate({ name })
       toasts.info(`Removed ${name}. Its sessions stay.`)
     } catch (error) {
       toasts.error(messageOf(error))
@@ -151,7 +146,7 @@ function Answer({ probe }: { probe: AgentProbe }) {
 const NOTHING = { name: '', title: '', command: '', args: '', env: '' }
 
 function NewAgent({ onDone, onCancel }: { onDone(): Promise<void>; onCancel(): void }) {
-  const api = useApi()
+  const client = useClient()
   const [form, setForm] = useState(NOTHING)
   const [fault, setFault] = useState<string | null>(null)
   const [isBusy, setBusy] = useState(false)
@@ -162,7 +157,7 @@ function NewAgent({ onDone, onCancel }: { onDone(): Promise<void>; onCancel(): v
     try {
       const { name, command } = form
       const title = form.title.trim()
-      await api.addAgent({
+      await client.agents.add.mutate({
         ...{ name, command: command.trim(), ...(title === '' ? {} : { title }) },
         args: form.args.split('\n').filter(line => line !== ''),
         env: form.env.split(/[\s,]+/).filter(Boolean),

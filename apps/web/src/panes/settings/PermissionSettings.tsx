@@ -1,7 +1,7 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { RuleFile, RuleFileKind } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { RuleFile } from '../../state/server/answers.ts'
+import { useAskAgain, useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Words } from '../../ui/marks/Empty.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
@@ -12,16 +12,12 @@ import { SettingsHead } from './SettingsHead.tsx'
 
 /** What agents may do unasked in a project, what they never may, where each rule stands, and the way to take it back. */
 export function PermissionSettings() {
-  const api = useApi()
+  const client = useClient()
   const [text, setText] = useState('')
   const { project, field, placeholder } = useProjectChoice()
-  const { data, error } = useQuery({
-    queryKey: ['rules', project],
-    queryFn: () => api.rules(project),
-    enabled: project !== '',
-    staleTime: 0,
-    retry: false,
-  })
+  const { data, error } = useQuery(
+    client.rules.list.queryOptions({ project }, { enabled: project !== '', staleTime: 0, retry: false }),
+  )
   return (
     <>
       <SettingsHead
@@ -51,7 +47,7 @@ export function PermissionSettings() {
   )
 }
 
-const ORIGINS: Readonly<Record<RuleFileKind, { title: string; scope?: 'project' | 'global' }>> = {
+const ORIGINS: Readonly<Record<RuleFile['kind'], { title: string; scope?: 'project' | 'global' }>> = {
   'user-persona': { title: 'Yours, for one persona' },
   'user-project': { title: 'Yours, for this project', scope: 'project' },
   'user-global': { title: 'Yours, for every project', scope: 'global' },
@@ -60,20 +56,20 @@ const ORIGINS: Readonly<Record<RuleFileKind, { title: string; scope?: 'project' 
 }
 
 function RuleFileCard({ project, file, text }: { project: string; file: RuleFile; text: string }) {
-  const api = useApi()
-  const queries = useQueryClient()
+  const client = useClient()
+  const askAgain = useAskAgain()
   const [busy, setBusy] = useState(false)
   const { title, scope } = ORIGINS[file.kind]
   const rules = file.rules.filter(rule => matchesRule(rule, text))
   const remove = async (rule: RuleFile['rules'][number], of: 'project' | 'global') => {
     setBusy(true)
     try {
-      await api.removeRule(project, of, { line: rule.line, text: rule.text })
+      await client.rules.remove.mutate({ project, scope: of, line: rule.line, text: rule.text })
       toasts.info(`Taken back: ${rule.text}`)
     } catch (error) {
       toasts.error(messageOf(error))
     } finally {
-      await queries.invalidateQueries({ queryKey: ['rules'] })
+      await askAgain(client.rules.list.queryFilter({ project }))
       setBusy(false)
     }
   }

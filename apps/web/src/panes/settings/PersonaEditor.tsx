@@ -3,8 +3,8 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { DiffView } from '../../diff/DiffView.tsx'
 import { diffTexts } from '../../diff/file-diff.ts'
-import type { PersonaChange, PersonaDraft, PersonaSource } from '../../state/server/settings-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { PersonaChange, PersonaDraft, PersonaSource } from '../../state/server/answers.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Field } from '../../ui/controls/Field.tsx'
 import { SelectField } from '../../ui/controls/SelectField.tsx'
@@ -29,14 +29,21 @@ export interface PersonaEditorProps {
 /** Reads the file, then edits it; a text that was not saved is still there when one comes back. */
 export function PersonaEditor(props: PersonaEditorProps) {
   const { project, id } = props
-  const api = useApi()
+  const client = useClient()
   const kept = unsaved.get(keyOf(props))
-  const { data, error } = useQuery({
-    queryKey: ['persona-source', project, id],
-    queryFn: () => api.personaSource(project, id ?? ''),
-    enabled: id !== null && !kept,
-    ...{ staleTime: 0, gcTime: 0, retry: false, refetchOnWindowFocus: false, refetchOnReconnect: false },
-  })
+  const { data, error } = useQuery(
+    client.personas.source.queryOptions(
+      { project, id: id ?? '' },
+      {
+        enabled: id !== null && !kept,
+        staleTime: 0,
+        gcTime: 0,
+        retry: false,
+        refetchOnWindowFocus: false,
+        refetchOnReconnect: false,
+      },
+    ),
+  )
   const source = kept?.source ?? (id === null ? NOTHING : data)
   if (error && !kept) return <p role="alert">{messageOf(error)}</p>
   if (source === undefined) return <Skeleton lines={8} label="Reading the persona" />
@@ -55,7 +62,7 @@ function keyOf({ project, id }: Pick<PersonaEditorProps, 'project' | 'id'>): str
 
 function Editor(props: PersonaEditorProps & { source: Source; first: string }) {
   const { project, id, onSaved, onRemoved } = props
-  const api = useApi()
+  const client = useClient()
   const field = useRef<HTMLTextAreaElement>(null)
   const [source, setSource] = useState(props.source)
   const [text, setText] = useState(props.first)
@@ -99,7 +106,7 @@ function Editor(props: PersonaEditorProps & { source: Source; first: string }) {
     }
     const written = sameLineEnds(text, source.text)
     void act(
-      () => api.savePersona(project, target, written, revision),
+      () => client.personas.save.mutate({ project, id: target, text: written, revision }),
       async change => {
         unsaved.delete(key)
         setOther(null)
@@ -111,7 +118,7 @@ function Editor(props: PersonaEditorProps & { source: Source; first: string }) {
   }
   const remove = () =>
     void act(
-      () => api.removePersona(project, target, source.revision ?? ''),
+      () => client.personas.remove.mutate({ project, id: target, revision: source.revision ?? '' }),
       async () => {
         unsaved.delete(key)
         toasts.info(`Deleted agents/AGENT_${target}.md`)
@@ -239,12 +246,12 @@ function Conflict(props: {
 /** What the text means, by the parser that reads the file. */
 function Preview(props: { project: string; id: string; text: string; onLine(line: number): void }) {
   const { project, id, onLine } = props
-  const api = useApi()
+  const client = useClient()
   const text = useRested(props.text)
   const [mode, setMode] = useState<SessionMode>('workbench')
   const { data, error } = useQuery({
-    queryKey: ['persona-check', project, id, text, mode],
-    queryFn: () => api.checkPersona(project, id, text, mode),
+    queryKey: [...client.personas.check.mutationKey(), project, id, text, mode],
+    queryFn: () => client.personas.check.mutate({ project, id, text, mode }),
     ...{ retry: false, staleTime: 0, gcTime: 0, placeholderData: keepPreviousData },
   })
   return (

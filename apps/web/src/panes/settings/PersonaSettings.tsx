@@ -1,7 +1,5 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { PersonaInfo } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import { type PersonaInfo, useAskAgain, useClient, usePersonas } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Empty } from '../../ui/marks/Empty.tsx'
 import { PersonaEditor } from './PersonaEditor.tsx'
@@ -11,26 +9,20 @@ import './personas.css'
 
 /** The personas of a project: each is a file, and the file is what is edited. */
 export function PersonaSettings() {
-  const api = useApi()
-  const queries = useQueryClient()
+  const client = useClient()
+  const askAgain = useAskAgain()
   const [chosen, setChosen] = useState<string | null>(null)
   const { project, hasNone, field, placeholder } = useProjectChoice(() => setChosen(null))
-  const { data, error } = useQuery({
-    queryKey: ['personas', project],
-    queryFn: () => api.personas(project),
-    enabled: project !== '',
-    staleTime: 0,
-    retry: false,
-  })
+  const { data, error } = usePersonas(project, { staleTime: 0, retry: false })
   // A folder that cannot be read has no id.
   const personas = data?.filter(({ id }) => id !== '') ?? []
   const unreadable = data?.find(({ id }) => id === '')?.error
   const shown =
     chosen === NEW ? NEW : (personas.find(({ id }) => id === chosen)?.id ?? personas[0]?.id ?? null)
-  const refresh = () =>
-    Promise.all(
-      ['personas', 'persona-consent', 'prompt'].map(name => queries.invalidateQueries({ queryKey: [name] })),
-    )
+  const refresh = () => {
+    const { list, consent, prompt } = client.personas
+    return askAgain(list.queryFilter(), consent.queryFilter(), prompt.queryFilter())
+  }
   return (
     <>
       <SettingsHead

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
-import { useApi } from '../../state/server/use-api.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { SelectField } from '../../ui/controls/SelectField.tsx'
 import { Empty, Skeleton } from '../../ui/marks/Empty.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
@@ -18,8 +18,8 @@ export interface ProjectChoice {
 
 /** The project whose settings a page shows: the first one, until another is chosen. */
 export function useProjectChoice(onChoose?: () => void): ProjectChoice {
-  const api = useApi()
-  const known = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() })
+  const client = useClient()
+  const known = useQuery(client.projects.list.queryOptions())
   const [wanted, setWanted] = useState('')
   const projects = known.data ?? []
   const project = projects.find(({ root }) => root === wanted)?.root ?? projects[0]?.root ?? ''

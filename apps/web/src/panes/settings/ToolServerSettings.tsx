@@ -1,8 +1,8 @@
 import { visibleText } from '@chirality/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { OwnPlace, ServerProbe, ToolServer, ToolServerSource } from '../../state/server/settings-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { OwnPlace, ServerProbe, ToolServer, ToolServerSource } from '../../state/server/answers.ts'
+import { useAskAgain, useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Form, TextField } from '../../ui/controls/Form.tsx'
 import { Segmented } from '../../ui/controls/Segmented.tsx'
@@ -26,19 +26,19 @@ interface Editing {
 
 /** The tool servers (MCP) of a project: where each comes from, what it runs, and whether it answers. */
 export function ToolServerSettings() {
-  const api = useApi()
-  const queries = useQueryClient()
+  const client = useClient()
+  const askAgain = useAskAgain()
   const [editing, setEditing] = useState<Editing | null>(null)
   const { project, hasNone, field, placeholder } = useProjectChoice(() => setEditing(null))
   // Opened before any project was known: it belongs to the first.
   if (editing?.project === '' && project !== '') setEditing({ ...editing, project })
-  const { data, error } = useQuery({
-    queryKey: ['tool-servers', project],
-    queryFn: () => api.toolServers(project),
-    enabled: project !== '',
-    ...{ staleTime: 0, retry: false },
-  })
-  const refresh = () => queries.invalidateQueries({ queryKey: ['tool-servers'] })
+  const { data, error } = useQuery(
+    client.toolServers.list.queryOptions(
+      { project },
+      { enabled: project !== '', staleTime: 0, retry: false },
+    ),
+  )
+  const refresh = () => askAgain(client.toolServers.list.queryFilter())
   const sources = data?.filter(({ servers, problems }) => servers.length + problems.length > 0) ?? []
   return (
     <>
@@ -106,7 +106,7 @@ function ServerRow(props: {
 }) {
   const { project, place, server, onEdit, onChange } = props
   const { name, fingerprint, config } = server
-  const api = useApi()
+  const client = useClient()
   const [step, setStep] = useState<'rest' | 'asking' | 'trying'>('rest')
   const [probe, setProbe] = useState<ServerProbe | null>(null)
   const command = visibleText(commandOf(server))
@@ -116,7 +116,7 @@ function ServerRow(props: {
     setStep('trying')
     setProbe(null)
     try {
-      setProbe(await api.tryToolServer({ project, place, name, fingerprint }))
+      setProbe(await client.toolServers.test.mutate({ project, place, name, fingerprint }))
     } catch (error) {
       setProbe({ kind: 'failed', error: messageOf(error), lastWords: '' })
     } finally {
@@ -125,7 +125,7 @@ function ServerRow(props: {
   }
   const remove = async () => {
     try {
-      if (own) await api.removeToolServer({ project, place: own, name })
+      if (own) await client.toolServers.remove.mutate({ project, place: own, name })
       toasts.info(`Removed ${name}`)
     } catch (error) {
       toasts.error(messageOf(error))
@@ -205,7 +205,7 @@ function ServerEditor(props: {
 }) {
   const { editing, sources, onDone, onCancel } = props
   const { project } = editing
-  const api = useApi()
+  const client = useClient()
   const [form, setForm] = useState(editing.form)
   const [place, setPlace] = useState(JSON.stringify(editing.place))
   const [fault, setFault] = useState<string | null>(null)
@@ -220,7 +220,12 @@ function ServerEditor(props: {
     setBusy(true)
     setFault(null)
     try {
-      await api.saveToolServer({ project, place: JSON.parse(place) as OwnPlace, name: form.name, config })
+      await client.toolServers.save.mutate({
+        project,
+        place: JSON.parse(place) as OwnPlace,
+        name: form.name,
+        config,
+      })
       await onDone()
     } catch (error) {
       setFault(messageOf(error))

@@ -1,8 +1,8 @@
 import { visibleText } from '@chirality/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { ShownSetup, WorktreeSetup } from '../../state/server/settings-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { ShownSetup, WorktreeSetup } from '../../state/server/answers.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Form, TextField } from '../../ui/controls/Form.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
@@ -13,7 +13,7 @@ import { linesOf, namedValues } from './tool-server-text.ts'
 
 /** What a new worktree of a project gets beside what git checks out. */
 export function WorktreeSettings() {
-  const api = useApi()
+  const client = useClient()
   const queries = useQueryClient()
   const [taken, setTaken] = useState<{ setup: WorktreeSetup; times: number } | null>(null)
   const [isTyped, setTyped] = useState(false)
@@ -21,14 +21,19 @@ export function WorktreeSettings() {
     setTaken(null)
     setTyped(false)
   })
-  const key = ['worktree-setup', project]
-  const { data, error } = useQuery({
-    queryKey: key,
-    queryFn: () => api.worktreeSetup(project),
-    enabled: project !== '',
-    // What is typed stays: another answer would be another form.
-    ...{ staleTime: 0, gcTime: 0, retry: false, refetchOnWindowFocus: false, refetchOnReconnect: false },
-  })
+  const { data, error } = useQuery(
+    client.worktrees.setup.queryOptions(
+      { project },
+      {
+        enabled: project !== '',
+        staleTime: 0,
+        gcTime: 0,
+        retry: false,
+        refetchOnWindowFocus: false,
+        refetchOnReconnect: false,
+      },
+    ),
+  )
   const own = data?.own?.isGood ? data.own.setup : null
   return (
     <>
@@ -61,7 +66,7 @@ export function WorktreeSettings() {
             onSaved={next => {
               setTaken(null)
               setTyped(false)
-              queries.setQueryData(key, next)
+              queries.setQueryData(client.worktrees.setup.queryKey({ project }), next)
             }}
           />
         </>
@@ -124,7 +129,7 @@ function SetupForm(props: {
   onSaved(next: ShownSetup): void
 }) {
   const { project, first, hasOwn, onTyped, onSaved } = props
-  const api = useApi()
+  const client = useClient()
   const [form, setForm] = useState(() => textsOf(first))
   const [failure, setFailure] = useState<string | null>(null)
   const [isBusy, setBusy] = useState(false)
@@ -134,7 +139,7 @@ function SetupForm(props: {
     setBusy(true)
     setFailure(null)
     try {
-      const next = await api.saveWorktreeSetup(project, setup)
+      const next = await client.worktrees.saveSetup.mutate({ project, setup })
       toasts.info(setup === null ? 'Removed your set-up' : 'Saved. New worktrees are set up with it.')
       onSaved(next)
     } catch (error) {

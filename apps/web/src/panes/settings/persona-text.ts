@@ -1,5 +1,5 @@
 import { permissionLabel } from '@chirality/core'
-import type { PersonaDraft } from '../../state/server/settings-api.ts'
+import type { PersonaDraft } from '../../state/server/answers.ts'
 
 type Persona = NonNullable<PersonaDraft['persona']>
 

@@ -1,5 +1,5 @@
 import type { AlwaysRule } from '@chirality/core'
-import type { PermissionRule } from '../../state/server/server-api.ts'
+import type { PermissionRule } from '../../state/server/answers.ts'
 
 /** A rule for people: `Bash(npm test *)` is "`npm test`, whatever follows". */
 export function ruleWords({ tool, pattern }: Pick<PermissionRule, 'tool' | 'pattern'>): string {

@@ -1,5 +1,5 @@
-import type { CallInputs } from '@chirality/server'
-import type { ToolServer, ToolServerSource } from '../../state/server/settings-api.ts'
+import type { CallInputs } from '@chirality/client'
+import type { ToolServer, ToolServerSource } from '../../state/server/answers.ts'
 
 type Config = CallInputs['toolServers']['save']['config']
 

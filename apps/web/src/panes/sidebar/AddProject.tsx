@@ -1,7 +1,7 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { type DragEvent, useDeferredValue, useState } from 'react'
 import { projectName } from '../../app/project.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import { useAskAgain, useClient, useProjects } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Field } from '../../ui/controls/Field.tsx'
 import { dropKeys, holdKeys } from '../../ui/keys/type-ahead.ts'
@@ -19,27 +19,25 @@ interface AddProjectProps {
 
 /** Says that agents may work in a folder: typed, found among the git repositories, or dropped. */
 export function AddProject({ onAdded, open = false, dropped = null, thenType = false }: AddProjectProps) {
-  const api = useApi()
-  const queries = useQueryClient()
+  const client = useClient()
+  const askAgain = useAskAgain()
   const [shown, setShown] = useState(false)
   const [path, setPath] = useState('')
   const [problem, setProblem] = useState<string>()
   const [looking, setLooking] = useState(false)
   const [ownDrop, setOwnDrop] = useState<string | null>(null)
   const typed = useDeferredValue(path)
-  const { data: folders = [] } = useQuery({
-    queryKey: ['folders', typed],
-    queryFn: () => api.completeFolder(typed),
-    enabled: open || shown,
-    placeholderData: before => before,
-    gcTime: 0,
-    retry: false,
-  })
+  const { data: folders = [] } = useQuery(
+    client.projects.folders.queryOptions(
+      { typed },
+      { enabled: open || shown, placeholderData: before => before, gcTime: 0, retry: false },
+    ),
+  )
   const add = async (folder: string) => {
     if (thenType) holdKeys()
     try {
-      const { root } = await api.registerProject(folder)
-      await queries.invalidateQueries({ queryKey: ['projects'] })
+      const { root } = await client.projects.register.mutate({ path: folder })
+      await askAgain(client.projects.list.queryFilter())
       setPath('')
       setShown(false)
       setLooking(false)
@@ -140,12 +138,9 @@ function Repositories({ onChoose }: OfferProps) {
 
 /** A browser tells the name of a dropped folder, not its place: those of that name are offered. */
 function Dropped({ name, onChoose }: OfferProps & { name: string }) {
-  const api = useApi()
-  const projects = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() }).data ?? []
-  const near = useQuery({
-    queryKey: ['folders', `~/${name}`],
-    queryFn: () => api.completeFolder(`~/${name}`),
-  })
+  const client = useClient()
+  const projects = useProjects()
+  const near = useQuery(client.projects.folders.queryOptions({ typed: `~/${name}` }))
   const { found, isLooking } = useRepositories()
   if (isLooking || near.isPending) return <Note>{`Looking for a folder named ${name}…`}</Note>
   const folders = [...projects.map(({ root }) => root), ...found, ...(near.data ?? [])]
@@ -186,12 +181,9 @@ function Note({ children }: { children: string }) {
 }
 
 function useRepositories() {
-  const api = useApi()
-  const { data, isPending, error } = useQuery({
-    queryKey: ['repositories'],
-    queryFn: () => api.repositories(),
-    staleTime: 0,
-    retry: false,
-  })
+  const client = useClient()
+  const { data, isPending, error } = useQuery(
+    client.projects.repositories.queryOptions(undefined, { staleTime: 0, retry: false }),
+  )
   return { found: data ?? [], isLooking: isPending, problem: error ? messageOf(error) : null }
 }

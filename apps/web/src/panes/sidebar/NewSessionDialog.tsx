@@ -3,9 +3,16 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
+import { storedSessions } from '../../state/fleet/stored-sessions.ts'
 import { useFleetStore } from '../../state/fleet/use-fleet.ts'
 import { keepChoices, lastChoices, type Workspace } from '../../state/kept/last-choices.ts'
-import { useApi, useHarnesses, useOffered } from '../../state/server/use-api.ts'
+import {
+  useClient,
+  useHarnesses,
+  useOffered,
+  usePersonas,
+  useProjects,
+} from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Field } from '../../ui/controls/Field.tsx'
 import { SelectField } from '../../ui/controls/SelectField.tsx'
@@ -29,7 +36,7 @@ import './new-session.css'
 
 export default function NewSessionDialog(props: { project?: string | undefined; onClose(): void }) {
   const { project, onClose } = props
-  const api = useApi()
+  const client = useClient()
   const navigate = useNavigate()
   const [form, setForm] = useState<NewSessionForm>({ ...EMPTY_FORM, project: project ?? '' })
   const [problem, setProblem] = useState<string | null>(null)
@@ -43,12 +50,9 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
       isGone.current = true
     }
   }, [])
-  const projects = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() }).data ?? []
+  const projects = useProjects()
   const harnesses = useHarnesses()
-  const { data: installed, isPending } = useQuery({
-    queryKey: ['harness-status'],
-    queryFn: () => api.harnessStatus(),
-  })
+  const { data: installed, isPending } = useQuery(client.harnesses.status.queryOptions())
   const root = form.project || projects[0]?.root || ''
   const [chosen, setWorkspace] = useState<Workspace>()
   const [base, setBase] = useState('')
@@ -59,9 +63,7 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
     settle,
   } = useWorkspace(root, chosen ?? lastChoices(root).workspace)
   const [wanted, setWanted] = useState<string>()
-  const personas =
-    useQuery({ queryKey: ['personas', root], queryFn: () => api.personas(root), enabled: root !== '' })
-      .data ?? []
+  const personas = usePersonas(root).data ?? []
 
   const ready = harnesses.find(({ id }) => installed?.[id]?.installed && installed[id]?.authenticated)
   const known = harnesses.find(({ id }) => id === form.harness) ?? ready ?? harnesses[0]
@@ -96,7 +98,7 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
 
   // The page is there before the dialog goes: what is typed next is for its field, and no shortcut.
   const show = async (sessionId: string) => {
-    await api.sessions().then(
+    await storedSessions(client).then(
       stored => fleet.setStored(stored),
       () => undefined,
     )
@@ -115,10 +117,13 @@ export default function NewSessionDialog(props: { project?: string | undefined; 
       if (where?.elsewhere) {
         const { machine, project: folder } = where.elsewhere
         const worktree = workspaceThere === 'worktree' ? { worktree: {} } : {}
-        return await show((await api.createSession(folder, { ...options, machine, ...worktree })).id)
+        return await show(
+          (await client.sessions.create.mutate({ project: folder, ...options, machine, ...worktree })).id,
+        )
       }
-      await api.openProject(root)
-      const { id } = await api.createSession(root, {
+      await client.projects.open.mutate({ project: root })
+      const { id } = await client.sessions.create.mutate({
+        project: root,
         ...options,
         ...((await settle()) === 'worktree' ? { worktree: base ? { base } : {} } : {}),
       })

@@ -1,9 +1,14 @@
-import type { SearchHit, SessionStatus } from '../../state/server/server-api.ts'
+import type { CallOutputs } from '@chirality/client'
+import type { SearchHit, SessionStatus } from '../../state/server/answers.ts'
 import { sessionTitle } from './session-title.ts'
 import { foundParts, type SnippetPart, snippetParts } from './snippet.logic.ts'
 
+export function hitsIn({ hits }: CallOutputs['sessions']['search']): SearchHit[] {
+  return hits
+}
+
 /** The page of the session, at what was found. */
-export function hitPlace({ sessionId, turnId, seq }: SearchHit) {
+export function hitPlace({ sessionId, turnId, seq }: Pick<SearchHit, 'sessionId' | 'turnId' | 'seq'>) {
   return {
     to: turnId ? '/s/$sessionId/t/$turnId' : '/s/$sessionId',
     params: { sessionId, turnId: turnId ?? '' },

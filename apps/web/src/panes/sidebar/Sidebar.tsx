@@ -4,13 +4,13 @@ import { useDeferredValue, useState } from 'react'
 import { fromSlug, projectName } from '../../app/project.ts'
 import { useFleet, useFleetLoaded, useParked } from '../../state/fleet/use-fleet.ts'
 import { setProjectFilter, useProjectFilter } from '../../state/kept/project-filter.ts'
-import type { LoopTaskState } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { LoopTaskState } from '../../state/server/answers.ts'
+import { useClient, useProjects } from '../../state/server/use-client.ts'
 import { Picker } from '../../ui/controls/Picker.tsx'
 import { Dot } from '../../ui/marks/Dot.tsx'
 import { Empty } from '../../ui/marks/Empty.tsx'
 import { groupSessions, matches, taskLine, unarchived } from './groups.logic.ts'
-import { hitPlace, hitTitle, Snippet } from './SearchHit.tsx'
+import { hitPlace, hitsIn, hitTitle, Snippet } from './SearchHit.tsx'
 import { SessionRow } from './SessionRow.tsx'
 import './sidebar.css'
 
@@ -108,10 +108,9 @@ function ParkedRows({ parked }: { parked: readonly LoopTaskState[] }) {
 
 /** Which project's sessions are listed. Of no use to somebody who has only one. */
 function ProjectChoice({ project }: { project: string | null }) {
-  const api = useApi()
   const navigate = useNavigate()
   const { project: slug } = useParams({ strict: false })
-  const projects = useQuery({ queryKey: ['projects'], queryFn: () => api.projects() }).data ?? []
+  const projects = useProjects()
   if (projects.length < 2 && project === null) return null
   const known = project === null || projects.some(({ root }) => root === project)
   const choose = (root: string) => {
@@ -138,13 +137,14 @@ function ProjectChoice({ project }: { project: string | null }) {
 
 /** What was said in sessions, beside what they are called. */
 function Found({ text }: { text: string }) {
-  const api = useApi()
+  const client = useClient()
   const wanted = useDeferredValue(text.trim())
-  const { data } = useQuery({
-    queryKey: ['search', wanted],
-    queryFn: () => api.search(wanted),
-    enabled: wanted.length >= MIN_SEARCH_CHARS,
-  })
+  const { data } = useQuery(
+    client.sessions.search.queryOptions(
+      { query: wanted, limit: 20 },
+      { enabled: wanted.length >= MIN_SEARCH_CHARS, select: hitsIn },
+    ),
+  )
   const statuses = useFleet()
   if (wanted.length < MIN_SEARCH_CHARS || !data) return null
   return (
@@ -157,7 +157,7 @@ function Found({ text }: { text: string }) {
             <Link className="sidebar__hit" {...hitPlace(hit)}>
               <span className="truncate">{hitTitle(hit, statuses)}</span>
               <span className="sidebar__excerpt">
-                <Snippet excerpt={hit.excerpt} query={wanted} />
+                <Snippet excerpt={hit.snippet} query={wanted} />
               </span>
             </Link>
           </li>

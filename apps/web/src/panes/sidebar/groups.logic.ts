@@ -4,7 +4,7 @@ import {
   type SessionCondition,
   type TurnEndReason,
 } from '@chirality/core'
-import type { LoopTaskState, SessionStatus } from '../../state/server/server-api.ts'
+import type { LoopTaskState, SessionStatus } from '../../state/server/answers.ts'
 import type { DotTone } from '../../ui/marks/Dot.tsx'
 import { formatAge } from '../../ui/text/format.ts'
 import { requestArgument } from '../chat/tool-summary.logic.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { aHarness } from '../../../test/support/harnesses.ts'
-import type { HarnessInfo } from '../../state/server/server-api.ts'
+import type { HarnessInfo } from '../../state/server/answers.ts'
 import { agentLabel, EMPTY_FORM, modelOptions, offers, toOptions } from './new-session.logic.ts'
 
 const asks = aHarness({

@@ -5,7 +5,7 @@ import type {
   SessionMode,
   ThinkingLevel,
 } from '@chirality/core'
-import type { HarnessInfo, NewSessionOptions } from '../../state/server/server-api.ts'
+import type { HarnessInfo, NewSessionOptions } from '../../state/server/answers.ts'
 import type { SelectOption } from '../../ui/controls/Picker.tsx'
 
 /** Nothing is asked in `bypassPermissions`: it is given with one message, never kept as a setting. */

@@ -1,7 +1,8 @@
 import { useNavigate, useParams } from '@tanstack/react-router'
+import { storedSessions } from '../../state/fleet/stored-sessions.ts'
 import { useFleetStore } from '../../state/fleet/use-fleet.ts'
-import type { SessionStatus, SeveralDone } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { SessionStatus, SeveralDone } from '../../state/server/answers.ts'
+import { useClient, useDownload } from '../../state/server/use-client.ts'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { plural } from '../../ui/text/format.ts'
@@ -11,7 +12,8 @@ export type ExportFormat = 'markdown' | 'html' | 'json'
 
 /** What is done with one session of a list, or with several at once. */
 export function useListActions() {
-  const api = useApi()
+  const client = useClient()
+  const download = useDownload()
   const fleet = useFleetStore()
   const navigate = useNavigate()
   const { sessionId: open } = useParams({ strict: false })
@@ -27,14 +29,17 @@ export function useListActions() {
     return done
   }
   const setShelf = async (ids: readonly string[], shelf: SessionStatus['shelf']) => {
-    const done = doneOf(await api.shelveSessions(ids, shelf), SHELVED[shelf ?? 'listed'])
+    const done = doneOf(
+      await client.sessions.shelve.mutate({ sessionIds: [...ids], shelf: shelf }),
+      SHELVED[shelf ?? 'listed'],
+    )
     // As they are by now: they went on meanwhile.
     fleet.update(done.flatMap(id => fleet.get(id) ?? []).map(status => ({ ...status, shelf })))
     return done
   }
   const restore = async (ids: readonly string[]) => {
-    doneOf(await api.restoreSessions(ids), 'restored')
-    fleet.setStored(await api.sessions())
+    doneOf(await client.sessions.restore.mutate({ sessionIds: [...ids] }), 'restored')
+    fleet.setStored(await storedSessions(client))
   }
   return {
     shelve: (ids: readonly string[], shelf: SessionStatus['shelf']) => {
@@ -50,7 +55,7 @@ export function useListActions() {
       // The server tells of their removal before it answers.
       const names = new Map(ids.map(id => [id, nameOf([id])]))
       const inWorktree = new Set(ids.filter(id => fleet.get(id)?.worktree))
-      api.discardSessions(ids).then(outcome => {
+      client.sessions.discard.mutate({ sessionIds: [...ids] }).then(outcome => {
         const done = doneOf(outcome, 'deleted')
         for (const id of done) fleet.remove(id)
         if (open !== undefined && done.includes(open)) void navigate({ to: '/' })
@@ -60,7 +65,7 @@ export function useListActions() {
       }, failed)
     },
     rename: (id: string, title: string) => {
-      api.renameSession(id, title).then(() => {
+      client.sessions.rename.mutate({ sessionId: id, title }).then(() => {
         const now = fleet.get(id)
         if (now) fleet.update([{ ...now, title }])
       }, failed)
@@ -69,7 +74,8 @@ export function useListActions() {
       for (const id of ids) {
         const name = fleet.get(id)
         try {
-          save(await api.exportSession(id, format), fileName(name ? sessionTitle(name) : id, format))
+          const path = `/api/harness/session/${encodeURIComponent(id)}/export?format=${format}`
+          save(await download(path), fileName(name ? sessionTitle(name) : id, format))
         } catch (error) {
           failed(error)
         }

@@ -1,27 +1,24 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Workspace } from '../../state/kept/last-choices.ts'
-import type { WorktreePlan } from '../../state/server/server-api.ts'
-import { useApi } from '../../state/server/use-api.ts'
+import type { WorktreePlan } from '../../state/server/answers.ts'
+import { useClient } from '../../state/server/use-client.ts'
 import type { SelectOption } from '../../ui/controls/Picker.tsx'
 import { plural } from '../../ui/text/format.ts'
 
 /** Where a new session of the project works, and what else can be chosen. Asked anew: others begin and end to work. */
 export function useWorkspace(project: string, chosen: Workspace | undefined) {
-  const api = useApi()
-  const { data: plan } = useQuery({
-    queryKey: ['worktree-plan', project],
-    queryFn: () => api.worktreePlan(project),
-    enabled: project !== '',
-    staleTime: 0,
-    retry: false,
-  })
+  const client = useClient()
+  const { data: plan } = useQuery(
+    client.worktrees.plan.queryOptions({ project }, { enabled: project !== '', staleTime: 0, retry: false }),
+  )
   return {
     plan,
     workspace: workspaceOf(plan, chosen),
     /** Nothing to choose where there is no git. */
     options: plan && (plan.can || plan.branches.length > 0) ? workspaceOptions(plan) : [],
     /** For a start before the answer is there. */
-    settle: async () => workspaceOf(plan ?? (await api.worktreePlan(project).catch(() => undefined)), chosen),
+    settle: async () =>
+      workspaceOf(plan ?? (await client.worktrees.plan.query({ project }).catch(() => undefined)), chosen),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Placement } from '../../state/server/settings-api.ts'
+import type { Placement } from '../../state/server/answers.ts'
 
 /** Slots and machines come and go while the dialog is open. */
 export const PLACEMENT_MS = 5_000

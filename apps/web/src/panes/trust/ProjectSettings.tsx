@@ -1,8 +1,8 @@
 import { visibleText } from '@chirality/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import type { ProjectSettingsInfo, SessionStatus } from '../../state/server/server-api.ts'
-import { useApi, useHarness } from '../../state/server/use-api.ts'
+import type { ProjectSettingsInfo, SessionStatus } from '../../state/server/answers.ts'
+import { useAskAgain, useClient, useHarness } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
@@ -22,16 +22,16 @@ export function ProjectSettings({
   when: 'unused' | 'used'
 }) {
   const { projectRoot, turnId } = status
-  const api = useApi()
+  const client = useClient()
   const queries = useQueryClient()
+  const askAgain = useAskAgain()
   const [isOpen, setOpen] = useState(false)
-  const key = ['project-settings', projectRoot]
-  const { data } = useQuery({ queryKey: key, queryFn: () => api.projectSettings(projectRoot) })
+  const { data } = useQuery(client.trust.get.queryOptions({ project: projectRoot }))
 
   // An agent can write such files: each start and end of a turn may be another answer.
   useEffect(() => {
-    void queries.invalidateQueries({ queryKey: ['project-settings', projectRoot] })
-  }, [queries, projectRoot, turnId])
+    void askAgain(client.trust.get.queryFilter({ project: projectRoot }))
+  }, [client, askAgain, projectRoot, turnId])
 
   // An agent that is still to be chosen may be one that uses them.
   const matters = useHarness(status.harness)?.usesProjectFiles ?? status.harness === null
@@ -51,7 +51,7 @@ export function ProjectSettings({
         <SettingsDialog
           projectRoot={projectRoot}
           first={data}
-          onChange={next => queries.setQueryData(key, next)}
+          onChange={next => queries.setQueryData(client.trust.get.queryKey({ project: projectRoot }), next)}
           onClose={() => setOpen(false)}
         />
       ) : null}
@@ -71,7 +71,7 @@ function SettingsDialog({
   onChange(next: ProjectSettingsInfo): void
   onClose(): void
 }) {
-  const api = useApi()
+  const client = useClient()
   const [shown, setShown] = useState(first)
   const [problem, setProblem] = useState<string | null>(null)
   const [isBusy, setBusy] = useState(false)
@@ -88,7 +88,7 @@ function SettingsDialog({
       onClose()
     } catch (error) {
       setProblem(messageOf(error))
-      await api.projectSettings(projectRoot).then(show, () => undefined)
+      await client.trust.get.query({ project: projectRoot }).then(show, () => undefined)
     } finally {
       setBusy(false)
     }
@@ -124,15 +124,19 @@ function SettingsDialog({
             <Button
               look="danger"
               disabled={isBusy}
-              onClick={() => void act(() => api.revokeProjectSettings(projectRoot))}
+              onClick={() => void act(() => client.trust.revoke.mutate({ project: projectRoot }))}
             >
               Stop using these files
             </Button>
           ) : (
             <Button
               look="primary"
-              disabled={isBusy || shown.problem !== null || shown.files.length === 0}
-              onClick={() => void act(() => api.allowProjectSettings(projectRoot, shown.fingerprint))}
+              disabled={isBusy || shown.problem !== undefined || shown.files.length === 0}
+              onClick={() =>
+                void act(() =>
+                  client.trust.allow.mutate({ project: projectRoot, fingerprint: shown.fingerprint }),
+                )
+              }
             >
               Use these files
             </Button>
@@ -144,7 +148,7 @@ function SettingsDialog({
 }
 
 function hasAny({ files, problem }: ProjectSettingsInfo): boolean {
-  return files.length > 0 || problem !== null
+  return files.length > 0 || problem !== undefined
 }
 
 function summaryOf({ files, isTrusted }: ProjectSettingsInfo): string {

@@ -1,4 +1,4 @@
-import type { UsageReport } from '../../state/server/server-api.ts'
+import type { UsageReport } from '../../state/server/answers.ts'
 import { Meter } from '../../ui/marks/Meter.tsx'
 import { formatAge } from '../../ui/text/format.ts'
 import { useNow } from '../../ui/text/use-now.ts'

@@ -1,5 +1,5 @@
 import { projectName } from '../../app/project.ts'
-import type { UsageReport } from '../../state/server/server-api.ts'
+import type { UsageReport } from '../../state/server/answers.ts'
 
 export type UsageBy = 'project' | 'agent' | 'model' | 'persona' | 'machine'
 export type Measure = 'cost' | 'tokens'

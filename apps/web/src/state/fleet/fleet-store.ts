@@ -1,6 +1,5 @@
 import { Listeners } from '../../ui/listeners.ts'
-import type { LoopSummary } from '../server/loops-api.ts'
-import type { LoopTaskState, SessionStatus } from '../server/server-api.ts'
+import type { LoopSummary, LoopTaskState, SessionStatus } from '../server/answers.ts'
 
 /** Every session of every project, as the server tells of it. */
 export class FleetStore {

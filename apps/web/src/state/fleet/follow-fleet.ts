@@ -1,32 +1,27 @@
+import type { FleetEvent, LiveClient } from '@chirality/client'
 import { takeReadMarks } from '../kept/seen.ts'
-import type { ServerApi } from '../server/server-api.ts'
 import type { FleetStore } from './fleet-store.ts'
+import { storedSessions } from './stored-sessions.ts'
 
 /** A phone that lies beside the desk need not know at once what was read there. */
 const READ_MARKS_MS = 20_000
 
 /** What is stored once, what changes as it changes, and what is stored again after each time without a connection. */
-export function followFleet(api: ServerApi, fleet: FleetStore): () => void {
+export function followFleet(live: LiveClient, fleet: FleetStore): () => void {
+  const { calls } = live
   const load = () => {
     void readMarks()
-    return api.sessions().then(
+    return storedSessions(calls).then(
       stored => fleet.setStored(stored),
       () => undefined,
     )
   }
-  const readMarks = () => api.readMarks().then(takeReadMarks, () => undefined)
+  const readMarks = () => calls.sessions.readMarks.query().then(takeReadMarks, () => undefined)
   const refresh = setInterval(() => {
     if (!document.hidden) void readMarks()
   }, READ_MARKS_MS)
-  const stopWatching = api.watchFleet({
-    onStatuses: statuses => fleet.update(statuses),
-    onRemoved: ids => {
-      for (const id of ids) fleet.remove(id)
-    },
-    onLoops: loops => fleet.setLoops(loops),
-    onSchedules: () => fleet.noteSchedules(),
-  })
-  const stopConnection = api.watchConnection(state => {
+  const subscription = calls.fleet.events.subscribe(undefined, { onData: event => take(event, fleet) })
+  const stopConnection = live.watchConnection(state => {
     if (state === 'connected') void load()
   })
   const onVisible = () => {
@@ -35,8 +30,17 @@ export function followFleet(api: ServerApi, fleet: FleetStore): () => void {
   document.addEventListener('visibilitychange', onVisible)
   return () => {
     clearInterval(refresh)
-    stopWatching()
+    subscription.unsubscribe()
     stopConnection()
     document.removeEventListener('visibilitychange', onVisible)
   }
+}
+
+function take(event: FleetEvent, fleet: FleetStore): void {
+  if (event.type === 'loops') return fleet.setLoops(event.loops)
+  // The server does not repeat changes of schedules that were made while there was no connection.
+  if (event.type !== 'changes') fleet.noteSchedules()
+  if (event.type === 'schedules') return
+  fleet.update(event.sessions)
+  if (event.type === 'changes') for (const id of event.removed) fleet.remove(id)
 }

@@ -1,6 +1,5 @@
 import { createContext, use, useSyncExternalStore } from 'react'
-import type { LoopSummary } from '../server/loops-api.ts'
-import type { LoopTaskState, SessionStatus } from '../server/server-api.ts'
+import type { LoopSummary, LoopTaskState, SessionStatus } from '../server/answers.ts'
 import type { FleetStore } from './fleet-store.ts'
 
 export const FleetContext = createContext<FleetStore | null>(null)

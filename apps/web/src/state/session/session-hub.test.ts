@@ -1,6 +1,6 @@
 import type { Envelope } from '@chirality/core'
 import { expect, test } from 'vitest'
-import type { ServerApi } from '../server/server-api.ts'
+import { cannedClient } from '../../../test/support/canned-client.tsx'
 import { SessionHub } from './session-hub.ts'
 
 const envelope = (seq: number): Envelope => ({
@@ -12,19 +12,20 @@ const envelope = (seq: number): Envelope => ({
 function heldServer() {
   const calls: string[] = []
   let answer: { resolve: (tail: Envelope[]) => void; reject: (error: Error) => void } | undefined
-  const api = {
-    readLogBefore: (_id: string, before: number | undefined, limit: number, maxBytes?: number) => {
-      calls.push(`tail ${before} ${limit} ${maxBytes}`)
-      return new Promise<Envelope[]>((resolve, reject) => {
-        answer = { resolve, reject }
-      })
-    },
-    watchSession: (_id: string, after: number) => {
+  const history = ({ before, limit, maxBytes }: { before?: number; limit: number; maxBytes: number }) => {
+    calls.push(`tail ${before} ${limit} ${maxBytes}`)
+    return new Promise<Envelope[]>((resolve, reject) => {
+      answer = { resolve, reject }
+    })
+  }
+  const live = {
+    calls: cannedClient({ 'sessions.history': history }),
+    followSession: (_id: string, after: number) => {
       calls.push(`watch ${after}`)
-      return () => calls.push('stop')
+      return () => void calls.push('stop')
     },
   }
-  const hub = new SessionHub(api as unknown as ServerApi, () => {})
+  const hub = new SessionHub(live, () => {})
   return { hub, calls, answer: () => answer }
 }
 

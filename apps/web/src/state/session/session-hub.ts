@@ -1,4 +1,5 @@
-import type { ServerApi } from '../server/server-api.ts'
+import type { LiveClient } from '@chirality/client'
+import type { Envelope } from '@chirality/core'
 import { SessionStore, type Wanted } from './session-store.ts'
 
 /** Sessions that were looked at lately stay in memory, so that going back to one is at once. */
@@ -10,14 +11,16 @@ const TAIL_BYTES = 250_000
 const MAX_PAGE_EVENTS = 2000
 const MAX_PAGE_BYTES = 1_000_000
 
+type SessionSource = Pick<LiveClient, 'calls' | 'followSession'>
+
 /** Opens sessions and follows them while somebody looks. */
 export class SessionHub {
-  readonly #api: ServerApi
+  readonly #live: SessionSource
   readonly #onError: (message: string) => void
   readonly #entries = new Map<string, Entry>()
 
-  constructor(api: ServerApi, onError: (message: string) => void) {
-    this.#api = api
+  constructor(live: SessionSource, onError: (message: string) => void) {
+    this.#live = live
     this.#onError = onError
   }
 
@@ -66,7 +69,7 @@ export class SessionHub {
     const limit = Math.min(Math.max(TAIL_EVENTS, store.heldEvents), MAX_PAGE_EVENTS)
     const maxBytes = Math.min(Math.round((TAIL_BYTES * limit) / TAIL_EVENTS), MAX_PAGE_BYTES)
     try {
-      const page = await this.#api.readLogBefore(sessionId, store.firstSeq, limit, maxBytes)
+      const page = await this.#before(sessionId, store.firstSeq, limit, maxBytes)
       if (entry.loading === 'page') await store.prepend(page)
     } catch (error) {
       this.#onError(error instanceof Error ? error.message : String(error))
@@ -82,7 +85,7 @@ export class SessionHub {
   }
 
   #watch(sessionId: string, store: SessionStore): () => void {
-    return this.#api.watchSession(sessionId, store.lastSeq, {
+    return this.#live.followSession(sessionId, store.lastSeq, {
       onEnvelopes: envelopes => store.push(envelopes),
       onError: this.#onError,
     })
@@ -91,10 +94,17 @@ export class SessionHub {
   /** Never rejects: without it the log is read from its beginning. */
   async #showTail(sessionId: string, store: SessionStore): Promise<void> {
     try {
-      store.startAtEnd(await this.#api.readLogBefore(sessionId, undefined, TAIL_EVENTS, TAIL_BYTES))
+      store.startAtEnd(await this.#before(sessionId, undefined, TAIL_EVENTS, TAIL_BYTES))
     } catch {
       // What is wrong is told by whoever reads the whole.
     }
+  }
+
+  /** Events before `before`, oldest first: at most `limit`, and at least one where they would be more than `maxBytes`. */
+  async #before(sessionId: string, before: number | undefined, limit: number, maxBytes: number) {
+    const page = await this.#live.calls.sessions.history.query({ sessionId, before, limit, maxBytes })
+    // tRPC makes fields of unknown type optional on the wire; the server always sends them.
+    return page as Envelope[]
   }
 
   #entry(sessionId: string): Entry {

@@ -1,14 +1,16 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import type { SessionSettings } from '../server/server-api.ts'
-import { useApi } from '../server/use-api.ts'
+import { useQuery } from '@tanstack/react-query'
+import type { SessionSettings } from '../server/answers.ts'
+import { useAskAgain, useClient } from '../server/use-client.ts'
 import { useSessionHub, useStorePart } from './use-session.ts'
 
 const NONE: SessionSettings = {}
 
 /** What was chosen for a session. */
 export function useSettings(sessionId: string): SessionSettings {
-  const api = useApi()
-  const { data } = useQuery({ queryKey: settingsKey(sessionId), queryFn: () => api.settings(sessionId) })
+  const client = useClient()
+  const { data } = useQuery(
+    client.sessions.get.queryOptions({ sessionId }, { select: ({ settings }) => settings }),
+  )
   return data ?? NONE
 }
 
@@ -24,10 +26,7 @@ export function usePermissionMode(sessionId: string): string {
 
 /** Call it after a setting was changed. */
 export function useSettingsChanged(sessionId: string): () => void {
-  const queries = useQueryClient()
-  return () => void queries.invalidateQueries({ queryKey: settingsKey(sessionId) })
-}
-
-function settingsKey(sessionId: string) {
-  return ['settings', sessionId] as const
+  const askAgain = useAskAgain()
+  const client = useClient()
+  return () => void askAgain(client.sessions.get.queryFilter({ sessionId }))
 }

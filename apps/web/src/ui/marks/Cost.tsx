@@ -1,4 +1,4 @@
-import type { SessionStatus } from '../../state/server/server-api.ts'
+import type { SessionStatus } from '../../state/server/answers.ts'
 import { formatCost, formatUsd } from '../text/format.ts'
 
 type Priced = Pick<SessionStatus, 'costUsd' | 'costIsEstimate' | 'tokens'>

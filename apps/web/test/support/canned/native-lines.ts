@@ -1,4 +1,4 @@
-import type { NativeLine, NativePage, NativeText } from '../../../src/state/server/server-api.ts'
+import type { NativeLine, NativePage, NativeText } from '../../../src/state/server/answers.ts'
 
 const NATIVE_PAGE = 200
 const NATIVE_TEXT = 64 * 1024

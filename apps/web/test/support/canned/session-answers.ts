@@ -1,4 +1,4 @@
-import type { SessionStatus } from '../../../src/state/server/server-api.ts'
+import type { SessionStatus } from '../../../src/state/server/answers.ts'
 import { aStatus } from '../statuses.ts'
 import { nativePage, nativePiece } from './native-lines.ts'
 import type { Answers, CannedState } from './state.ts'

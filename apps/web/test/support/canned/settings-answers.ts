@@ -1,4 +1,4 @@
-import type { ProjectBudgetChange } from '../../../src/state/server/server-api.ts'
+import type { ProjectBudgetChange } from '../../../src/state/server/answers.ts'
 import type { Answers, CannedState } from './state.ts'
 
 /** Projects, agents, personas, tool servers, rules, trust and the browsers of the user. */

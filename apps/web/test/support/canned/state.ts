@@ -1,22 +1,27 @@
 import type { Envelope, HarnessInstallStatus, HarnessModel } from '@chirality/core'
-import type { CallOutputs } from '@chirality/server'
-import type { ScheduleWithRuns, ShownLoop } from '../../../src/state/server/loops-api.ts'
-import type { FileOfTree, ReviewState } from '../../../src/state/server/review-api.ts'
+import type { CallOutputs } from '@chirality/client'
 import type {
+  Budget,
+  FileOfTree,
+  FleetInfo,
   HarnessInfo,
+  Machine,
   NativeLine,
   NativeSession,
   PersonaConsent,
+  Placement,
   ProjectSettingsInfo,
+  ReviewState,
+  ScheduleWithRuns,
   SessionProcess,
   SessionSettings,
   SessionStatus,
+  ShownLoop,
   SignedInBrowser,
   SignInLink,
   TreeDiff,
   UsageReport,
-} from '../../../src/state/server/server-api.ts'
-import type { Budget, FleetInfo, Machine, Placement } from '../../../src/state/server/settings-api.ts'
+} from '../../../src/state/server/answers.ts'
 import { aHarness } from '../harnesses.ts'
 import { aStatus, aUsage } from '../statuses.ts'
 
@@ -94,7 +99,7 @@ export abstract class CannedState {
   /** Of every persona. */
   consent: PersonaConsent = { grants: [], isAllowed: false, fingerprint: '' }
   /** What the project brings for its agents. */
-  trust: ProjectSettingsInfo = { files: [], fingerprint: '', isTrusted: false, problem: null }
+  trust: ProjectSettingsInfo = { files: [], fingerprint: '', isTrusted: false }
   projects = ['parser-kit', 'demo'].map(name => ({
     ...{ root: `/code/${name}`, name, addedAt: '', open: true, lockedBy: null, missing: false },
   }))

@@ -1,4 +1,4 @@
-import type { NewSchedule, ScheduleWithRuns } from '../../../src/state/server/loops-api.ts'
+import type { NewSchedule, ScheduleWithRuns } from '../../../src/state/server/answers.ts'
 import type { Answers, CannedState } from './state.ts'
 
 /** Loops, schedules, worktrees, reviews and files. */
