@@ -1,5 +1,5 @@
-import type { Envelope, HarnessInstallStatus, HarnessModel } from '@chirality/core'
 import type { CallOutputs } from '@chirality/client'
+import type { Envelope, HarnessInstallStatus, HarnessModel } from '@chirality/core'
 import type {
   Budget,
   FileOfTree,
