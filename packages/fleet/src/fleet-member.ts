@@ -161,7 +161,7 @@ export class FleetMember {
 
   machines(): Machine[] {
     const named = [this.machine, ...this.#remote.machines()]
-    return this.#machines.list({ named, ...(this.#keys === undefined ? {} : { keys: this.#keys }) })
+    return this.#machines.list({ named, keys: this.#keys })
   }
 
   readonly stateOf = (machine: string) => this.#machines.state(machine)

@@ -181,7 +181,7 @@ export class RemoteSessions {
     const { session, status, work, discarded } = parsed
     if (known !== undefined) this.#count(known.machine, -1)
     this.#count(machine, 1)
-    this.#sessions.set(sessionId, { machine, session, status, ...(work === undefined ? {} : { work }) })
+    this.#sessions.set(sessionId, { machine, session, status, work })
     if (discarded) this.#discarded.add(sessionId)
     else this.#discarded.delete(sessionId)
     this.#doubted.delete(sessionId)

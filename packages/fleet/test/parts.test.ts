@@ -375,7 +375,7 @@ describe('who may connect', () => {
     const { key } = newKey()
     const worker = { machine: 'worker', role: 'worker' as const, key, addedAt: '' }
     await writeBroker(home, { ...broker, machines: [...broker.machines, worker] })
-    await expect(revoke(home, 'worker')).rejects.toThrow('none was told')
+    await expect(revoke(home, 'worker')).rejects.toThrow('No broker was told')
     const stored = await readBroker(home)
     expect(Object.keys(stored?.cluster?.revoked ?? {})).toEqual([key])
     expect(stored?.machines.map(({ machine }) => machine)).toEqual(['hub', 'worker'])

@@ -42,7 +42,7 @@ export async function turnAway(loop: LoopContext, task: TaskState): Promise<Turn
     await takeWorktree(loop, task)
     if (end.kind === 'refused') throw loopError('loop-refused', `${end.machine}: ${end.why}`)
     if (end.kind === 'here') return { kind: 'here' }
-    if (await hasBegun()) return { kind: 'here', ...(asked === undefined ? {} : { asked }) }
+    if (await hasBegun()) return { kind: 'here', asked }
     // The turn was stopped or refused before its agent started, or a machine falsely reports a finished turn.
     if (signal.aborted) return { kind: 'stopped' }
   }
@@ -62,7 +62,7 @@ function lost(loop: LoopContext, { task, sessionId, iterations: n }: TaskState, 
     n,
     why,
     fresh: { ...names(task.id), base: state.head },
-    ...(spent === undefined ? {} : { spent }),
+    spent,
   })
   return { kind: 'anew' } as const
 }
@@ -105,8 +105,8 @@ async function runAway(
       message: await readPrompt(loop, task),
       request: {
         ...permissionsOf(task),
-        ...(usd === undefined ? {} : { maxBudgetUsd: usd }),
-        ...(tokens === undefined ? {} : { maxBudgetTokens: tokens }),
+        maxBudgetUsd: usd,
+        maxBudgetTokens: tokens,
         timeoutMs: iteration_minutes * MINUTE_MS,
         unattended: true,
       },

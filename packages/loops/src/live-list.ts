@@ -100,8 +100,8 @@ export class LiveList {
     return {
       type: 'list:changed',
       ...rest,
-      ...(ticked.length === 0 ? {} : { ticked }),
-      ...(unticked.length === 0 ? {} : { unticked }),
+      ticked: ticked.length === 0 ? undefined : ticked,
+      unticked: unticked.length === 0 ? undefined : unticked,
     }
   }
 }

@@ -358,11 +358,11 @@ export class LoopBook {
       state,
       journal,
       store: this.#store,
-      ...(settings === undefined ? {} : { settings: { ...state.settings, ...settings } }),
-      ...(until === undefined ? {} : { until }),
-      ...(onEntry === undefined ? {} : { onEntry }),
-      ...(by === undefined ? {} : { by }),
-      ...(away === undefined ? {} : { away }),
+      settings: settings && { ...state.settings, ...settings },
+      until,
+      onEntry,
+      by,
+      away,
     })
     loop.record(...corrections(state, own ?? { allowed: [] }))
     return loop

@@ -119,7 +119,7 @@ function initial(entry: Extract<Stamped, { type: 'loop:start' }>): LoopState {
     broken: [],
     tickedBefore: new Set(entry.ticked),
     changes: { added: [], changed: [], removed: [], ticked: [], unticked: [] },
-    ...(entry.listHash === undefined ? {} : { listHash: entry.listHash }),
+    listHash: entry.listHash,
   }
 }
 

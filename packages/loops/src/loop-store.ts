@@ -101,7 +101,7 @@ export class LoopStore {
     const { seal, home, projectRoot } = this
     const seen = this.#seen.get(loopId)
     const folder = this.folder(loopId)
-    const journal = await readJournal(folder, { loopId, seal, home, ...(seen === undefined ? {} : { seen }) })
+    const journal = await readJournal(folder, { loopId, seal, home, seen })
     const own = this.own(loopId)
     const state =
       journal === undefined
@@ -114,7 +114,7 @@ export class LoopStore {
     )
       mistrust(state, 'list.md, the list as it began, was changed or removed')
     if (journal !== undefined && state.broken.length === 0) this.#seen.set(loopId, journal.link)
-    return { state, ...(journal === undefined ? {} : { journal }) }
+    return { state, journal }
   }
 
   /** Undefined if only the record exists, as after a kill at the start. A head proves that there was a journal. */

@@ -108,7 +108,7 @@ export function makeReceipt({ loop, task, harness, model, nativeId, merged }: Re
     endedAt: new Date().toISOString(),
     flags: task.proof?.flags ?? task.flags ?? [],
     verdict: verdictOf({ ...task, status: 'merged' })?.word,
-    ...(task.proof === undefined ? {} : { proof: task.proof }),
+    proof: task.proof,
   }
 }
 

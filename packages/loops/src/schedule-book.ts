@@ -147,7 +147,7 @@ export class ScheduleBook {
         ? (open ?? { loopId: newLoopId(what.list) })
         : {
             sessionId: randomUUID(),
-            ...(what.worktree ? { worktreeId: `${id.slice(0, 40)}-${run.slice(0, 8)}` } : {}),
+            worktreeId: what.worktree ? `${id.slice(0, 40)}-${run.slice(0, 8)}` : undefined,
           }
     const times = { due: new Date(due).toISOString(), until: new Date(until).toISOString() }
     this.#append(id, { type: 'run:claimed', run, ...times, why, ...names }, now)

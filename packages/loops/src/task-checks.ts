@@ -92,7 +92,7 @@ export class TaskChecks {
       counted: runs.map(({ result: _result, ...count }) => count),
       read,
       hidden,
-      ...(failure === '' ? {} : { failure }),
+      failure: failure === '' ? undefined : failure,
     }
     return { entry, output, diff, isNoProgress }
   }

@@ -164,14 +164,14 @@ function taskOf(
     groups: item.parents.map(({ title }) => title),
     checks: [...settings.checks, ...checks],
     expect: expectation(one('expect'), name),
-    ...(persona === undefined ? {} : { persona }),
-    ...(harness === undefined ? {} : { harness }),
-    ...(nextHarnesses === undefined ? {} : { nextHarnesses }),
-    ...(model === undefined ? {} : { model }),
-    ...(budgetUsd === undefined ? {} : { budgetUsd }),
-    ...(budgetTokens === undefined ? {} : { budgetTokens }),
-    ...(where === undefined ? {} : { where }),
-    ...(mayChangeTests(one('tests'), settings, name) ? { mayChangeTests: true as const } : {}),
+    persona,
+    harness,
+    nextHarnesses,
+    model,
+    budgetUsd,
+    budgetTokens,
+    where,
+    mayChangeTests: mayChangeTests(one('tests'), settings, name),
     dependsOn: [],
     ticked: item.ticked,
     line: item.at + 1,
@@ -186,9 +186,9 @@ function expectation(key: KeyValue, name: string): Task['expect'] {
   throw bad(name, (key?.at ?? 0) + 1, `"expect" is diff or none, not "${word}".`)
 }
 
-function mayChangeTests(key: KeyValue, settings: LoopSettings, name: string): boolean {
+function mayChangeTests(key: KeyValue, settings: LoopSettings, name: string): true | undefined {
   const [word = settings.tests ?? 'must stay'] = key?.values ?? []
-  if (TESTS.some(known => known === word)) return word === 'may change'
+  if (TESTS.some(known => known === word)) return word === 'may change' || undefined
   throw bad(name, (key?.at ?? 0) + 1, `"tests" is ${TESTS.join(' or ')}, not "${word}".`)
 }
 

@@ -139,11 +139,10 @@ export class TaskRun {
         id: sessionId,
         worktree: { id: worktreeId },
         title,
-        ...(persona === undefined ? {} : { persona }),
+        persona,
+        harness: handedTo ?? harness,
         // The model belongs to the agent that the list names.
-        ...(handedTo !== undefined
-          ? { harness: handedTo }
-          : { ...(harness === undefined ? {} : { harness }), ...(model === undefined ? {} : { model }) }),
+        model: handedTo === undefined ? model : undefined,
         ...budgetOf(this.#task),
       })
     }

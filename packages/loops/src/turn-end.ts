@@ -44,9 +44,9 @@ export async function endTurn(
     reason,
     spent: spentIn(live),
     pattern: patternsIn(lastText(live, fromSeq)),
-    ...(limit === undefined ? {} : { limit }),
-    ...(error === undefined ? {} : { error }),
-    ...(denied.length === 0 ? {} : { denied }),
+    limit,
+    error,
+    denied: denied.length === 0 ? undefined : denied,
   }
   // An agent named in the list is the user's to mend; one that the task was handed to is replaced.
   const broken = task.harness !== undefined && NOT_HERE.has(error?.code ?? '') ? error?.words : undefined
@@ -143,7 +143,7 @@ function errorIn(events: readonly UIEvent[], reason: string, isTakenUp: boolean)
     reason === 'crashed' && !isTakenUp ? errors.filter(one => one.code === 'process_crashed').length : 0
   if (last === undefined && crashes === 0) return undefined
   const words = (last?.error ?? 'It ended without a word.').slice(0, MAX_ERROR)
-  return { code, words, ...(crashes === 0 ? {} : { crashes }) }
+  return { code, words, crashes: crashes === 0 ? undefined : crashes }
 }
 
 /** Requests that were denied, except by a person, who knows about it. */

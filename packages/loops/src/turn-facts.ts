@@ -65,10 +65,8 @@ export function budgetOf({ task: { budgetUsd, budgetTokens }, handed = [], earli
     undefined,
   )
   return {
-    ...(budgetUsd === undefined ? {} : { budgetUsd: Math.max(budgetUsd - (before?.usd ?? 0), LEAST_USD) }),
-    ...(budgetTokens === undefined
-      ? {}
-      : { budgetTokens: Math.max(budgetTokens - (before?.tokens ?? 0), 1) }),
+    budgetUsd: budgetUsd && Math.max(budgetUsd - (before?.usd ?? 0), LEAST_USD),
+    budgetTokens: budgetTokens && Math.max(budgetTokens - (before?.tokens ?? 0), 1),
   }
 }
 

@@ -133,7 +133,7 @@ function factsOf(receipt: Receipt, state: LoopState | undefined, task: TaskState
     setup: state.settings.setup,
     checks: task.task.checks,
     checkMinutes: state.settings.check_minutes,
-    ...(proof === undefined ? {} : { proof }),
+    proof,
   }
 }
 

@@ -85,8 +85,8 @@ export async function invite(home: string, role: Role): Promise<{ code: string; 
   })
   await reloadBroker(home)
   const { url, cert } = member
-  const jwt = keys === undefined ? {} : { jwt: invitationCredential(keys, key, JOINING, until) }
-  return { code: formatJoinCode({ url, cert, seed, ...jwt }), fingerprint: certificateFingerprint(cert) }
+  const jwt = keys && invitationCredential(keys, key, JOINING, until)
+  return { code: formatJoinCode({ url, cert, seed, jwt }), fingerprint: certificateFingerprint(cert) }
 }
 
 /** Revokes the key of a machine. Its connection is cut at once. */
@@ -165,7 +165,7 @@ export async function joinFleet(options: {
     if (said.role === undefined)
       throw fleetError('fleet-refused', said.refused ?? 'The fleet refused this machine.')
     const { role, jwt } = said
-    const member: Member = { machine, role, url, seed, cert, ...(jwt === undefined ? {} : { jwt }) }
+    const member: Member = { machine, role, url, seed, cert, jwt }
     await writeMember(home, member)
     await forgetJoiningKey(home)
     return { member, fingerprint: certificateFingerprint(cert), key: keyFingerprint(key) }

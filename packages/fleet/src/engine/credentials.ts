@@ -98,7 +98,7 @@ function sign(seed: string, subject: string, name: string, nats: object, until?:
     iss: pair.getPublicKey(),
     name,
     sub: subject,
-    ...(until === undefined ? {} : { exp: Math.floor(until.getTime() / 1000) }),
+    exp: until && Math.floor(until.getTime() / 1000),
     nats: { ...nats, version: 2 },
   }
   const jti = createHash('sha256').update(JSON.stringify(claims)).digest('base64url')

@@ -92,7 +92,7 @@ export async function run(program: string, args: string[], cwd?: string): Promis
   const env = { ...buildChildEnv({ source: processEnv() }).env }
   const end = await runHelper(program, args, {
     env,
-    ...(cwd === undefined ? {} : { cwd }),
+    cwd,
     timeoutMs: RUN_MS,
   })
   const { code, signal, stdout, stderr, error } = end

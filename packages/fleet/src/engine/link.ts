@@ -151,6 +151,7 @@ export class Link {
 
   async #prepare(): Promise<void> {
     for (const [kind, { name, subjects: held }] of Object.entries(STREAMS)) {
+      const kept = KEPT_PER_SUBJECT[kind]
       const found = await this.#manager.streams.info(name).catch((error: unknown) => {
         if (error instanceof JetStreamApiError && error.code === STREAM_NOT_FOUND) return undefined
         throw error
@@ -162,13 +163,10 @@ export class Link {
         storage: StorageType.File,
         num_replicas: this.#replicas,
         retention: RetentionPolicy.Limits,
-        discard: DiscardPolicy.New,
+        discard: kept === undefined ? DiscardPolicy.New : DiscardPolicy.Old,
+        max_msgs_per_subject: kept,
         allow_direct: true,
         deny_delete: kind === 'events',
-        ...(kind === 'state' ? { max_msgs_per_subject: 1, discard: DiscardPolicy.Old } : {}),
-        ...(kind === 'claims' || kind === 'owners'
-          ? { max_msgs_per_subject: 64, discard: DiscardPolicy.Old }
-          : {}),
         duplicate_window: DEDUPE_NS,
       })
     }
@@ -207,8 +205,8 @@ export class Link {
     try {
       const { seq } = await this.#stream.publish(subject, body, {
         headers: own,
-        ...(id === undefined ? {} : { msgID: id }),
-        ...(after === undefined ? {} : { expect: { lastSubjectSequence: after } }),
+        msgID: id,
+        expect: after === undefined ? undefined : { lastSubjectSequence: after },
       })
       this.#fault = undefined
       return { kind: 'stored', seq }
@@ -374,6 +372,8 @@ const NO_STORE = 'no broker stores messages'
 const AGAIN_MS = 1_000
 const EMPTY = new Uint8Array()
 const ACK_MS = 10_000
+/** Messages kept per subject. A stream without a number keeps all, and refuses new ones when it is full. */
+const KEPT_PER_SUBJECT: Readonly<Record<string, number>> = { state: 1, claims: 64, owners: 64 }
 const DEDUPE_NS = 120_000_000_000
 const STREAM_NOT_FOUND = 10_059
 const WRONG_LAST_SEQUENCE = 10_071

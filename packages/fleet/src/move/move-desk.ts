@@ -236,7 +236,7 @@ export class MoveDesk {
     const facts = await Promise.all(found.map(clone => this.#facts(clone, { session, path })))
     const { clone, why } = pickClone(facts) ?? { clone: first }
     const { project, commits } = clone
-    return { project, commits, ...(why === undefined ? {} : { why }) } satisfies CloneHere
+    return { project, commits, why } satisfies CloneHere
   }
 
   async #facts(

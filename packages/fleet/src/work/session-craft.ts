@@ -106,10 +106,8 @@ export class SessionCraft implements Craft {
       .then(async () => {
         if (stop.signal.aborted) return void this.#starting.delete(order.session)
         const { permissionMode, ...request } = order.request
-        await live.start(order.message, {
-          ...given(request),
-          ...(permissionMode === undefined ? {} : { permissionMode: permissionMode as PermissionMode }),
-        })
+        const chosen = { ...request, permissionMode: permissionMode as PermissionMode | undefined }
+        await live.start(order.message, given(chosen))
       })
       .catch(error => {
         if (stop.signal.aborted) this.#starting.delete(order.session)
@@ -142,7 +140,7 @@ function turnOf(session: string, fromSeq: number): string {
 function stateOf({ status: { phase, pending } }: LiveSession): WorkState {
   if (phase === 'idle') return { state: 'ended' }
   const [request] = pending
-  return { state: 'working', ...(request === undefined ? {} : { pending: request }) }
+  return { state: 'working', pending: request }
 }
 
 /** Drops keys whose value is undefined. */

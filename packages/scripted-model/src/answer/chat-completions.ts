@@ -37,8 +37,8 @@ export const chatCompletions: WireFormat = {
     const message = {
       role: 'assistant',
       content: texts('text').join('') || null,
-      ...(texts('thinking').length > 0 ? { reasoning_content: texts('thinking').join('') } : {}),
-      ...(calls.length > 0 ? { tool_calls: calls } : {}),
+      reasoning_content: texts('thinking').join('') || undefined,
+      tool_calls: calls.length > 0 ? calls : undefined,
     }
     return {
       ...identity(context),

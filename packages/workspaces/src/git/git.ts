@@ -74,7 +74,7 @@ async function run(
     stdio: ['pipe', 'pipe', 'pipe'],
     timeout: timeoutMs,
     killSignal: 'SIGKILL',
-    ...(signal === undefined ? {} : { signal }),
+    signal,
   }).catch(error => {
     throw notStarted('git', error)
   })

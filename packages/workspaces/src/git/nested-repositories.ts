@@ -36,7 +36,7 @@ export async function overNested<T>(
 /** Nested repositories of the index, as `latin1` strings of their bytes. Git does not look into those in a conflict. */
 async function nestedOf(repository: GitRepository, { env }: GitOptions): Promise<string[]> {
   const listed = await git(repository, ['ls-files', '--stage', '-z'], {
-    ...(env === undefined ? {} : { env }),
+    env,
     maxBytes: MAX_LIST_BYTES,
   })
   const names = listed
@@ -62,7 +62,7 @@ async function mark(
   if (names.length === 0) return
   const input = Buffer.from(names.map(name => `${name}\0`).join(''), 'latin1')
   await git(repository, ['update-index', '-z', flag, '--stdin'], {
-    ...(env === undefined ? {} : { env }),
+    env,
     input,
   })
 }

@@ -31,7 +31,7 @@ export async function runProgram(
     env: marker === undefined ? env : { ...env, [MARKER_VARIABLE]: markers },
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
-    ...(marker === undefined ? {} : { enclosed: [marker] }),
+    enclosed: marker === undefined ? undefined : [marker],
   }).catch(error => {
     throw notStarted(program, error)
   })

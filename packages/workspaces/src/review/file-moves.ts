@@ -121,7 +121,11 @@ export class FileMoves {
     await this.#trim(all).catch(() => {})
     const row = all.find(one => one.id === id)
     if (row === undefined) throw missingMove(id)
-    return { ...row, files: files.map(({ name }) => shownName(name)), ...(left.length > 0 ? { left } : {}) }
+    return {
+      ...row,
+      files: files.map(({ name }) => shownName(name)),
+      left: left.length > 0 ? left : undefined,
+    }
   }
 
   /** Brings the files back to the state before the move. Refused if one of them changed since. */
@@ -262,7 +266,7 @@ export class FileMoves {
       `create ${ref} ${commit}`,
       `delete ${other} ${commit}`,
     ])
-    return { ...(await this.#get(id)), ...(left.length > 0 ? { left } : {}) }
+    return { ...(await this.#get(id)), left: left.length > 0 ? left : undefined }
   }
 
   async #get(id: string): Promise<FileMove> {

@@ -205,7 +205,7 @@ async function checkedOutAt(repository: GitRepository, branch: string): Promise<
     if (!lines.includes(`branch refs/heads/${branch}`) || lines.includes('bare')) continue
     const folder = lines.find(line => line.startsWith('worktree '))?.slice('worktree '.length) ?? ''
     const found = lines.some(line => line.startsWith('prunable')) ? undefined : await findRepository(folder)
-    if (found?.top === folder) return { ...found, ...(repository.env ? { env: repository.env } : {}) }
+    if (found?.top === folder) return { ...found, env: repository.env }
   }
   return undefined
 }

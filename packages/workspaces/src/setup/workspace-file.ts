@@ -84,7 +84,7 @@ export function parseSetup(value: unknown): WorkspaceSetup {
     copy: paths(value, 'copy'),
     share: paths(value, 'share'),
     clone: paths(value, 'clone'),
-    ...(command === undefined ? {} : { command }),
+    command,
     minutes,
     variables: variables(value.variables),
   }

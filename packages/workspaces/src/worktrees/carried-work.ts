@@ -87,8 +87,8 @@ export async function packWork(options: PackWork): Promise<CarriedWork> {
     files,
     branch,
     hasBundle,
-    ...(work === undefined ? {} : { work }),
-    ...(unfinished === undefined ? {} : { unfinished }),
+    work,
+    unfinished,
     base: from.base ?? head,
     baseBranch: from.baseBranch ?? (named === 'HEAD' ? null : named),
   }
@@ -217,7 +217,7 @@ export async function takeWork(received: ReceivedWork, folder: string): Promise<
       files: work.files,
       at,
       commits: await countOwnCommits(repository, branch, work.head),
-      ...(work.work === undefined ? {} : { work: work.work }),
+      work: work.work,
     },
   }
 }

@@ -20,7 +20,7 @@ export async function keepWork(worktree: Worktree, repository: GitRepository): P
   return {
     head,
     commits: await countOwnCommits(repository, worktree.branch, head),
-    ...(work === undefined ? {} : { work }),
+    work,
     files,
     at: new Date().toISOString(),
   }
