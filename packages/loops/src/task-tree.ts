@@ -170,6 +170,13 @@ export class TaskTree {
     return texts
   }
 
+  /** Files of git itself by which it shows another history, or other texts, than it has. Few repositories have them. */
+  async sourcesOfGit(): Promise<string[]> {
+    const names = ['shallow', 'info/attributes', 'objects/info/alternates']
+    const paths = names.flatMap(name => ['--git-path', name])
+    return (await this.#text(['rev-parse', '--path-format=absolute', ...paths])).split('\n')
+  }
+
   /** Files in no commit, including ignored ones. A completely unknown folder is one entry. */
   async notInGit(): Promise<string[]> {
     const others = ['ls-files', '--others', '--directory', '--no-empty-directory', '-z']
@@ -398,8 +405,8 @@ const CAREFUL: GitRepository['overrides'] = [
   ['core.trustctime', 'true'],
   ['core.ignoreStat', 'false'],
 ]
-/** A replace ref could substitute the text of a test. */
-const NOT_REPLACED = { GIT_NO_REPLACE_OBJECTS: '1' }
+/** A replace ref could substitute the text of a test, and a graft the history. */
+const NOT_REPLACED = { GIT_NO_REPLACE_OBJECTS: '1', GIT_GRAFT_FILE: '/dev/null/none' }
 const SLOW_MS = 120_000
 /** Limit for the length of a command line. */
 const MAX_PATHS = 200

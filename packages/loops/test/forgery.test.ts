@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { VERDICT_WORDS } from '@chirality/core'
 import { expect, test } from 'vitest'
 import { LoopBook } from '../src/loop-book.ts'
@@ -17,6 +18,8 @@ interface Forgery {
   says?: RegExp
 }
 
+/** An id that no loop has. */
+const OTHER = '0f0f0f0f-0f0f-4f0f-8f0f-0f0f0f0f0f0f'
 const MERGED = `'{"at":"2030-01-01T00:00:00.000Z","type":"task:merged","task":"'$T'","commit":"'$BASE'"}'`
 const journal = (shell: string): Forgery => ({ shell, says: /in your data folder: .*journal/ })
 const own = (shell: string, name: string): Forgery => ({
@@ -62,6 +65,25 @@ const GROUPS: Record<string, Record<string, Forgery>> = {
     'removes the head': own(`rm -f $OWN/head.json`, 'head.json'),
     'sets the head back': own(`sed -i 's/"count": *[0-9]*/"count":2/' $OWN/head.json`, 'head.json'),
     'puts a folder in the place of the head': own(`rm -f $OWN/head.json; mkdir $OWN/head.json`, 'head.json'),
+  },
+  'the journal by other names, and an older one': {
+    'keeps the journal and its head for later': quiet(
+      `cp $OWN/journal.ndjson $PROJECT-journal; cp $OWN/head.json $PROJECT-head`,
+    ),
+    'writes to the journal through a hard link': journal(
+      `ln $OWN/journal.ndjson $PROJECT-link; echo ${MERGED} >> $PROJECT-link; rm $PROJECT-link`,
+    ),
+    'puts a hard link of another file in the place of the journal': journal(
+      `cp $OWN/journal.ndjson $PROJECT-link; echo ${MERGED} >> $PROJECT-link; ln -f $PROJECT-link $OWN/journal.ndjson`,
+    ),
+    'plays the older journal with its own head again': journal(
+      `cat $PROJECT-journal > $OWN/journal.ndjson; cat $PROJECT-head > $OWN/head.json`,
+    ),
+    'puts the older head back': own(`cat $PROJECT-head > $OWN/head.json`, 'head.json'),
+    'copies the loop under another id': quiet(`cp -a $OWN $DATA/loops/$OTHER; cp -a $COPY $COPY/../$OTHER`),
+    'copies the loop into another project': quiet(
+      `mkdir -p $PROJECT-b/.chirality/loops; cp -a $PROJECT/.git $PROJECT-b; cp -a $COPY $PROJECT-b/.chirality/loops/$LOOP`,
+    ),
   },
   'what is beside it in the data folder': {
     'allows itself a command': own(
@@ -149,6 +171,28 @@ const GROUPS: Record<string, Record<string, Forgery>> = {
       `git -C $PROJECT branch chirality/loop-proved-$T $BASE`,
     ),
     'touches all files of the loop': quiet(`find $OWN $COPY -type f -exec touch -d 2000-01-01 {} +`),
+    'makes an old history in refs/original': quiet(
+      `git -C $PROJECT update-ref refs/original/refs/heads/main $BASE`,
+    ),
+    'names other folders of git in a file of the environment': quiet(
+      `printf 'GIT_DIR=/nowhere\\nGIT_WORK_TREE=/\\nGIT_CONFIG_GLOBAL=/nowhere\\n' > $PROJECT/.env; rm $PROJECT/.env`,
+    ),
+    'replaces the first commit': quiet(
+      `git -C $PROJECT replace -f $BASE "$(git -C $PROJECT -c user.name=a -c user.email=a@b commit-tree -m x "$(git -C $PROJECT mktree < /dev/null)")"`,
+    ),
+    'grafts the history': quiet(
+      `for b in $(git -C $PROJECT for-each-ref --format='%(objectname)' refs/heads); do echo $b; done > $PROJECT/.git/info/grafts`,
+    ),
+    'takes texts from another store': quiet(
+      `mkdir -p $PROJECT-store; echo $PROJECT-store > $PROJECT/.git/objects/info/alternates`,
+    ),
+    'leads its worktree to another folder': quiet(
+      `git config extensions.worktreeConfig true; mkdir -p $PROJECT-work; echo proof > $PROJECT-work/proof; git config --worktree core.worktree $PROJECT-work`,
+    ),
+    'takes its worktree for bare': quiet(`git config --worktree core.bare true`),
+    'has attributes for all files': quiet(
+      `printf '* -diff -text export-ignore filter=x\\n' > $PROJECT/.git/info/attributes; git -C $PROJECT config filter.x.clean 'echo proof'; git -C $PROJECT config filter.x.required true`,
+    ),
     'reads everything': quiet(`cat $OWN/*.json $COPY/*.json > /dev/null 2>&1; true`),
   },
 }
@@ -182,7 +226,7 @@ test.each(Object.entries(GROUPS))(
     const { loopId, base: BASE } = loop.state
     context.vars = {
       ...{ OWN: book.folder(loopId), COPY: book.copyFolder(loopId), PROJECT: project, DATA: home },
-      ...{ BASE, LOOP: loopId },
+      ...{ BASE, LOOP: loopId, OTHER },
     }
     const end = await loop.run()
     expect(end.reason).toBe('blocked')
@@ -193,6 +237,14 @@ test.each(Object.entries(GROUPS))(
       broken: [],
       unreadable: undefined,
     })
+    for (const [root, id] of [
+      [project, OTHER],
+      [`${project}-b`, state.loopId],
+    ] as const) {
+      if (!existsSync(root)) continue
+      const found = await new LoopBook(root, home).get(id).catch(() => undefined)
+      expect([...(found?.tasks.keys() ?? [])]).toEqual([])
+    }
     const proved = [...state.tasks.values()]
       .filter(task => task.status === 'merged')
       .map(({ task }) => task.id)

@@ -51,6 +51,7 @@ export async function flagsOfHiddenChanges({ tree, branch, ...places }: Places):
     ...changedAmong(branch.top, since, notInGit),
     ...planted,
   ]
+  const ofGit = (await tree.sourcesOfGit()).filter(file => isChanged(statOf(file), since))
   const around = [
     ...changedAbove(checkedIn, since),
     ...(await changedPrograms(places.checks, since, tree.top)),
@@ -63,6 +64,7 @@ export async function flagsOfHiddenChanges({ tree, branch, ...places }: Places):
       inBranch,
       "Files that git does not show were changed in the worktree of the loop's branch.",
     ),
+    ...flag('hidden-change', ofGit, 'Git was made to show another history, or other texts, than it has.'),
     ...flag(
       'hidden-change',
       around.slice(0, MAX_FILES),

@@ -82,6 +82,23 @@ const HIDDEN: Record<string, { work: (folder: string) => void; words: RegExp }> 
     },
     words: /With the tests of the base/,
   },
+  'a history that was cut off': {
+    work: folder => {
+      replaceIn(folder, 'src/sum.js', 'a + b', 'b + a')
+      const common = path.resolve(folder, ask(folder, 'rev-parse', '--git-common-dir'))
+      writeFileSync(path.join(common, 'shallow'), `${ask(folder, 'rev-parse', 'HEAD')}\n`)
+    },
+    words: /Git was made to show another history/,
+  },
+  'code that git ignores in all worktrees': {
+    work: folder => {
+      writer(folder)('.gitignore', 'node_modules/\nsrc/fast.js\n')
+      for (const at of [folder, branchOf(folder)])
+        writer(at)('src/fast.js', 'export const sum = (a, b) => a + b\n')
+      writer(folder)('src/sum.js', "export * from './fast.js'\n")
+    },
+    words: /in the worktree of the loop's branch/,
+  },
   'a test of the same size and time': {
     work: folder => {
       breakIt(folder)
