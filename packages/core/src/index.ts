@@ -7,7 +7,8 @@ export {
   joinDeltas,
   withDeltaText,
 } from './events/deltas.ts'
-export { type TextRef, TextsOnce } from './events/text-once.ts'
+export { type Check, checkOf, described, optional, type Shape } from './events/shape.ts'
+export { TEXT_REF, type TextRef, TextsOnce } from './events/text-once.ts'
 export type {
   DiffHunk,
   FileEdit,
@@ -28,9 +29,9 @@ export type {
   ChatMessageEvent,
   ChatThinkingEvent,
   Envelope,
+  EventOf,
   LimitsEvent,
   LogGapEvent,
-  MaybeNestedEvent,
   NativeUnknownEvent,
   PermissionRequestEvent,
   PermissionResolvedEvent,
@@ -50,11 +51,11 @@ export type {
   TurnEndReason,
   TurnStartEvent,
   UIEvent,
-  UIEventBase,
   UIEventType,
   UsageEvent,
   UsageInfo,
 } from './events/ui-event.ts'
+export { SESSION_ERROR_CODE, TURN_END_REASON, UI_EVENTS, USAGE_INFO } from './events/ui-event.ts'
 export { unreachable } from './events/unreachable.ts'
 export type {
   AllowDecision,

@@ -1,4 +1,16 @@
-import type { Envelope, NativeUnknownEvent, TextRef, UIEvent, UIEventType, UsageInfo } from '@chirality/core'
+import {
+  type Check,
+  checkOf,
+  type Envelope,
+  type EventOf,
+  type NativeUnknownEvent,
+  type TextRef,
+  UI_EVENTS,
+  type UIEvent,
+  type UIEventType,
+  USAGE_INFO,
+  type UsageInfo,
+} from '@chirality/core'
 
 /** One line of the log. `seq` comes first, so that a line's position is known without parsing it. */
 export function encodeLine(envelope: Envelope): string {
@@ -115,15 +127,12 @@ export function isEnvelope(value: unknown): value is Envelope {
  * on an event's fields: a missing field, or one of another type, would make the session unreadable forever.
  */
 function soundEvent(event: UIEvent, sessionId: string): UIEvent {
-  const fields = Object.hasOwn(FIELDS, event.type) ? FIELDS[event.type] : undefined
+  const check = checkFor(event.type)
   // An event type of a later version, which readers skip.
-  if (fields === undefined) return event
-  const values = event as unknown as Record<string, unknown>
-  const isRef = isStoredOnce(event)
-  for (const [name, isSound] of fields) {
-    if (!isSound(values[name]) && !(isRef && name === 'text')) return damaged(values, sessionId)
-  }
-  return !isRef && 'textOf' in event ? withoutRef(event) : event
+  if (check === undefined) return event
+  if (isStoredOnce(event)) return check({ ...event, text: '' }) ? event : damaged(event, sessionId)
+  if (!check(event)) return damaged(event, sessionId)
+  return 'textOf' in event ? withoutRef(event) : event
 }
 
 /** An event that has its text refers to no other: a reader that restores texts would take it for one that does. */
@@ -133,18 +142,14 @@ function withoutRef(event: UIEvent & { textOf?: unknown }): UIEvent {
 }
 
 /** Whether a value has the fields of an event of this type. */
-export function isSound<T extends UIEventType>(
-  type: T,
-  value: unknown,
-): value is Extract<UIEvent, { type: T }> {
-  if (typeof value !== 'object' || value === null || !('type' in value) || value.type !== type) return false
-  const values = value as unknown as Record<string, unknown>
-  return Object.entries(CHECKS[type]).every(([name, isSoundField]) => isSoundField(values[name]))
+export function isSound<T extends UIEventType>(type: T, value: unknown): value is EventOf<T> {
+  const isOfType = typeof value === 'object' && value !== null && 'type' in value && value.type === type
+  return isOfType && checkFor(type)?.(value) === true
 }
 
 /** Whether a value is a count of tokens. */
 export function isUsage(value: unknown): value is UsageInfo {
-  return usage(value)
+  return USAGE(value)
 }
 
 /**
@@ -185,168 +190,22 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0
 }
 
-function damaged(raw: Record<string, unknown>, sessionId: string): NativeUnknownEvent {
-  return { type: 'native:unknown', sessionId, harness: 'log', nativeType: `damaged ${String(raw.type)}`, raw }
+function damaged(event: object, sessionId: string): NativeUnknownEvent {
+  const { type } = event as { type?: unknown }
+  return {
+    type: 'native:unknown',
+    sessionId,
+    harness: 'log',
+    nativeType: `damaged ${String(type)}`,
+    raw: event,
+  }
 }
 
-type Check = (value: unknown) => boolean
-const text: Check = value => typeof value === 'string'
-const number: Check = value => typeof value === 'number'
-const boolean: Check = value => typeof value === 'boolean'
-const object: Check = value => typeof value === 'object' && value !== null && !Array.isArray(value)
-const list: Check = Array.isArray
-const texts: Check = value => Array.isArray(value) && value.every(text)
-const orMissing =
-  (check: Check): Check =>
-  value =>
-    value === undefined || check(value)
-const orNull =
-  (check: Check): Check =>
-  value =>
-    value === null || check(value)
-const usage: Check = value => {
-  if (!object(value)) return false
-  const counts = value as Record<string, unknown>
-  return (
-    number(counts.input_tokens) &&
-    number(counts.output_tokens) &&
-    orMissing(number)(counts.cache_read_input_tokens) &&
-    orMissing(number)(counts.cache_creation_input_tokens)
-  )
+function checkFor(type: string): Check | undefined {
+  return Object.hasOwn(CHECKS, type) ? CHECKS[type as UIEventType] : undefined
 }
 
-/** Each entry is an object with these fields. */
-const listOf =
-  (fields: Record<string, Check>): Check =>
-  value =>
-    Array.isArray(value) && value.every(entry => object(entry) && hasFields(entry as object, fields))
-const hasFields = (value: object, fields: Record<string, Check>): boolean =>
-  Object.entries(fields).every(([name, check]) => check((value as Record<string, unknown>)[name]))
-const hunks = listOf({
-  oldStart: number,
-  oldLines: number,
-  newStart: number,
-  newLines: number,
-  lines: texts,
-})
-const swaps = listOf({ before: text, after: text })
-const edits = listOf({
-  path: text,
-  change: text,
-  movedTo: orMissing(text),
-  text: orMissing(text),
-  hunks: orMissing(hunks),
-  swaps: orMissing(swaps),
-})
-const todos = listOf({ text, state: text })
-const options = listOf({ label: text, description: orNull(text) })
-const questions = listOf({
-  name: text,
-  header: orNull(text),
-  options,
-  multiSelect: boolean,
-  onlyOptions: orMissing(boolean),
-})
-const facts: Check = value =>
-  object(value) &&
-  hasFields(value as object, {
-    kind: text,
-    label: text,
-    object: text,
-    edits: orMissing(edits),
-    todos: orMissing(todos),
-    questions: orMissing(questions),
-    command: orMissing(text),
-    purpose: orMissing(text),
-  })
-
-const NESTED = { parentToolUseId: orMissing(text) }
-
-const CHECKS: Record<UIEventType, Record<string, Check>> = {
-  'chat:delta': { text, messageId: orMissing(text), ...NESTED },
-  'chat:complete': { text },
-  'tool:start': { toolUseId: text, name: text, input: object, facts: orMissing(facts), ...NESTED },
-  'tool:result': { toolUseId: text, content: text, isError: boolean, edits: orMissing(edits), ...NESTED },
-  'session:init': {
-    claudeSessionId: orNull(text),
-    model: text,
-    tools: texts,
-    mcpServers: orMissing(list),
-    slashCommands: orMissing(texts),
-    harness: orMissing(text),
-    version: orMissing(text),
-    cwd: orMissing(text),
-    permissionMode: orMissing(text),
-  },
-  'session:complete': { costUsd: orMissing(number), usage, durationMs: orMissing(number) },
-  'session:error': { error: text, code: text, costUsd: orMissing(number), usage: orMissing(usage) },
-  'process:exit': { code: orNull(number), signal: orNull(text), leftRunning: orMissing(number) },
-  'turn:start': { message: text, attachments: orMissing(number) },
-  'turn:end': { reason: text, durationMs: orMissing(number) },
-  'chat:thinking': { text, messageId: text, ...NESTED },
-  'chat:message': { text, messageId: text, model: orMissing(text), ...NESTED },
-  'tool:input': {
-    toolUseId: text,
-    delta: orMissing(text),
-    input: orMissing(object),
-    facts: orMissing(facts),
-    ...NESTED,
-  },
-  'permission:request': {
-    requestId: text,
-    kind: text,
-    toolName: text,
-    input: object,
-    facts: orMissing(facts),
-    toolUseId: orMissing(text),
-    reason: orMissing(text),
-    suggestions: orMissing(list),
-    always: orMissing(object),
-    risks: orMissing(list),
-    ...NESTED,
-  },
-  'permission:resolved': {
-    requestId: text,
-    outcome: text,
-    by: text,
-    rule: orMissing(text),
-    message: orMissing(text),
-    updatedInput: orMissing(object),
-    facts: orMissing(facts),
-    toolUseId: orMissing(text),
-  },
-  status: {
-    status: text,
-    message: text,
-    level: text,
-    toolUseId: orMissing(text),
-    data: orMissing(object),
-    todos: orMissing(todos),
-    ...NESTED,
-  },
-  usage: { usage, model: orMissing(text), ...NESTED },
-  budget: {
-    scope: text,
-    exceeded: boolean,
-    spentUsd: orMissing(number),
-    limitUsd: orMissing(number),
-    spentTokens: orMissing(number),
-    limitTokens: orMissing(number),
-    spentMs: orMissing(number),
-    limitMs: orMissing(number),
-  },
-  limits: {
-    windows: listOf({
-      name: text,
-      minutes: orMissing(number),
-      usedPercent: orMissing(number),
-      resetsAt: orMissing(text),
-    }),
-  },
-  'native:unknown': { harness: text, nativeType: text },
-  'log:gap': { afterSeq: number, missing: number, reason: text },
-}
-
-const FIELDS: Readonly<Record<string, [string, Check][]>> = Object.fromEntries(
-  Object.entries(CHECKS).map(([type, checks]) => [type, Object.entries(checks)]),
+const CHECKS: Readonly<Partial<Record<UIEventType, Check>>> = Object.fromEntries(
+  Object.entries(UI_EVENTS).map(([type, shape]) => [type, checkOf(shape)]),
 )
+const USAGE = checkOf(USAGE_INFO)

@@ -305,7 +305,7 @@ function isSpend(value: unknown): value is Spend {
 }
 
 function parseLimits({ at, windows }: Record<string, unknown>): SessionProgress['limits'] {
-  const event = { type: 'limits', windows }
+  const event = { type: 'limits', sessionId: '', windows }
   return isTime(at) && isSound('limits', event) ? { at, windows: event.windows } : null
 }
 
