@@ -68,7 +68,6 @@ export const FILE_READERS = {
     'copies what it found to be a regular file, reached by no link, within limits',
   'packages/workspaces/src/setup/workspace-file.ts': CAREFUL,
   'packages/workspaces/src/worktrees/worktree-records.ts': OWN,
-  'apps/cli/src/agent-environment.ts': OWN,
   'apps/cli/src/commands/acp.ts': PACKAGE,
   'apps/cli/src/commands/blame.ts': NAMED,
   'apps/cli/src/commands/serve.ts': PACKAGE,

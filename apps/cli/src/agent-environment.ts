@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import path from 'node:path'
+import { errnoOf, readSmallFile, realFileOps, StorageError } from '@chirality/disk'
 import { ALLOW_VARIABLE, processEnv } from '@chirality/runner'
 import { userDataFolder } from '@chirality/sessions'
 import { UsageError } from './exit-code.ts'
@@ -38,11 +39,15 @@ function nameOf(word: string, where: string): string {
 
 function textOf(file: string): string {
   try {
-    return readFileSync(file, 'utf8')
+    // A link of the user's own is followed; a FIFO or a device behind it must not hold up every command.
+    return readSmallFile(realFileOps, realpathSync(file), MAX_BYTES)?.toString('utf8') ?? ''
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException
+    const code = errnoOf(error)
     // The file is optional. Errors of the data folder itself are reported where it is used.
     if (code === 'ENOENT' || code === 'ENOTDIR') return ''
-    throw new UsageError(`${file} cannot be read (${code}). It lists names of variables, one a line.`)
+    const why = error instanceof StorageError ? error.message : `${file} cannot be read (${code}).`
+    throw new UsageError(`${why} ${file} lists names of variables, one a line.`)
   }
 }
+
+const MAX_BYTES = 64 * 1024

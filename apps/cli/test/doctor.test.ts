@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { storeResult } from '@chirality/conformance'
 import type { HarnessInstallStatus } from '@chirality/core'
-import { claudeBinaries, claudeBinary, codexBinary } from '@chirality/fixtures'
+import { claudeBinaries, claudeBinary, codexBinary, ODD_FILES, putOddFile } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { asked } from './support/requests.ts'
 import { jsonLines } from './support/running-command.ts'
@@ -292,6 +292,11 @@ describe('chirality doctor', () => {
       code: 2,
       stderr: expect.stringContaining('allow-env:1: "MINE=1" is not the name'),
     })
+    for (const kind of Object.keys(ODD_FILES).filter(odd => /device|FIFO|1 GB|folder/.test(odd))) {
+      putOddFile(kind, path.join(data, 'allow-env'))
+      const odd = await run(['doctor'], { env })
+      expect(odd, kind).toMatchObject({ code: 2, stderr: expect.stringMatching(/allow-env|\/dev\/zero/) })
+    }
   })
 
   test('names what Claude Code gets beyond its own, and not its values', async () => {
