@@ -13,6 +13,8 @@ const AGENT_HOME = "the agent's own folder in the user's home"
 export const CAREFUL_READER = 'packages/disk/src/careful-read.ts'
 
 export const FILE_READERS = {
+  'packages/cage/src/keeper/bubblewrap.mjs': SYSTEM,
+  'packages/cage/src/keeper/probe.mjs': SYSTEM,
   'packages/conformance/src/results.ts': OWN,
   'packages/disk/src/file-ops.ts': 'the calls of the storage, whose flags are in read-write.ts',
   'packages/fleet/src/claim/groups.ts': OWN,

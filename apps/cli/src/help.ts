@@ -65,6 +65,8 @@ ${choices(MODE_WORDS)}
       --permission-mode M    What it may do (default: the session's, the persona's, or dontAsk). A run asks nobody:
                              what it would ask about is denied
 ${choices(PERMISSION_WORDS)}
+      --cage LEVEL           on: the agent reaches only what the cage gives it, or does not start; required: also not with
+                             a login that it could read; off (default). A stricter one of the project or persona wins
       --tools LIST           Tools the agent may see: names, "default" (the default) or "" for none.${without('supportsNamedTools')}
       --allow LIST           Tools that run without asking, e.g. "Read,Bash(git *)".${without('supportsNamedTools')}
       --max-turns N          Most rounds of model and tools (default: the persona's, the session's, or 25).${without('supportsMaxTurns')}
@@ -181,6 +183,8 @@ ${keptElsewhere()}
                              Minutes are those of turns, without the time that they wait for you
       --turns N              How many turns the project may have in all
       --json
+  cage [LEVEL]             Whether every agent of the project runs in a cage: on, off or required. Without LEVEL: what is set
+      --project DIR  --json
   trust [show]             The settings, hooks and MCP servers that a project brings for its agents, and whether they are used
   trust allow [HASH]       Let agents use these files, or those with this fingerprint, until one of them changes; --yes asks nothing
   trust revoke             Do not use them any more, and ask again about the tool servers of editors

@@ -22,6 +22,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   policy: async () => (await import('./commands/policy.ts')).policy,
   usage: async () => (await import('./commands/usage.ts')).usage,
   budget: async () => (await import('./commands/budget.ts')).budget,
+  cage: async () => (await import('./commands/cage.ts')).cage,
   trust: async () => (await import('./commands/trust.ts')).trust,
   worktrees: async () => (await import('./commands/worktrees.ts')).worktrees,
   mcp: async () => (await import('./commands/mcp.ts')).mcp,

@@ -57,6 +57,7 @@ export type {
 } from './events/ui-event.ts'
 export { SESSION_ERROR_CODE, TURN_END_REASON, UI_EVENTS, USAGE_INFO } from './events/ui-event.ts'
 export { unreachable } from './events/unreachable.ts'
+export { CAGE_LEVELS, type CageLevel, strictestCage } from './harness/cage-level.ts'
 export type {
   AllowDecision,
   DecidedBy,

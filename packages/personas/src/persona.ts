@@ -1,4 +1,4 @@
-import type { HarnessId, PermissionMode } from '@chirality/core'
+import type { CageLevel, HarnessId, PermissionMode } from '@chirality/core'
 import type { PolicyRule } from './parse/policy-rule.ts'
 
 /** What a persona's file says. Absent: the file does not say it. */
@@ -20,6 +20,8 @@ export interface PersonaConfig {
   nextHarnesses?: HarnessId[]
   model?: string
   permissionMode?: PersonaPermissionMode
+  /** Whether the agent runs in a cage. A stricter setting of the user or of the turn wins. */
+  cage?: CageLevel
   /** The most that may be spent, in US dollars. */
   budgetUsd?: number
   /** The most tokens that models may read and write in a session of it. */

@@ -195,6 +195,7 @@ export {
   type ToolServerPlace,
   type ToolServerSource,
 } from './tool-servers/tool-server-book.ts'
+export { CageSettings } from './trust/cage-settings.ts'
 export type { OwnSetup, OwnSetups } from './trust/own-setups.ts'
 export {
   consentNotice,

@@ -121,6 +121,8 @@ const statusKind = oneOf(
   'resume_failed',
   'stalled',
   'cleanup',
+  // A probe tried to leave the cage before the agent was started in it; `data` has each attempt.
+  'caged',
   'notice',
 )
 

@@ -2,6 +2,7 @@
 
 import type { PermissionRequestEvent, UIEvent } from '../events/ui-event.ts'
 import type { HarnessId, Session, TurnOpts } from '../session/session.ts'
+import type { CageLevel } from './cage-level.ts'
 import type { Guard, GuardRule, PermissionDecision } from './decision.ts'
 import type { CommandSandbox, ProjectFiles } from './folder-facts.ts'
 import type { HarnessMeta } from './harness-meta.ts'
@@ -159,6 +160,8 @@ export interface HarnessTurnOpts extends Omit<TurnOpts, 'permissionMode' | 'maxT
   newSessionId?: string | undefined
   outputSchema?: JsonSchema | undefined
   env?: Record<string, string> | undefined
+  /** As in a query. */
+  cage?: CageLevel | undefined
   /** Answers the agent's requests. Without it, and if it throws, requests are denied. */
   decide?: ((request: PermissionRequestEvent, signal: AbortSignal) => Promise<PermissionDecision>) | undefined
   /**
@@ -231,6 +234,8 @@ export interface HarnessCapabilities {
   supportsPrewarm: boolean
   supportsMaxTurns: boolean
   supportsBudget: boolean
+  /** Runs its program in a cage. A turn with a cage is refused otherwise. */
+  supportsCage?: boolean | undefined
   /** Has the permission mode `auto`, in releases and with models whose `HarnessModel.supportsAutoMode` says so. */
   supportsAutoMode?: boolean | undefined
 }
@@ -288,6 +293,9 @@ export interface HarnessQuery {
   allowedTools?: string[] | undefined
   /** Tools that are removed. */
   disallowedTools?: string[] | undefined
+
+  /** Whether the agent can reach only what the cage gives it. Default `off`. */
+  cage?: CageLevel | undefined
 
   // Limits
   /** Rounds of model and tools. Null: no limit. */

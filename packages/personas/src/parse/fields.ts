@@ -1,4 +1,4 @@
-import { HARNESS_ID } from '@chirality/core'
+import { CAGE_LEVELS, HARNESS_ID } from '@chirality/core'
 import { isAlias, isMap, isScalar, isSeq } from 'yaml'
 import type { PersonaConfig, PersonaPermissionMode } from '../persona.ts'
 import { nearest, type PolicyRule, parsePolicyRule } from './policy-rule.ts'
@@ -17,6 +17,7 @@ export const FIELDS: Readonly<Record<string, (value: FieldValue) => PersonaSetti
   next_harnesses: value => ({ nextHarnesses: readNames(value, HARNESS_ID) }),
   model: value => ({ model: readWord(value, MODEL) }),
   permission_mode: value => ({ permissionMode: readPermissionMode(value) }),
+  cage: value => ({ cage: readChoice(value, CAGE_LEVELS) }),
   budget_usd: value => ({ budgetUsd: readNumber(value, { whole: false }) }),
   budget_tokens: value => ({ budgetTokens: readNumber(value, { whole: true }) }),
   budget_minutes: value => ({ budgetMinutes: readNumber(value, { whole: false }) }),

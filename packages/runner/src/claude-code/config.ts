@@ -91,8 +91,8 @@ export interface ClaudeVariant {
 export const PLAIN_VARIANT: ClaudeVariant = {
   agent: CLAUDE_CODE,
   version: ({ version }) => ({ version, versions: CLAUDE_VERSIONS, name: CLAUDE_CODE.name }),
-  start: ({ command, args, env, cwd }, spool) =>
-    spawnAgent({ command, args, env, cwd, spool, keepInputOpen: true }),
+  start: ({ command, args, env, cwd, cage }, spool) =>
+    spawnAgent({ command, args, env, cwd, cage, spool, keepInputOpen: true }),
 }
 
 /** Files for input that must not be in argv: long texts (E2BIG at 128 KB) and secrets (other users can read argv). */

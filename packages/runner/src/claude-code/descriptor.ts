@@ -169,6 +169,7 @@ export const CLAUDE_CAPABILITIES: HarnessCapabilities = {
   supportsMaxTurns: true,
   supportsBudget: true,
   supportsAutoMode: true,
+  supportsCage: true,
 }
 
 /** The capabilities of an agent that is kept between turns. */

@@ -1,7 +1,9 @@
 import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import type { CagePlan, CageTry } from '@chirality/cage'
 import { type AgentOutput, AgentOutputReader } from './output/agent-output.ts'
-import { type StartedProgram, startProgram } from './program/start-program.ts'
+import { startCaged } from './program/start-caged.ts'
+import { type StartedProgram, type StartOptions, startProgram } from './program/start-program.ts'
 import { type LostOutput, watchLostOutput } from './spool/lost-output.ts'
 import type { Spool } from './spool/spool.ts'
 import { StopLadder, type StopOptions, type StopReport } from './stop/stop.ts'
@@ -14,6 +16,8 @@ export interface AgentProcessOptions {
   cwd: string
   env: Record<string, string>
   spool: Spool
+  /** The command runs in this cage, or not at all. */
+  cage?: CagePlan | undefined
   /** Written at once. Without it, and without `keepInputOpen`, the agent's stdin is empty. */
   stdin?: string | Uint8Array | undefined
   /** Leaves stdin open for `write` until `endInput`. */
@@ -41,6 +45,8 @@ export interface AgentProcess {
   readonly marker: string
   readonly spoolPath: string
   readonly stderrPath: string
+  /** How the attempts to leave its cage ended, if it has one. */
+  readonly tries?: readonly CageTry[] | undefined
   readonly exited: Promise<ProcessExit>
   /** How a part of its output was lost. A running agent is stopped then. */
   readonly fault: string | null
@@ -64,16 +70,19 @@ export interface AgentProcess {
 export async function spawnAgent(options: AgentProcessOptions): Promise<AgentProcess> {
   const marker = randomUUID()
   const startedAt = performance.now()
-  const { child, pid } = await startChild(options, marker).catch(async (error: unknown) => {
+  const { child, pid, tries } = await startChild(options, marker).catch(async (error: unknown) => {
     await options.spool.discard()
     throw error
   })
-  return new SpawnedAgent({ child, pid, marker, startedAt, options })
+  return Object.assign(new SpawnedAgent({ child, pid, marker, startedAt, options }), { tries })
 }
 
-function startChild(options: AgentProcessOptions, marker: string): Promise<StartedProgram> {
-  const { command, args, cwd, env, spool, stdin, keepInputOpen } = options
-  return startProgram(command, args, {
+function startChild(
+  options: AgentProcessOptions,
+  marker: string,
+): Promise<StartedProgram & { tries?: readonly CageTry[] }> {
+  const { command, args, cwd, env, spool, stdin, keepInputOpen, cage } = options
+  const start: StartOptions = {
     cwd,
     env: { ...env, [MARKER_VARIABLE]: chainMarker(marker, env[MARKER_VARIABLE]) },
     stdio: [
@@ -83,7 +92,10 @@ function startChild(options: AgentProcessOptions, marker: string): Promise<Start
     ],
     detached: true,
     enclosed: [marker],
-  })
+  }
+  return cage === undefined
+    ? startProgram(command, args, start)
+    : startCaged(command, args, { ...start, cage })
 }
 
 /** The output records one at a time. A reader that leaves early loses the rest of its batch. */

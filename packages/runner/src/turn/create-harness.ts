@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import {
   type AdoptTurnOpts,
+  type CageLevel,
   type ContextUsage,
   HarnessBusyError,
   type HarnessCapabilities,
@@ -223,6 +224,7 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
 
   query(query: HarnessQuery): AsyncGenerator<HarnessEvent<M>> {
     this.#refuseAutoMode(query.permissionMode)
+    this.#refuseCage(query.cage)
     return this.#agent.query(query)
   }
 
@@ -274,6 +276,7 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
     const opts: HarnessTurnOpts = permissionMode ? { ...given, permissionMode } : given
     if (!this.#agent.capabilities.supportsDecisions) this.#refuseAsking(opts)
     this.#refuseAutoMode(permissionMode)
+    this.#refuseCage(opts.cage)
     const turnId = opts.turnId ?? randomUUID()
     return { session, turnId, query: turnQuery(session, message, opts), opts }
   }
@@ -291,6 +294,14 @@ export class AgentHarness<M = unknown> implements SessionHarness<M> {
     if (mode !== 'auto' || this.#agent.capabilities.supportsAutoMode === true) return
     const { id, name } = this.#agent.meta
     throw new HarnessError(`${name} has no permission mode auto.`, 'unsupported', id)
+  }
+
+  /** An agent that cannot be caged must not run without the cage that was asked for. */
+  #refuseCage(level: CageLevel | undefined): void {
+    if (level === undefined || level === 'off' || this.#agent.capabilities.supportsCage === true) return
+    const { id, name } = this.#agent.meta
+    const message = `${name} cannot run in a cage yet, so it was not started. Use an agent that can, or turn the cage off.`
+    throw new HarnessError(message, 'unsupported', id)
   }
 
   /** The turn ends when the agent has answered all messages. */

@@ -8,7 +8,14 @@ import { recall, type TurnNote } from './adoption-record.ts'
 import { versionNotice } from './agent-version.ts'
 import type { Connection, ConnectionEnd, TurnParts } from './connection.ts'
 import { startFailure } from './start-failure.ts'
-import { describeExit, lostSession, noResult, type StopReason, spoolDamaged } from './turn-events.ts'
+import {
+  cagedStatus,
+  describeExit,
+  lostSession,
+  noResult,
+  type StopReason,
+  spoolDamaged,
+} from './turn-events.ts'
 import type { Invocation, ReaderOptions, TurnFacts, TurnProgram, TurnReader } from './turn-program.ts'
 
 export interface AttemptOptions extends Pick<ReaderOptions, 'sessionId' | 'turnId'>, TurnParts {
@@ -46,12 +53,12 @@ export class ProcessAttempt implements Connection {
   /** Owns the invocation's files from here on, also if the start fails. */
   static async start(invocation: Invocation, options: AttemptOptions): Promise<ProcessAttempt> {
     const { sessionId, turnId, projectRoot, log, record, program } = options
-    const { command, args, env, cwd, stdin, facts = {}, cleanup } = invocation
+    const { command, args, env, cwd, cage, stdin, facts = {}, cleanup } = invocation
     try {
       const { harnessId: harness, config } = program
       const spool = await openSpool({ projectRoot, harness, sessionId, turnId, rawLogs: config.rawLogs })
       record.begin(spool.path, invocation.facts)
-      const process = await spawnAgent({ command, args, env, cwd, keepInputOpen: true, spool })
+      const process = await spawnAgent({ command, args, env, cwd, cage, keepInputOpen: true, spool })
       // The message is written last: an agent that no record names must not have received any work.
       if (record.isKept) record.tell(await traceProcess(process))
       void process.write(stdin)
@@ -97,7 +104,8 @@ export class ProcessAttempt implements Connection {
   /** The records that the process prints, until it has exited and its output is read to the end. */
   async *batches(): AsyncGenerator<UIEvent[], void> {
     const { known, notice } = this.#source
-    const opening = [...(this.#options.opening ?? []), ...(notice ? [notice] : [])]
+    const caged = cagedStatus(this.#options.sessionId, this.#process.tries)
+    const opening = [...caged, ...(this.#options.opening ?? []), ...(notice ? [notice] : [])]
     yield [...opening.map(event => this.#noted(event)), ...recall(known, 0)]
     for (let read = await this.#process.read(); read !== undefined; read = await this.#process.read()) {
       const events = read.flatMap(output => this.#show(output))

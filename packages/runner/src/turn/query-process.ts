@@ -32,7 +32,7 @@ export interface QueryProcessOptions<M> {
 /** One query in a process of its own, as native events. */
 export async function* queryProcess<M>(options: QueryProcessOptions<M>): AsyncGenerator<HarnessEvent<M>> {
   const { agent, config, query, invocation } = options
-  const { command, args, env, cwd, stdin } = invocation
+  const { command, args, env, cwd, cage, stdin } = invocation
   const log = new HarnessLog(config)
   let isStarted = false
   try {
@@ -48,6 +48,7 @@ export async function* queryProcess<M>(options: QueryProcessOptions<M>): AsyncGe
       args,
       env,
       cwd,
+      cage,
       stdin,
       spool,
       signal: query.signal,

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { CageError } from '@chirality/cage'
 import { HarnessError, type HarnessErrorCode, type HarnessId } from '@chirality/core'
 import { StorageError } from '@chirality/disk'
 import { SpawnError, type SpawnErrorCode } from '../process/program/spawn-error.ts'
@@ -7,6 +8,7 @@ import type { AgentName } from './turn-program.ts'
 /** Any error that kept a turn from starting, as a HarnessError. */
 export function startFailure(error: unknown, { harnessId, name }: AgentName): HarnessError {
   if (error instanceof HarnessError) return error
+  if (error instanceof CageError) return new HarnessError(error.message, 'unsupported', harnessId, error)
   if (error instanceof StorageError) return new HarnessError(error.message, 'invalid_query', harnessId, error)
   if (error instanceof SpawnError)
     return new HarnessError(error.message, SPAWN_CODES[error.code], harnessId, error)

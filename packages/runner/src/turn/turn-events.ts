@@ -1,3 +1,4 @@
+import type { CageTry } from '@chirality/cage'
 import type {
   HarnessQuery,
   HarnessTurnOpts,
@@ -126,4 +127,12 @@ export function describeExit(
   const how = signal ? `was ended by ${signal}` : exited
   const said = stderr.trim()
   return `${name} ${how} without a result.${fault ? ` ${fault}` : ''}${said ? ` It said: ${said}` : ''}`
+}
+
+/** The result of the probe. Nothing for an agent without a cage. */
+export function cagedStatus(sessionId: string, tries: readonly CageTry[] | undefined): StatusEvent[] {
+  if (tries === undefined) return []
+  const held = tries.filter(attempt => attempt.held).length
+  const message = `Caged: ${held} of ${tries.length} held`
+  return [{ type: 'status', sessionId, status: 'caged', level: 'info', message, data: { tries } }]
 }

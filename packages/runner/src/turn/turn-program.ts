@@ -1,3 +1,4 @@
+import type { CagePlan } from '@chirality/cage'
 import type {
   HarnessId,
   HarnessQuery,
@@ -54,6 +55,8 @@ export interface Invocation {
   args: string[]
   env: Record<string, string>
   cwd: string
+  /** The command runs in this cage. */
+  cage?: CagePlan | undefined
   stdin: string
   promptText: string
   attachments: number

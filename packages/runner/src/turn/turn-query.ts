@@ -35,6 +35,7 @@ export function turnQuery(session: Session, message: string, opts: HarnessTurnOp
     trustProject: opts.trustProject,
     outputSchema: opts.outputSchema,
     env: opts.env,
+    cage: opts.cage,
     signal: opts.signal ?? new AbortController().signal,
   }
 }

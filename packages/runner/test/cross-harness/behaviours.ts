@@ -288,6 +288,7 @@ const PROBES: Record<keyof HarnessCapabilities, HarnessTurnOpts | null> = {
   supportsMaxTurns: { maxTurns: 3 },
   supportsBudget: { maxBudgetUsd: 1 },
   supportsAutoMode: { permissionMode: 'auto' },
+  supportsCage: { cage: 'required' },
 }
 
 function types(events: UIEvent[]): string[] {

@@ -1,4 +1,4 @@
-import { HARNESS_ID, type HarnessTurnOpts, THINKING_LEVELS } from '@chirality/core'
+import { CAGE_LEVELS, HARNESS_ID, type HarnessTurnOpts, THINKING_LEVELS } from '@chirality/core'
 import { z } from 'zod'
 import { BROWSER_ID } from '../browsers/browser-key.ts'
 
@@ -69,6 +69,7 @@ const text = z.strictObject({ type: z.literal('text'), text: z.string() })
 export const turnOptions = z
   .strictObject({
     permissionMode: permissionMode.optional(),
+    cage: z.enum(CAGE_LEVELS).optional(),
     tools: z.string().max(10_000).optional(),
     disallowedTools: toolNames.optional(),
     autoApproveTools: toolNames.optional(),

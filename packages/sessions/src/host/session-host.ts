@@ -28,6 +28,7 @@ import type { SessionStatus } from '../status/session-status.ts'
 import { type ForkOptions, SessionStore } from '../store/session-store.ts'
 import type { ForkHistory, Shelf, StoredSession } from '../store/stored-session.ts'
 import { ToolServerBook } from '../tool-servers/tool-server-book.ts'
+import { CageSettings } from '../trust/cage-settings.ts'
 import { OwnSetups } from '../trust/own-setups.ts'
 import { PersonaConsent } from '../trust/persona-consent.ts'
 import { ProjectTrust } from '../trust/project-trust.ts'
@@ -103,6 +104,7 @@ export class SessionHost {
       spentElsewhere: options.spentElsewhere ?? nothingElsewhere,
       budgets: this.budgets,
       toolServers: this.toolServers,
+      cages: new CageSettings({ home }),
       worktrees: this.worktrees,
       prices: () => (options.prices === undefined ? readPrices(home) : prices),
       secrets: options.secrets ?? secretValues(processEnv()),

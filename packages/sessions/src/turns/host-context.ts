@@ -10,6 +10,7 @@ import type { HarnessLog } from '../harness-log/harness-log.ts'
 import type { SessionStatus } from '../status/session-status.ts'
 import type { SessionStore } from '../store/session-store.ts'
 import type { ToolServerBook } from '../tool-servers/tool-server-book.ts'
+import type { CageSettings } from '../trust/cage-settings.ts'
 import type { OwnSetups } from '../trust/own-setups.ts'
 import type { PersonaConsent } from '../trust/persona-consent.ts'
 import type { ProjectTrust } from '../trust/project-trust.ts'
@@ -37,6 +38,8 @@ export interface HostContext {
   allowedSetups: TrustStore
   /** How the user sets up worktrees: in the place of a project's own file. */
   ownSetups: OwnSetups
+  /** Which projects the user keeps in a cage. */
+  cages: CageSettings
   /** Records the files before a turn: its agent is asked after this. Resolves with a warning; never rejects. */
   beforeTurn: (turn: StartingTurn) => Promise<string | undefined>
   /** Records the files when the agent of a turn rests: its end is told after this. Resolves with a warning; never rejects. */

@@ -257,7 +257,8 @@ export async function prepareTurn(
   const toolServers = project.toolServers.forTurn(projectRoot, session.persona, sessionId)
   const { workFolder } = folders
   const parts = { session, persona: chosen, harness, personas, workFolder, decide, guard, trust, toolServers }
-  const plan = await planTurn({ ...parts, request: asked })
+  const cage = project.cages.get(projectRoot)
+  const plan = await planTurn({ ...parts, cage, request: asked })
   if (history.kind === 'branch' && history.at !== undefined) plan.opts.forkAt = history.at
   return {
     harness,

@@ -1,4 +1,5 @@
 import {
+  type CageLevel,
   DEFAULT_MAX_TURNS,
   type HarnessCapabilities,
   HarnessError,
@@ -8,6 +9,7 @@ import {
   type PermissionMode,
   permissionLabel,
   type SessionHarness,
+  strictestCage,
 } from '@chirality/core'
 import {
   type PersonaConfig,
@@ -48,6 +50,8 @@ export interface PlanOptions {
   workFolder?: string | undefined
   decide?: HarnessTurnOpts['decide']
   trust?: ProjectTrustState
+  /** What the user set for the project. */
+  cage?: CageLevel
   /** The user's own tool servers for this turn. */
   toolServers?: Record<string, McpServerConfig>
   /** The checks for a turn in this mode, whether or not the agent asks. */
@@ -96,6 +100,8 @@ export async function planTurn(options: PlanOptions): Promise<TurnPlan> {
     systemPromptAppend: prompt.text,
     ...(decide ? { decide } : {}),
     trustProject,
+    // Nothing lowers it: neither the turn nor a file of the project.
+    cage: strictestCage(options.cage, persona?.persona.cage, asked.cage),
   }
   const chosen = asked.permissionMode ?? session.settings.permissionMode
   const guard = await options.guard?.(wanted.permissionMode ?? permissionMode)

@@ -1,5 +1,6 @@
 import type { ReadStream } from 'node:tty'
 import {
+  CAGE_LEVELS,
   DEFAULT_MAX_TURNS,
   type HarnessCapabilities,
   type PermissionMode,
@@ -45,6 +46,7 @@ export async function readRequest(args: string[], harnesses: RunHarnesses): Prom
   const harnessId = await namedHarness(values.harness)
   const mode: SessionMode | undefined = oneOf('mode', values.mode, SESSION_MODES)
   const permissionMode = oneOf('permission-mode', values['permission-mode'], PERMISSION_MODES)
+  const cage = oneOf('cage', values.cage, CAGE_LEVELS)
   const timeoutS = wholeNumber('timeout', values.timeout, { min: 1, max: MAX_TIMEOUT_S })
   const maxTurns = wholeNumber('max-turns', values['max-turns'], { min: 1, max: MAX_TURNS })
   const budget = readBudget({
@@ -86,6 +88,7 @@ export async function readRequest(args: string[], harnesses: RunHarnesses): Prom
       model: values.model,
       // Nobody can be asked. A mode that a person or a persona chose for the session still applies.
       permissionMode: permissionMode ?? session.permissionMode ?? persona?.permissionMode ?? 'dontAsk',
+      cage,
       tools: values.tools,
       autoApproveTools,
       maxTurns: maxTurns ?? (harness.capabilities().supportsMaxTurns ? standing : undefined),
@@ -127,6 +130,7 @@ const OPTIONS = {
   model: { type: 'string' },
   session: { type: 'string' },
   'permission-mode': { type: 'string' },
+  cage: { type: 'string' },
   tools: { type: 'string', mayBeEmpty: true },
   allow: { type: 'string', mayBeEmpty: true },
   'max-turns': { type: 'string' },

@@ -4,6 +4,7 @@ import { serveClientTools } from '../../tool-server/serve-client-tools.ts'
 import { refuseTooOld } from '../../turn/agent-version.ts'
 import { checkDirectory, startFailure } from '../../turn/start-failure.ts'
 import type { AgentName, Invocation } from '../../turn/turn-program.ts'
+import { cageClaude } from '../cage.ts'
 import { type ClaudeAgentName, type ClaudeContext, type Launch, PLAIN_VARIANT } from '../config.ts'
 import { CLAUDE_ENVIRONMENT, CLAUDE_VERSIONS } from '../descriptor.ts'
 import { findClaude } from '../install/executable.ts'
@@ -35,9 +36,9 @@ async function prepare(query: HarnessQuery, context: InvocationContext): Promise
     attachments,
   } = await encodePrompt(query.prompt, agentOf(context))
   const launch = await prepareLaunch(query, context, inputFormat)
-  const { command, args, env, cwd, features, cleanup } = launch
+  const { command, args, env, cwd, cage, features, cleanup } = launch
   const { version } = features
-  return { command, args, env, cwd, cleanup, stdin, promptText, attachments, version }
+  return { command, args, env, cwd, cage, cleanup, stdin, promptText, attachments, version }
 }
 
 /** The command without a prompt: prompts go through stdin, once or repeatedly. */
@@ -86,7 +87,11 @@ export async function prepareLaunch(
       agent,
       extraArgs,
     })
-    return { command, args, env, cwd: query.cwd, query: served, files, features, cleanup }
+    const launch: Launch = { command, args, env, cwd: query.cwd, query: served, files, features, cleanup }
+    if (query.cage === undefined || query.cage === 'off') return launch
+    const { remove: removeCage, ...caged } = await cageClaude({ launch, context, level: query.cage })
+    cleanups.push(removeCage)
+    return { ...launch, ...caged }
   } catch (error) {
     await cleanup()
     throw error

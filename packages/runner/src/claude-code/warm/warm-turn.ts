@@ -2,7 +2,7 @@ import type { Guard, HarnessQuery, HarnessTurnOpts, Session, UIEvent } from '@ch
 import { traceProcess } from '../../process/traced-process.ts'
 import { versionNotice } from '../../turn/agent-version.ts'
 import type { TurnParts, TurnPlan } from '../../turn/connection.ts'
-import { exitListener, restarted } from '../../turn/turn-events.ts'
+import { cagedStatus, exitListener, restarted } from '../../turn/turn-events.ts'
 import { withoutConversation } from '../../turn/turn-query.ts'
 import { type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
 import { type PromptMessage, promptMessage } from '../launch/prompt.ts'
@@ -132,6 +132,7 @@ function openingOf(
   const isNews = isFirst && session.claudeSessionId === null
   const notice = isNews ? versionNotice(session.id, variant.version(live.launch.features)) : undefined
   return [
+    ...cagedStatus(session.id, live.process.tries),
     ...(notice ? [notice] : []),
     ...(lost ? [restarted(session.id, `${variant.agent.name} ${lost}`)] : []),
   ]

@@ -6,7 +6,7 @@ import { toSpawnError } from './spawn-error.ts'
 export interface StartOptions extends Omit<SpawnOptions, 'stdio' | 'shell'> {
   cwd?: string
   /** Streams are pipes, or go to a file or nowhere. */
-  stdio: ['pipe' | 'ignore', 'pipe' | 'ignore' | number, 'pipe' | 'ignore' | number]
+  stdio: ['pipe' | 'ignore', 'pipe' | 'ignore' | number, 'pipe' | 'ignore' | number, ...'pipe'[]]
   /** The markers of the cgroups that it runs in, outermost first. */
   enclosed?: readonly string[]
 }
