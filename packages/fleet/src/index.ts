@@ -24,7 +24,6 @@ export { BIN_VARIABLE, findNatsServer, installNatsServer, type NatsBinary } from
 export type { FleetErrorCode } from './fleet-error.ts'
 export { FleetMember } from './fleet-member.ts'
 export type { FleetMemberOptions } from './fleet-member-options.ts'
-export type { Forgotten } from './forget-machine.ts'
 export type { Beat, LocalMachine, Machine } from './machines.ts'
 export type { Kept, Moved } from './move/moves.ts'
 export type { StepTime } from './move/step-times.ts'
@@ -38,6 +37,7 @@ export {
   type Work,
 } from './placement/place.ts'
 export { mirrorsFolder, type RemoteSession, storedRemoteSessions } from './remote-sessions.ts'
+export type { Forgotten } from './removals.ts'
 export type { RemoteCall } from './rpc/calls.ts'
 export { storedSpending } from './spending.ts'
 export type { Role, StreamKind } from './subjects.ts'

@@ -1,5 +1,4 @@
 import { availableParallelism, loadavg } from 'node:os'
-import { HarnessError } from '@chirality/core'
 import type { SessionHost } from '@chirality/sessions'
 import { z } from 'zod'
 import { type MachineState, stateOf } from './claim/presence.ts'
@@ -140,20 +139,6 @@ export class Machines {
 
   constructor(own: string) {
     this.#own = own
-  }
-
-  /** Asks for the agents of this machine. Empty if that failed, or if the server was stopped meanwhile. */
-  static async agentsOf(
-    { agents }: Pick<LocalMachine, 'agents'>,
-    onFault: ((error: unknown) => void) | undefined,
-  ): Promise<Beat['agents']> {
-    try {
-      return await agents()
-    } catch (error) {
-      const isStopped = error instanceof HarnessError && error.code === 'aborted'
-      if (!isStopped) onFault?.(error)
-      return []
-    }
   }
 
   /** Takes in a beat. `isLive` is false for one that was stored before this machine listened: it may be old. */
