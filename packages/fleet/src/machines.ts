@@ -7,7 +7,7 @@ import type { Link } from './engine/link.ts'
 import { lenientList } from './lenient-list.ts'
 import { PlacedSessions } from './placement/placed-sessions.ts'
 import type { RemoteSession } from './remote-sessions.ts'
-import type { RemoteCall } from './rpc/calls.ts'
+import type { RemoteCall } from './rpc/protocol.ts'
 import { MAX_PROJECTS, spentList } from './spent-list.ts'
 import { isMachineName } from './subjects.ts'
 

@@ -30,7 +30,7 @@ const stored = z.record(z.string(), lenientList(known, MAX_PROJECTS))
  */
 export class FleetSpending {
   readonly #own: string
-  /** By machine, then by project. A project stays after its machine no longer names it, because the money was spent. */
+  /** Amounts by machine, then by project. A project stays after its machine no longer names it, because the money was spent. */
   readonly #known: Map<string, Map<string, Known>>
   readonly #saved: SavedText
   readonly #telling = new Set<string>()

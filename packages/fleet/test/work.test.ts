@@ -5,10 +5,10 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type ClaimStore, Claims } from '../src/claim/claims.ts'
 import type { Link } from '../src/engine/link.ts'
 import type { Machine } from '../src/machines.ts'
-import type { MoveStep } from '../src/move/move-desk.ts'
 import { askMove } from '../src/rpc/calls.ts'
+import type { MoveStep, WorkState } from '../src/rpc/protocol.ts'
 import { type BoardWork, WorkBoard, type WorkEnd } from '../src/work/work-board.ts'
-import { type Craft, WorkDesk, type WorkState } from '../src/work/work-desk.ts'
+import { type Craft, WorkDesk } from '../src/work/work-desk.ts'
 import { folder } from './support/fleet.ts'
 
 /** The broker: one subject for each piece of work, with compare-and-set. */

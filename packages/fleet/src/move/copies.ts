@@ -9,7 +9,7 @@ import { fleetError } from '../fleet-error.ts'
 import type { Machine } from '../machines.ts'
 import type { RemoteSession } from '../remote-sessions.ts'
 import { askMove, fetchParcel } from '../rpc/calls.ts'
-import type { AboutSession } from './move-desk.ts'
+import type { AboutSession } from '../rpc/protocol.ts'
 import { hashOf, writeAt } from './parcel-file.ts'
 
 export interface CopiesOptions {

@@ -1,60 +1,14 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { KeyedQueue } from '@chirality/disk'
-import type { Move, SessionHost } from '@chirality/sessions'
+import type { SessionHost } from '@chirality/sessions'
 import { commonCommits, gitStatus, projectOf, repositoryMark } from '@chirality/workspaces'
 import type { Owner } from '../claim/owners.ts'
 import { fleetError } from '../fleet-error.ts'
 import { type CloneFacts, pickClone } from '../placement/pick-clone.ts'
+import type { AboutSession, CloneHere, MoveStep } from '../rpc/protocol.ts'
 import { hashOf, MOVE, readAt, readParcel, sizeOf, writeAt, writeParcel } from './parcel-file.ts'
 import { StepTimes } from './step-times.ts'
-
-/** The steps of a move that a hub asks two machines for. Each step may be repeated. */
-export type MoveStep =
-  /** Steps for the machine that has the session. */
-  | { step: 'about'; session: string }
-  | { step: 'pack'; session: string; move: string; from: string; to: string; haves: string[] }
-  | { step: 'leave'; session: string; move: string }
-  | { step: 'keep'; session: string; move: string }
-  /** Answers the move that the session waits for, or null. */
-  | { step: 'leaving'; session: string }
-  /** Packs a copy for the case that the machine is lost. `clones` are the commits that other machines have. */
-  | { step: 'copy'; session: string; move: string; clones: string[][] }
-  | { step: 'forget'; move: string }
-  /** For a machine that was away while another took its session over: it gives up its part. */
-  | { step: 'orphan'; session: string; move: Move; taken: Taken }
-  /** Steps for the machine that gets the session. */
-  | { step: 'place'; session: string; roots: string[]; prefix: string; path: string }
-  | { step: 'put'; move: string; from: number; content: string }
-  | { step: 'open'; session: string; move: string; sha256: string; project: string }
-  | { step: 'cancel'; move: string; session: string }
-  /** Answers the clones of a repository on this machine. */
-  | { step: 'clones'; roots: string[]; prefix: string }
-  | { step: 'say'; session: string; words: string }
-  /** For both machines: reports the current state to the hubs. */
-  | { step: 'tell'; session: string }
-
-/** State of a session at the moment another machine took it over. */
-export interface Taken {
-  seq: number
-  usd: number
-  tokens: number
-}
-
-export interface CloneHere {
-  project: string
-  commits: string[]
-  /** Why this clone was chosen, if there are several. */
-  why?: string
-}
-
-export interface AboutSession {
-  title: string | null
-  harness: string | null
-  projectRoot: string
-  roots: string[]
-  prefix: string
-}
 
 export interface MoveDeskOptions {
   host: SessionHost

@@ -6,7 +6,7 @@ import type { Link } from '../engine/link.ts'
 import { fleetError } from '../fleet-error.ts'
 import type { Machine } from '../machines.ts'
 import { askMove, fetchParcel, isAbsent } from '../rpc/calls.ts'
-import type { AboutSession, CloneHere, MoveStep } from './move-desk.ts'
+import type { AboutSession, CloneHere, MoveStep } from '../rpc/protocol.ts'
 import { Notes } from './notes.ts'
 
 export interface MovesOptions {

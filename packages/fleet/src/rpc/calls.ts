@@ -3,29 +3,10 @@ import { CodedError, isCodedError } from '@chirality/core'
 import { z } from 'zod'
 import type { Link } from '../engine/link.ts'
 import { fleetError } from '../fleet-error.ts'
-import type { MoveDesk, MoveStep } from '../move/move-desk.ts'
 import type { ToldSpending } from '../spent-list.ts'
 import { subjects } from '../subjects.ts'
-import type { WorkDesk, WorkState, WorkStep } from '../work/work-desk.ts'
+import type { MachineRequest, MoveStep, RemoteCall, WorkState, WorkStep } from './protocol.ts'
 import { RememberedAnswers } from './remembered-answers.ts'
-
-/** A call of a hub to the machine that has the session. */
-export interface RemoteCall {
-  path: string
-  input: unknown
-}
-
-type Request =
-  | ({ kind: 'call'; id: string } & RemoteCall)
-  /** Asks for the result of an earlier call or step of a move. */
-  | { kind: 'outcome'; id: string }
-  | { kind: 'ping' }
-  | { kind: 'bytes'; session: string; from: number }
-  | ({ kind: 'move'; id: string } & MoveStep)
-  | { kind: 'parcel'; move: string; from: number }
-  | ({ kind: 'work' } & WorkStep)
-  /** Spending of other machines. */
-  | { kind: 'spent'; told: ToldSpending }
 
 /**
  * Calls another machine once. `machine-away` means that nothing was done. `machine-silent` means that it is unknown:
@@ -61,7 +42,7 @@ interface Patience {
 async function outcomeOnce(
   link: Link | undefined,
   machine: string,
-  request: Extract<Request, { kind: 'call' | 'move' }>,
+  request: Extract<MachineRequest, { kind: 'call' | 'move' }>,
   { firstMs, openMs, longestMs }: Patience,
 ): Promise<unknown> {
   const { id, kind } = request
@@ -253,8 +234,12 @@ export async function fetchBytes(
 export interface Answers {
   call: (call: RemoteCall) => Promise<unknown>
   bytes: (session: string, from: number) => Buffer | Promise<Buffer>
-  moves: Pick<MoveDesk, 'answer' | 'bytes' | 'close'>
-  work: Pick<WorkDesk, 'answer'>
+  moves: {
+    answer(step: MoveStep): Promise<unknown>
+    bytes(move: string, from: number): Promise<Buffer>
+    close(): Promise<void>
+  }
+  work: { answer(step: WorkStep): Promise<WorkState> }
   /** Takes in the spending of other machines from a hub. */
   spent: (told: unknown) => void
 }
@@ -265,7 +250,7 @@ export function answerCalls(link: Link, machine: string, answers: Answers): () =
   // Kept apart from calls, so that moves of many sessions do not evict answers that a user waits for.
   const steps = new RememberedAnswers()
   const stop = link.serve(subjects.calls(machine), async body => {
-    const request = JSON.parse(Buffer.from(body).toString()) as Request
+    const request = JSON.parse(Buffer.from(body).toString()) as MachineRequest
     if (request.kind === 'ping') return Buffer.from('{}')
     if (request.kind === 'bytes') {
       const from = Number(request.from)
@@ -329,7 +314,7 @@ function refusal(error: unknown): CallAnswer {
 async function ask(
   link: Link | undefined,
   machine: string,
-  request: Request,
+  request: MachineRequest,
   timeout: number,
 ): Promise<Uint8Array | 'silent' | undefined> {
   if (!link?.connected) return undefined

@@ -4,7 +4,8 @@ import { runCommand } from '@chirality/runner'
 import type { LiveSession, SessionHost } from '@chirality/sessions'
 import { z } from 'zod'
 import { fleetError } from '../fleet-error.ts'
-import type { Craft, WorkState } from './work-desk.ts'
+import type { WorkState } from '../rpc/protocol.ts'
+import type { Craft } from './work-desk.ts'
 
 /** One turn of a session that was moved here for it. */
 const turnOrder = z.object({

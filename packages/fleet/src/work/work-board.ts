@@ -6,7 +6,7 @@ import type { GroupRef } from '../claim/open-groups.ts'
 import { fleetError } from '../fleet-error.ts'
 import type { Machine } from '../machines.ts'
 import { type Choice, choose } from '../placement/place.ts'
-import type { WorkState, WorkStep } from './work-desk.ts'
+import type { WorkState, WorkStep } from '../rpc/protocol.ts'
 import { WORK_ID } from './work-desk.ts'
 
 export interface WorkBoardOptions {

@@ -1,25 +1,12 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { PermissionRequestEvent } from '@chirality/core'
 import { KeyedQueue } from '@chirality/disk'
 import { z } from 'zod'
 import type { Claim, Claims } from '../claim/claims.ts'
 import { groupRef } from '../claim/open-groups.ts'
 import { write } from '../engine/fleet-files.ts'
 import { fleetError } from '../fleet-error.ts'
-
-/** A hub's request to the machine that has the work. It may be repeated; the answer is the current state. */
-export interface WorkStep {
-  /** `do` starts the work unless it has started. */
-  step: 'do' | 'stop'
-  id: string
-  epoch: number
-  /** The task, for the machine's `Craft`. */
-  order: unknown
-}
-
-/** State of a piece of work. `pending` is the agent's open request. */
-export type WorkState = { state: 'working'; pending?: PermissionRequestEvent } | { state: 'ended' }
+import type { WorkState, WorkStep } from '../rpc/protocol.ts'
 
 /**
  * How one kind of work is done on this machine. Its progress is on the disk, because it is asked again after a kill.

@@ -3,7 +3,8 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { endMarked, findByMarker, MARKER_VARIABLE } from '@chirality/runner'
 import { z } from 'zod'
-import type { Craft, WorkState } from '../../src/work/work-desk.ts'
+import type { WorkState } from '../../src/rpc/protocol.ts'
+import type { Craft } from '../../src/work/work-desk.ts'
 import { Marks } from './marks.ts'
 
 const taskOrder = z.object({ work: z.string(), ms: z.number() })
