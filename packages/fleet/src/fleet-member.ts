@@ -9,7 +9,7 @@ import { type LocalMachine, type Machine, Machines } from './machines.ts'
 import { Membership } from './membership.ts'
 import { Mirror } from './mirror/mirror.ts'
 import { Carrier } from './move/carrier.ts'
-import type { Kept, Moved } from './move/moves.ts'
+import type { KeptSession, Moved } from './move/moves.ts'
 import type { TakenOver } from './move/takeovers.ts'
 import { OwnSessions } from './own-sessions.ts'
 import { choose } from './placement/place.ts'
@@ -216,7 +216,7 @@ export class FleetMember {
   readonly takeover = (sessionId: string, to: string, goOn?: boolean): Promise<TakenOver> =>
     this.#carrier.takeover(sessionId, to, { goOn })
   readonly sendCopies = (send: boolean): Promise<void> => this.#carrier.copyChoice.choose(send)
-  readonly keep = (sessionId: string): Promise<Kept> => this.#carrier.keep(sessionId)
+  readonly keep = (sessionId: string): Promise<KeptSession> => this.#carrier.keep(sessionId)
 
   /** Ships the rest of the logs if the broker is there; the remainder is shipped after the next start. */
   close(): Promise<void> {

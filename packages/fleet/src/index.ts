@@ -3,7 +3,7 @@ export {
   type ClaimStep,
   type ClaimStore,
   Claims,
-  type Judged,
+  type JudgedClaim,
   judgeClaim,
 } from './claim/claims.ts'
 export type { ClaimReader, GroupRef } from './claim/open-groups.ts'
@@ -17,7 +17,7 @@ export { type Member, publicKeyOf, readBroker, readMember } from './engine/fleet
 export type { Follower, Handler, StoredMessage } from './engine/follower.ts'
 export type { GivenProgram } from './engine/given-program.ts'
 export { leaveFleet } from './engine/leave.ts'
-export type { Answer, Link, LinkOptions, Published, PublishOptions } from './engine/link.ts'
+export type { Link, LinkAnswer, LinkOptions, Published, PublishOptions } from './engine/link.ts'
 export { tryConnection } from './engine/link.ts'
 export type { FindNatsOptions } from './engine/nats-binary.ts'
 export { BIN_VARIABLE, findNatsServer, installNatsServer, type NatsBinary } from './engine/nats-binary.ts'
@@ -25,16 +25,16 @@ export type { FleetErrorCode } from './fleet-error.ts'
 export { FleetMember } from './fleet-member.ts'
 export type { FleetMemberOptions } from './fleet-member-options.ts'
 export type { Beat, LocalMachine, Machine } from './machines.ts'
-export type { Kept, Moved } from './move/moves.ts'
+export type { KeptSession, Moved } from './move/moves.ts'
 export type { StepTime } from './move/step-times.ts'
 export type { TakenOver } from './move/takeovers.ts'
 export {
-  type Candidate,
-  type Choice,
+  type MachineCandidate,
+  type MachineChoice,
   type Offer,
+  type PlacedWork,
   type Placement,
   place,
-  type Work,
 } from './placement/place.ts'
 export { mirrorsFolder, type RemoteSession, storedRemoteSessions } from './remote-sessions.ts'
 export type { Forgotten } from './removals.ts'

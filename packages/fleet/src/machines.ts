@@ -79,7 +79,7 @@ export interface Machine extends Omit<Beat, 'spent'> {
 }
 
 /** The machines that have a key for the broker of this machine. */
-export type Keys = readonly { machine: string; role: Beat['role']; key: string }[]
+export type MachineKeys = readonly { machine: string; role: Beat['role']; key: string }[]
 
 /** Builds the beat of this machine. */
 export function beatOf(
@@ -244,7 +244,7 @@ export class Machines {
    * Lists all known machines, including those that have a key and were never heard, and those known only by their
    * sessions.
    */
-  list({ keys, named = [] }: { keys?: Keys; named?: Iterable<string> } = {}): Machine[] {
+  list({ keys, named = [] }: { keys?: MachineKeys; named?: Iterable<string> } = {}): Machine[] {
     const now = performance.now()
     const keyOf = new Map(keys?.map(({ machine, key }) => [machine, key]))
     const silent = [...(keys ?? []), ...[...named].map(machine => ({ machine, role: 'worker' as const }))]

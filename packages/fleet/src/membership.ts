@@ -5,7 +5,7 @@ import { lockMember, type Member, notSetUp, readBroker, serversOf } from './engi
 import { currentMember, startOwnBroker } from './engine/own-broker.ts'
 import { fleetError } from './fleet-error.ts'
 import type { FleetMemberOptions } from './fleet-member-options.ts'
-import type { Keys } from './machines.ts'
+import type { MachineKeys } from './machines.ts'
 import type { Role } from './subjects.ts'
 
 /** This machine's place in its fleet, locked against a second server, with the broker if it belongs to this machine. */
@@ -16,7 +16,7 @@ export class Membership {
   readonly #home: string
   readonly #lock: ProjectLock
   readonly #broker: RunningBroker | undefined
-  #keys: Keys | undefined
+  #keys: MachineKeys | undefined
 
   private constructor(
     home: string,
@@ -46,7 +46,7 @@ export class Membership {
   }
 
   /** The machines with a key. Undefined if the broker is on another machine. */
-  get keys(): Keys | undefined {
+  get keys(): MachineKeys | undefined {
     return this.#keys
   }
 

@@ -10,7 +10,7 @@ import {
   isSameSpending,
   largestSpending,
   MAX_PROJECTS,
-  NOTHING,
+  NOTHING_SPENT,
   type ProjectSpent,
   projectSpent,
   type ToldSpending,
@@ -107,7 +107,7 @@ export class FleetSpending {
     return [...this.#known].flatMap(([other, of]) =>
       keys.flatMap((key): ToldSpending => {
         const shared = of.get(key)
-        if (other === machine || shared === undefined || isSameSpending(shared, NOTHING)) return []
+        if (other === machine || shared === undefined || isSameSpending(shared, NOTHING_SPENT)) return []
         const { at, ...spent } = shared
         const ageMs = at === null ? null : Math.max(0, Date.now() - Date.parse(at))
         return [{ machine: other, ageMs, ...spent }]
@@ -152,7 +152,7 @@ export function storedSpending(home: string, key: string, own: string): SpentEls
 }
 
 function elsewhereOf(machine: string, spent: Known | undefined): SpentElsewhere[] {
-  if (spent === undefined || isSameSpending(spent, NOTHING)) return []
+  if (spent === undefined || isSameSpending(spent, NOTHING_SPENT)) return []
   const { key: _, ...amounts } = spent
   return [{ machine, ...amounts }]
 }

@@ -35,7 +35,7 @@ export type ToldSpending = z.infer<typeof toldSpending>
 export function summedSpending(spent: readonly ProjectSpent[]): ProjectSpent[] {
   const sums = new Map<string, ProjectSpent>()
   for (const one of spent) {
-    const sum = sums.get(one.key) ?? NOTHING
+    const sum = sums.get(one.key) ?? NOTHING_SPENT
     sums.set(one.key, { key: one.key, ...combined(sum, one, (a, b) => bounded(a + b)) })
   }
   return [...sums.values()]
@@ -53,7 +53,7 @@ export function isSameSpending(a: Amounts, b: Amounts): boolean {
 type Amounts = Omit<ProjectSpent, 'key'>
 
 const NAMES = ['usd', 'tokens', 'unpricedTokens', 'ms', 'turns'] as const
-export const NOTHING: Amounts = { usd: 0, tokens: 0, unpricedTokens: 0, ms: 0, turns: 0 }
+export const NOTHING_SPENT: Amounts = { usd: 0, tokens: 0, unpricedTokens: 0, ms: 0, turns: 0 }
 
 function combined(a: Amounts, b: Amounts, combine: (a: number, b: number) => number): Amounts {
   return {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { MachineState } from '../src/claim/presence.ts'
 import { Machines } from '../src/machines.ts'
 import { FleetSpending, storedSpending } from '../src/spending.ts'
-import { NOTHING, type ProjectSpent, summedSpending, type ToldSpending } from '../src/spent-list.ts'
+import { NOTHING_SPENT, type ProjectSpent, summedSpending, type ToldSpending } from '../src/spent-list.ts'
 import type { Role } from '../src/subjects.ts'
 import { folder, later } from './support/fleet.ts'
 
@@ -124,8 +124,8 @@ test('a hub tells each machine that is there what the others spent on its projec
     spending.heard(name, [spent('shop', usd), spent(`own of ${name}`, 7)], new Date())
   const said: { to: string; told: ToldSpending }[] = []
   const send = async (to: string, told: ToldSpending) => void said.push({ to, told })
-  spending.heard('build-1', [{ ...NOTHING, key: 'new' }], new Date())
-  spending.heard('hub-2', [{ ...NOTHING, key: 'shop' }], new Date())
+  spending.heard('build-1', [{ ...NOTHING_SPENT, key: 'new' }], new Date())
+  spending.heard('hub-2', [{ ...NOTHING_SPENT, key: 'shop' }], new Date())
   const machine = (name: string, state: MachineState, role: Role = 'worker') => ({
     machine: name,
     state,

@@ -28,7 +28,7 @@ export type ClaimStep =
   | { kind: 'take-over'; epoch: number }
   | { kind: 'finish'; epoch: number }
 
-export type Judged =
+export type JudgedClaim =
   | { kind: 'write'; claim: Claim }
   /** The claim is stored already: the answer to an earlier attempt was lost. */
   | { kind: 'held'; claim: Claim }
@@ -38,7 +38,7 @@ export type Judged =
  * Decides which claim a machine may write, given the stored one. Pure: the broker accepts the claim only if nothing was
  * stored in between.
  */
-export function judgeClaim(machine: string, step: ClaimStep, stored: Claim | undefined): Judged {
+export function judgeClaim(machine: string, step: ClaimStep, stored: Claim | undefined): JudgedClaim {
   if (stored === undefined) {
     if (step.kind === 'take') return { kind: 'write', claim: { machine, epoch: 1, done: false, of: step.of } }
     return { kind: 'refused', why: 'stale', claim: undefined }
@@ -91,7 +91,7 @@ export class Claims {
   }
 
   /** Rejects if the broker cannot be asked: without its answer no work may start. */
-  async step(id: string, step: ClaimStep): Promise<Exclude<Judged, { kind: 'write' }>> {
+  async step(id: string, step: ClaimStep): Promise<Exclude<JudgedClaim, { kind: 'write' }>> {
     for (;;) {
       const last = await this.#store.last('claims', subjects.claim(id))
       const judged = judgeClaim(this.#machine, step, parseClaim(last?.body))

@@ -8,7 +8,7 @@ import { fleetError } from '../fleet-error.ts'
 import { inWindow } from '../in-window.ts'
 import { subjects } from '../subjects.ts'
 import { type ClaimStore, parseClaim } from './claims.ts'
-import { type GroupRef, isOver, type OpenGroups, readOpenGroups } from './open-groups.ts'
+import { type GroupRef, isClosedIn, type OpenGroups, readOpenGroups } from './open-groups.ts'
 
 /** Storage that can also list and purge claims, implemented by `Link`. Only hubs have the rights. */
 export interface GroupStore extends ClaimStore {
@@ -195,7 +195,7 @@ export class WorkGroups {
     const { stored } = await this.#read()
     if (stored === undefined) return
     await this.#eachClaim(groups, async ({ of, subject, seq }) => {
-      if (isOver(stored, of)) await store.purge('claims', subject, seq)
+      if (isClosedIn(stored, of)) await store.purge('claims', subject, seq)
     })
   }
 

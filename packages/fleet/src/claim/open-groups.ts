@@ -48,7 +48,7 @@ export async function readOpenGroups(
 }
 
 /** False for a group of another list: the brokers lost their disks since and know nothing of it. */
-export function isOver({ id, last, open }: OpenGroups, { list, group, number }: GroupRef): boolean {
+export function isClosedIn({ id, last, open }: OpenGroups, { list, group, number }: GroupRef): boolean {
   return id === list && last >= number && open.get(group) !== number
 }
 
@@ -58,5 +58,5 @@ export function isOver({ id, last, open }: OpenGroups, { list, group, number }: 
  */
 export async function isGroupOver(store: ClaimReader, of: GroupRef): Promise<boolean> {
   const { list } = await readOpenGroups(store, of.hub)
-  return list !== undefined && isOver(list, of)
+  return list !== undefined && isClosedIn(list, of)
 }

@@ -25,7 +25,7 @@ export class Owners {
 
   async read(session: string): Promise<Owner | undefined> {
     const last = await this.#link.last('owners', subjects.owner(session))
-    return last === undefined ? undefined : parseOwner(last.body)
+    return last === undefined ? undefined : parseSessionOwner(last.body)
   }
 
   /**
@@ -41,7 +41,7 @@ export class Owners {
     for (;;) {
       const subject = subjects.owner(session)
       const last = await this.#link.last('owners', subject)
-      const stored = last && parseOwner(last.body)
+      const stored = last && parseSessionOwner(last.body)
       if (last !== undefined && stored === undefined)
         throw fleetError('move-failed', 'The owner that the broker stores for this session cannot be read.')
       if (stored?.machine === to && stored.move === move) return stored
@@ -63,7 +63,7 @@ export function hasIt(owner: Pick<Owner, 'machine'> | undefined): Error {
   )
 }
 
-export function parseOwner(body: Uint8Array): Owner | undefined {
+export function parseSessionOwner(body: Uint8Array): Owner | undefined {
   try {
     return owner.parse(JSON.parse(Buffer.from(body).toString()))
   } catch {

@@ -31,7 +31,7 @@ import {
   writeBroker,
   writeMember,
 } from './fleet-files.ts'
-import { type Answer, Link } from './link.ts'
+import { Link, type LinkAnswer } from './link.ts'
 import { isRefusedKey } from './refusal.ts'
 
 export interface InitOptions {
@@ -178,7 +178,7 @@ export async function joinFleet(options: {
  * Asks again while no answer comes: a broker that reads its keys cuts connections, and an answer can get lost. The same
  * key and code are accepted once.
  */
-async function askToJoin(link: Link, request: Uint8Array): Promise<Answer> {
+async function askToJoin(link: Link, request: Uint8Array): Promise<LinkAnswer> {
   for (let left = JOIN_ASKS; ; left -= 1) {
     const answer = await link.request(subjects.join, request, JOIN_MS)
     if (answer.kind === 'answer' || left === 1) return answer

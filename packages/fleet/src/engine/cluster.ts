@@ -25,7 +25,7 @@ import {
   writeBroker,
   writeMember,
 } from './fleet-files.ts'
-import { refusalOf } from './refusal.ts'
+import { connectionRefusal } from './refusal.ts'
 
 /** A broker of a cluster: the address for machines, and the port for the other brokers. */
 export interface ClusterNode {
@@ -114,7 +114,7 @@ export async function tellBrokers(
     timeout: TELL_MS,
     ignoreClusterUpdates: true,
   }).catch((error: unknown) => {
-    const { message } = refusalOf(error, { url, cert })
+    const { message } = connectionRefusal(error, { url, cert })
     throw fleetError('fleet-no-broker', `${message} No broker was told. Try it again.`, error)
   })
   try {

@@ -20,8 +20,8 @@ export async function fetchProgram(
   try {
     for (const source of await packageSources()) {
       const options = await aptOptions(folder, source)
-      const isThere = await run('/usr/bin/apt-get', [...options, 'update'], folder)
-        .then(() => run('/usr/bin/apt-get', [...options, 'download', name], folder))
+      const isThere = await runTool('/usr/bin/apt-get', [...options, 'update'], folder)
+        .then(() => runTool('/usr/bin/apt-get', [...options, 'download', name], folder))
         .then(
           () => true,
           () => false,
@@ -30,7 +30,7 @@ export async function fetchProgram(
       if (deb === undefined) continue
       // Another suite may have the program at another place.
       await rm(join(folder, 'out'), { recursive: true, force: true })
-      await run('/usr/bin/dpkg-deb', ['-x', join(folder, deb), join(folder, 'out')])
+      await runTool('/usr/bin/dpkg-deb', ['-x', join(folder, deb), join(folder, 'out')])
       await rm(join(folder, deb))
       const program = PLACES.map(place => join(folder, 'out', place, name)).find(isProgram)
       if (program === undefined || !(await suits(program))) continue
@@ -55,7 +55,12 @@ interface PackageSource {
 /** Package sources to try, the machine's own suite first, at the address that the machine is set up with. */
 async function packageSources(): Promise<PackageSource[]> {
   const format = '$(REPO_URI)|$(RELEASE)|$(ORIGIN)'
-  const listed = await run('/usr/bin/apt-get', ['indextargets', '--format', format, 'Identifier: Packages'])
+  const listed = await runTool('/usr/bin/apt-get', [
+    'indextargets',
+    '--format',
+    format,
+    'Identifier: Packages',
+  ])
   const rows = listed.split('\n').map(line => line.split('|'))
   const keyrings = '/usr/share/keyrings'
   const debian = rows.find(([uri = '', , origin]) => origin === 'Debian' && !uri.includes('security'))
@@ -88,7 +93,7 @@ async function aptOptions(folder: string, source: PackageSource): Promise<string
 }
 
 /** Runs a program and resolves with all that it printed. */
-export async function run(program: string, args: string[], cwd?: string): Promise<string> {
+export async function runTool(program: string, args: string[], cwd?: string): Promise<string> {
   const env = { ...buildChildEnv({ source: processEnv() }).env }
   const end = await runHelper(program, args, {
     env,

@@ -25,7 +25,7 @@ import { fleetError } from '../fleet-error.ts'
 import { inboxOf, STREAMS, type StreamKind, subjects } from '../subjects.ts'
 import { serversOf } from './fleet-files.ts'
 import { Follower, type Handler, type StoredMessage } from './follower.ts'
-import { isRefusedKey, refusalOf } from './refusal.ts'
+import { connectionRefusal, isRefusedKey } from './refusal.ts'
 
 export interface LinkOptions {
   /** Address of the broker, or comma-separated addresses of a cluster. */
@@ -43,7 +43,7 @@ export type Published =
   /** Another message was stored before: nothing was written. */
   | { kind: 'conflict' }
 
-export type Answer =
+export type LinkAnswer =
   | { kind: 'answer'; body: Uint8Array }
   /** No machine listens: nothing was done. */
   | { kind: 'absent' }
@@ -109,13 +109,13 @@ export class Link {
         ignoreClusterUpdates: true,
       })
     } catch (error) {
-      throw refusalOf(error, { url, cert })
+      throw connectionRefusal(error, { url, cert })
     }
     const manager = await jetstreamManager(connection, { checkAPI: false, timeout: ACK_MS })
     return new Link(connection, manager, {
       machine,
       replicas: servers.length >= 3 ? 3 : 1,
-      explain: error => refusalOf(error, { url, cert }).message,
+      explain: error => connectionRefusal(error, { url, cert }).message,
     })
   }
 
@@ -293,7 +293,7 @@ export class Link {
   }
 
   /** Sends a request once. After `silent` the caller has to look before it asks again. */
-  async request(subject: string, body: Uint8Array, timeout: number): Promise<Answer> {
+  async request(subject: string, body: Uint8Array, timeout: number): Promise<LinkAnswer> {
     try {
       return { kind: 'answer', body: (await this.#connection.request(subject, body, { timeout })).data }
     } catch (error) {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { processEnv } from '@chirality/runner'
 import { fleetError } from '../fleet-error.ts'
-import { fetchProgram, isProgram, keepProgram, run } from './distribution.ts'
+import { fetchProgram, isProgram, keepProgram, runTool } from './distribution.ts'
 import { type GivenProgram, readGiven } from './given-program.ts'
 
 export interface FindNatsOptions {
@@ -101,7 +101,7 @@ function onPath(path = ''): string[] {
 
 /** Judges a program by its version and by whether it accepts the configuration of a fleet. */
 async function judge(path: string): Promise<{ version: string } | { reason: string }> {
-  const said = await run(path, ['--version']).catch((error: Error) => error)
+  const said = await runTool(path, ['--version']).catch((error: Error) => error)
   if (said instanceof Error) return { reason: `it cannot be run (${said.message.split('\n')[0]}).` }
   const version = parseVersion(said)
   if (version === undefined) return { reason: 'it does not say its version.' }
@@ -110,7 +110,7 @@ async function judge(path: string): Promise<{ version: string } | { reason: stri
   try {
     const file = join(folder, 'test.conf')
     await writeFile(file, 'jetstream { store_dir: "x", sync_interval: always }\n')
-    await run(path, ['-t', '-c', file])
+    await runTool(path, ['-t', '-c', file])
     return { version: version.join('.') }
   } catch {
     return { reason: 'it cannot write each message to the disk before it acknowledges it.' }

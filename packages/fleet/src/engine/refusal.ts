@@ -3,7 +3,11 @@ import { errors } from '@nats-io/transport-node'
 import { type FleetErrorCode, fleetError } from '../fleet-error.ts'
 
 /** Explains why a machine has no connection, with a way out. */
-export function refusalOf(error: unknown, { url, cert }: { url: string; cert: string }, now = new Date()) {
+export function connectionRefusal(
+  error: unknown,
+  { url, cert }: { url: string; cert: string },
+  now = new Date(),
+) {
   const { code, text } = explain(error, { url, cert }, now)
   return fleetError(code, text, error)
 }

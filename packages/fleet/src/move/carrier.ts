@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { SessionLog, StoredSession } from '@chirality/sessions'
-import { parseOwner, Refusals } from '../claim/owners.ts'
+import { parseSessionOwner, Refusals } from '../claim/owners.ts'
 import { fleetFolder } from '../engine/fleet-files.ts'
 import type { Follower } from '../engine/follower.ts'
 import type { Link } from '../engine/link.ts'
@@ -13,7 +13,7 @@ import { forgottenIn } from '../subjects.ts'
 import { Copies } from './copies.ts'
 import { CopyChoice } from './copy-choice.ts'
 import { MoveDesk } from './move-desk.ts'
-import { type Kept, type Moved, Moves, ownersOf } from './moves.ts'
+import { type KeptSession, type Moved, Moves, ownersOf } from './moves.ts'
 import { type TakenOver, Takeovers } from './takeovers.ts'
 
 export interface CarrierOptions {
@@ -98,7 +98,7 @@ export class Carrier {
   }
 
   /** Gives up a move whose target does not come back. */
-  async keep(sessionId: string): Promise<Kept> {
+  async keep(sessionId: string): Promise<KeptSession> {
     return this.#moves.keep(
       sessionId,
       await this.#owner(sessionId),
@@ -135,7 +135,7 @@ export class Carrier {
     return link.follow('owners', 'last-of-each', async ({ subject, seq, body }) => {
       const forgotten = forgottenIn(subject)
       if (forgotten !== undefined) return this.#removals.heard(forgotten, seq, body)
-      const owner = parseOwner(body)
+      const owner = parseSessionOwner(body)
       const session = subject.split('.')[2]
       if (owner !== undefined && session !== undefined) this.#options.remote.own(session, owner.machine)
     })

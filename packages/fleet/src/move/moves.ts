@@ -31,7 +31,7 @@ type Note = z.infer<typeof note>
 const leavingMove = z.object({ id: z.string(), from: z.string(), to: z.string() })
 type LeavingMove = z.infer<typeof leavingMove>
 
-export interface Kept {
+export interface KeptSession {
   session: string
   /** The machine that has the session now. */
   machine: string
@@ -40,7 +40,7 @@ export interface Kept {
 }
 
 /** `has` is true if the machine has the session at all. */
-export const cancelled = z.object({ isHere: z.boolean(), has: z.boolean().default(false) })
+export const cancelAnswer = z.object({ isHere: z.boolean(), has: z.boolean().default(false) })
 
 export interface Moved {
   session: string
@@ -90,8 +90,8 @@ export class Moves {
   async keep(
     session: string,
     at: string,
-    expect: (kept: Kept & { gaveUp: string }) => Promise<void>,
-  ): Promise<Kept> {
+    expect: (kept: KeptSession & { gaveUp: string }) => Promise<void>,
+  ): Promise<KeptSession> {
     const { machines } = this.#options
     const link = this.#options.link()
     if (this.#running.has(session)) throw fleetError('move-failed', 'This session is being moved just now.')
@@ -246,7 +246,7 @@ export class Moves {
   /** Settles an interrupted move. True if the session is on the target. */
   async #settle(begun: Note): Promise<boolean> {
     const { session, from, to, move } = begun
-    const { isHere } = cancelled.parse(await this.#ask(to, { step: 'cancel', move, session }))
+    const { isHere } = cancelAnswer.parse(await this.#ask(to, { step: 'cancel', move, session }))
     const owners = ownersOf(this.#options.link())
     const owner = await owners.read(session)
     // Another hub gave the move up meanwhile: the target is refused, and the source continues.
@@ -290,7 +290,7 @@ export async function replaceableOwner(
     return { seen, gone: machine }
   }
   if (move === undefined) throw hasIt(seen)
-  const { isHere, has } = cancelled.parse(await askMove(link, machine, { step: 'cancel', move, session }))
+  const { isHere, has } = cancelAnswer.parse(await askMove(link, machine, { step: 'cancel', move, session }))
   if (isHere || has) throw hasIt(seen)
   return { seen }
 }

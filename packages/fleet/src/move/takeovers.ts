@@ -10,7 +10,15 @@ import type { RemoteSession } from '../remote-sessions.ts'
 import { askMove, callMachine, isAbsent } from '../rpc/calls.ts'
 import type { CloneHere, MoveStep, Taken } from '../rpc/protocol.ts'
 import type { Copies, Copy } from './copies.ts'
-import { cancelled, type Moved, newId, ownersOf, replaceableOwner, requireReady, sayClone } from './moves.ts'
+import {
+  cancelAnswer,
+  type Moved,
+  newId,
+  ownersOf,
+  replaceableOwner,
+  requireReady,
+  sayClone,
+} from './moves.ts'
 import { Notes } from './notes.ts'
 import { readAt, readParcel, writeParcel } from './parcel-file.ts'
 import { type StepTime, StepTimes } from './step-times.ts'
@@ -329,7 +337,7 @@ export class Takeovers {
   /** Settles an interrupted takeover. True if the session is on the target. */
   async #settle(begun: Note): Promise<boolean> {
     const { session, from, to, move, taken } = begun
-    const { isHere } = cancelled.parse(await this.#ask(to, { step: 'cancel', move, session }))
+    const { isHere } = cancelAnswer.parse(await this.#ask(to, { step: 'cancel', move, session }))
     const owners = ownersOf(this.#options.link())
     const owner = await owners.read(session)
     if (isHere && (owner === undefined || owner.machine === to)) {
@@ -367,7 +375,7 @@ export class Takeovers {
       const owner = await owners.read(session)
       if (owner === undefined) {
         // The brokers lost their disks, so the machine that took the session over is asked whether it still has it.
-        const { has } = cancelled.parse(await this.#ask(to, { step: 'cancel', move, session }))
+        const { has } = cancelAnswer.parse(await this.#ask(to, { step: 'cancel', move, session }))
         if (!has) return
         await owners.give(session, to, { move, seen: undefined })
       } else if (owner.machine === from) {

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Machine } from '../machines.ts'
-import { type Candidate, choose, place, type Work } from './place.ts'
+import { choose, type MachineCandidate, type PlacedWork, place } from './place.ts'
 
-const WORK: Work = { id: 'task-1', labels: ['gpu'], agent: 'some-agent', project: 'repo' }
+const WORK: PlacedWork = { id: 'task-1', labels: ['gpu'], agent: 'some-agent', project: 'repo' }
 
-function machine(name: string, changes: Partial<Candidate> = {}): Candidate {
+function machine(name: string, changes: Partial<MachineCandidate> = {}): MachineCandidate {
   return {
     machine: name,
     state: 'here',

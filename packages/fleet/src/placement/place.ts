@@ -1,7 +1,7 @@
 import type { MachineState } from '../claim/presence.ts'
 import type { Machine } from '../machines.ts'
 
-export interface Work {
+export interface PlacedWork {
   id: string
   /** All of them must be labels of the machine. */
   labels: readonly string[]
@@ -11,7 +11,7 @@ export interface Work {
   project: string
 }
 
-export interface Candidate {
+export interface MachineCandidate {
   machine: string
   state: MachineState
   labels: readonly string[]
@@ -31,7 +31,7 @@ export type Placement = { machine: string; why: string } | { waits: true; why: s
  * several, the order is: smallest share of used slots, lowest load, then a hash of both names, so every hub decides
  * alike.
  */
-export function place(work: Work, machines: readonly Candidate[]): Placement {
+export function place(work: PlacedWork, machines: readonly MachineCandidate[]): Placement {
   let left = machines
   for (const { fits, why } of RULES) {
     const next = left.filter(machine => fits(machine, work))
@@ -66,7 +66,7 @@ export interface Offer {
   problem: string | null
 }
 
-export interface Choice {
+export interface MachineChoice {
   /** The chosen machine. Null while the work waits. */
   machine: string | null
   why: string
@@ -77,7 +77,7 @@ export interface Choice {
 export function choose(
   work: { agent: string; project: string; labels: readonly string[]; machine?: string | undefined },
   machines: readonly Machine[],
-): Choice {
+): MachineChoice {
   const own = [...machines].sort((a, b) => Number(b.isThis) - Number(a.isThis))
   const named = work.machine === undefined ? own : own.filter(({ machine }) => machine === work.machine)
   const repositories = named.flatMap(one => one.repositories)
@@ -99,8 +99,8 @@ export function choose(
 }
 
 interface Rule {
-  fits: (machine: Candidate, work: Work) => boolean
-  why: (work: Work, left: readonly Candidate[]) => string
+  fits: (machine: MachineCandidate, work: PlacedWork) => boolean
+  why: (work: PlacedWork, left: readonly MachineCandidate[]) => string
 }
 
 const RULES: readonly Rule[] = [
@@ -131,11 +131,11 @@ const RULES: readonly Rule[] = [
   },
 ]
 
-function namesOf(machines: readonly Candidate[]): string {
+function namesOf(machines: readonly MachineCandidate[]): string {
   return machines.map(({ machine }) => machine).join(', ')
 }
 
-function share({ busy, slots }: Candidate): number {
+function share({ busy, slots }: MachineCandidate): number {
   return busy / slots
 }
 

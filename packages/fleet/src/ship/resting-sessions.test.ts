@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { type OpenSession, RestingSessions } from './resting-sessions.ts'
+import { RestingSessions, type ShippableSession } from './resting-sessions.ts'
 
-const session = (sessionId: string, fields: Partial<OpenSession> = {}): OpenSession => ({
+const session = (sessionId: string, fields: Partial<ShippableSession> = {}): ShippableSession => ({
   sessionId,
   projectRoot: '/p',
   phase: 'idle',
@@ -11,7 +11,7 @@ const session = (sessionId: string, fields: Partial<OpenSession> = {}): OpenSess
 
 test('a session rests when it is idle and has said nothing for a while, and is awake with its next event', () => {
   const resting = new RestingSessions()
-  const awake = (now: number, ...open: OpenSession[]) =>
+  const awake = (now: number, ...open: ShippableSession[]) =>
     resting.awake(open, now).map(({ sessionId }) => sessionId)
   const old = Array.from({ length: 200 }, (_, i) => session(`old-${i}`))
   const works = session('works', { phase: 'running' })

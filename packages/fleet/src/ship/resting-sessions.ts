@@ -1,7 +1,7 @@
 import type { SessionStatus } from '@chirality/sessions'
 
 /** The facts of a status that show whether a log can be growing. */
-export type OpenSession = Pick<SessionStatus, 'sessionId' | 'projectRoot' | 'phase' | 'lastSeq'>
+export type ShippableSession = Pick<SessionStatus, 'sessionId' | 'projectRoot' | 'phase' | 'lastSeq'>
 
 /**
  * Finds the idle ones among the open sessions. A machine keeps hundreds open, and checking each file ten times a second
@@ -11,7 +11,7 @@ export class RestingSessions {
   #known = new Map<string, { lastSeq: number; changedAt: number }>()
 
   /** Sessions whose log may have grown since the last call. The others are covered by the sweep over all files. */
-  awake(open: readonly OpenSession[], now: number): OpenSession[] {
+  awake(open: readonly ShippableSession[], now: number): ShippableSession[] {
     const known = new Map<string, { lastSeq: number; changedAt: number }>()
     const awake = open.filter(({ sessionId, phase, lastSeq }) => {
       const before = this.#known.get(sessionId)

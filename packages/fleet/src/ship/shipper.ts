@@ -7,7 +7,7 @@ import type { Link } from '../engine/link.ts'
 import { inWindow } from '../in-window.ts'
 import { subjects } from '../subjects.ts'
 import { LogBytes } from './log-bytes.ts'
-import { type OpenSession, RestingSessions } from './resting-sessions.ts'
+import { RestingSessions, type ShippableSession } from './resting-sessions.ts'
 
 export interface ShipperOptions {
   link: Link
@@ -15,14 +15,14 @@ export interface ShipperOptions {
   /** Projects whose sessions are shipped. */
   projects: () => readonly string[]
   /** The open sessions. Logs of busy ones are checked often, all others now and then. */
-  open: () => readonly OpenSession[]
+  open: () => readonly ShippableSession[]
   onFault?: (error: unknown) => void
 }
 
 /**
  * How much of a log is in the stream, taken from the stream's own last message, so no local state can differ from it.
  */
-interface Place {
+interface ShippedPosition {
   path: string
   /** Names the file that the offsets belong to. */
   generation: string
@@ -43,7 +43,7 @@ interface Log {
  */
 export class Shipper {
   readonly #options: ShipperOptions
-  readonly #places = new Map<string, Place>()
+  readonly #places = new Map<string, ShippedPosition>()
   readonly #sizes = new Map<string, number>()
   /** Logs of sessions that are not open and that have grown, by path. Each pass ships some parts of them. */
   readonly #behind = new Map<string, Log>()
@@ -250,7 +250,7 @@ export class Shipper {
     return hasMore || !isStored
   }
 
-  async #ask(subject: string, path: string): Promise<Place> {
+  async #ask(subject: string, path: string): Promise<ShippedPosition> {
     const last = await this.#options.link.last('events', subject)
     if (last === undefined) return { path, generation: randomUUID(), offset: 0, checksum: 0, seq: 0 }
     const { headers, seq } = last

@@ -5,7 +5,7 @@ import { type Claim, type ClaimStep, type ClaimStore, Claims } from '../claim/cl
 import type { GroupRef } from '../claim/open-groups.ts'
 import { fleetError } from '../fleet-error.ts'
 import type { Machine } from '../machines.ts'
-import { type Choice, choose } from '../placement/place.ts'
+import { choose, type MachineChoice } from '../placement/place.ts'
 import type { WorkState, WorkStep } from '../rpc/protocol.ts'
 import { WORK_ID } from './work-desk.ts'
 
@@ -75,7 +75,7 @@ export class WorkBoard {
   }
 
   /** Chooses the machine for the work now, leaving out those in `except`. */
-  choose(needs: BoardWork['needs'], except: ReadonlySet<string> = new Set()): Choice {
+  choose(needs: BoardWork['needs'], except: ReadonlySet<string> = new Set()): MachineChoice {
     const machines = this.#options.machines().map(one => {
       const given = this.#given.get(one.machine) ?? 0
       return { ...one, busy: Math.max(one.busy, given) }
