@@ -81,7 +81,7 @@ export {
   takeConflicts,
   treeAtBase,
 } from './review/merge.ts'
-export type { MoveCause } from './review/move-message.ts'
+export type { MoveCause } from './review/move-commit.ts'
 export {
   type Forge,
   forgeOf,
@@ -89,7 +89,7 @@ export {
   openPullRequest,
   type PullRequest,
   pullRequestCommand,
-  requestWords,
+  requestName,
 } from './review/pull-request.ts'
 export type { PushRequest } from './review/push.ts'
 export {
@@ -114,7 +114,7 @@ export {
 } from './setup/workspace-file.ts'
 export {
   type EndingTurn,
-  type Place,
+  type ProjectFolder,
   type SessionFolder,
   type StartingTurn,
   stateFolderOf,

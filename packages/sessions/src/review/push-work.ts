@@ -12,7 +12,7 @@ import {
   pullRequestCommand,
   pushBranch,
   remoteOf,
-  requestWords,
+  requestName,
   urlOf,
   type WorkPlace,
   workspaceError,
@@ -127,7 +127,7 @@ export async function pushWork(
     })
     const did = [
       ...(pushed.kind === 'up-to-date' ? [] : [`Pushed ${branch} to ${pushed.remote}.`]),
-      ...(opened?.kind === 'opened' && into ? [`Opened the ${requestWords(into)} ${opened.url}`] : []),
+      ...(opened?.kind === 'opened' && into ? [`Opened the ${requestName(into)} ${opened.url}`] : []),
     ].join(' ')
     if (did !== '') await tellDone(host, session, { shown: did, note: `The user did this: ${did}` })
     return { ...pushed, pullRequest: opened }

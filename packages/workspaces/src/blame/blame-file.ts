@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { hasCode } from '@chirality/core'
-import { type GitRepository, git } from '../git/git.ts'
+import { type GitRepository, git, OWN_IDENTITY } from '../git/git.ts'
 import { snapshotEnvironment, takeSnapshot } from '../git/snapshot.ts'
 import { workspaceError } from '../workspace-error.ts'
 import { resolveCommit } from '../worktrees/check-base.ts'
 import type { BlamedGroup, UserCommit } from './incremental.ts'
-import { blame, blameTip } from './tip-blame.ts'
+import { blameTip, runBlame } from './tip-blame.ts'
 import {
   blameFolder,
   type ChainPoint,
@@ -104,16 +104,16 @@ export const MAX_BLAME_BYTES = 5 * 1024 * 1024
 const MAX_LINES = 200_000
 
 function countLines(file: string, content: Buffer): number {
-  if (content.length > MAX_BLAME_BYTES) throw refused(file, 'it is larger than 5 MB')
-  if (content.includes(0)) throw refused(file, 'it is not text')
+  if (content.length > MAX_BLAME_BYTES) throw blameRefused(file, 'it is larger than 5 MB')
+  if (content.includes(0)) throw blameRefused(file, 'it is not text')
   let lines = 0
   for (let at = content.indexOf(0x0a); at !== -1; at = content.indexOf(0x0a, at + 1)) lines += 1
   if (content.length > 0 && content.at(-1) !== 0x0a) lines += 1
-  if (lines > MAX_LINES) throw refused(file, `it has more than ${MAX_LINES} lines`)
+  if (lines > MAX_LINES) throw blameRefused(file, `it has more than ${MAX_LINES} lines`)
   return lines
 }
 
-export function refused(file: string, why: string) {
+export function blameRefused(file: string, why: string) {
   return workspaceError('blame-refused', `Blame of ${JSON.stringify(file)} is not available: ${why}.`)
 }
 
@@ -164,16 +164,19 @@ async function blameTurns(
     await own.setHead(tip)
     if (await has(own, tip, name)) {
       const kept = await blameTip(own, { chain, folder: blameFolder(stateFolder), name })
-      each(await blame(own, ['--contents', stored, `^${tip}`, '--', name]), (index, { commit }, original) => {
-        lines[index] = commit === null ? null : (kept[original - 1] ?? null)
-      })
+      each(
+        await runBlame(own, ['--contents', stored, `^${tip}`, '--', name]),
+        (index, { commit }, original) => {
+          lines[index] = commit === null ? null : (kept[original - 1] ?? null)
+        },
+      )
       return lines
     }
     // The file was made or renamed since the last turn: only the tree of all files shows its origin.
     const now = await commitOnTop(repository, { own, stateFolder, name, at }, tip)
     if (now === undefined) return []
     await own.setHead(now)
-    each(await blame(own, ['--contents', stored, '--', name]), (index, { commit }) => {
+    each(await runBlame(own, ['--contents', stored, '--', name]), (index, { commit }) => {
       lines[index] = commit === now ? null : commit
     })
     return lines
@@ -195,16 +198,9 @@ async function commitOnTop(
   const tree = at === undefined ? (await takeSnapshot(repository, stateFolder)).tree : at.tree
   if (!(await has(own, tree, name))) return undefined
   const made = await git(own.repository, ['commit-tree', tree, '-p', parent, '-m', 'now'], {
-    env: { ...own.repository.env, ...IDENTITY },
+    env: { ...own.repository.env, ...OWN_IDENTITY },
   })
   return made.toString('utf8').trim()
-}
-
-const IDENTITY = {
-  GIT_AUTHOR_NAME: 'Chirality',
-  GIT_AUTHOR_EMAIL: 'chirality@localhost',
-  GIT_COMMITTER_NAME: 'Chirality',
-  GIT_COMMITTER_EMAIL: 'chirality@localhost',
 }
 
 interface Unexplained extends BlameRequest {
@@ -229,7 +225,7 @@ async function explain(repository: GitRepository, request: Unexplained): Promise
   const head = isThere ? last : await commitOnTop(repository, { ...request, at: request.at }, last)
   if (head === undefined) return
   await own.setHead(head)
-  const groups = await blame(own, [...rangesOf(others), '--contents', stored, '--', name], {
+  const groups = await runBlame(own, [...rangesOf(others), '--contents', stored, '--', name], {
     timeoutMs: HISTORY_TIMEOUT_MS,
   }).catch((error: unknown) => {
     // The history is too long or incomplete: these lines stay unexplained.
@@ -312,7 +308,7 @@ async function turnsElsewhere(
     if (left === undefined || (await blobAt(own, left.point.commit, originalPath)) !== blob) continue
     const { labels } = left
     const lines: LineOrigin[] = []
-    const there = await blame(own, [left.point.commit, '--', originalPath])
+    const there = await runBlame(own, [left.point.commit, '--', originalPath])
     each(there, (index, group) => {
       lines[index] = originOf(group.commit === null ? undefined : labels.ofCommit.get(group.commit))
     })

@@ -7,7 +7,7 @@ import { type BlamedGroup, parseIncremental } from './incremental.ts'
 import type { ChainPoint, PrivateGit } from './turn-chain.ts'
 
 /** Runs `git blame` in a private git folder. */
-export async function blame(
+export async function runBlame(
   own: PrivateGit,
   args: string[],
   { timeoutMs = TIMEOUT_MS }: { timeoutMs?: number } = {},
@@ -57,7 +57,7 @@ export async function blameTip(
 
 async function wholeBlame(own: PrivateGit, tip: string, name: string): Promise<string[]> {
   const lines: string[] = []
-  for (const group of await blame(own, [tip, '--', name])) fill(lines, group, () => group.commit ?? '')
+  for (const group of await runBlame(own, [tip, '--', name])) fill(lines, group, () => group.commit ?? '')
   return lines
 }
 
@@ -76,7 +76,7 @@ async function inHalves(
   const [older, newer] = await Promise.all([
     // Fails if the file does not exist there.
     wholeBlame(own, middle, name).catch(() => undefined),
-    blame(own, [`^${middle}`, tip, '--', name]),
+    runBlame(own, [`^${middle}`, tip, '--', name]),
   ])
   return older && onTopOf({ tip: middle, lines: older }, newer, name)
 }
@@ -89,7 +89,7 @@ async function addedTo(
   known: Kept,
   { tip, name }: { tip: string; name: string },
 ): Promise<string[] | undefined> {
-  return onTopOf(known, await blame(own, [`^${known.tip}`, tip, '--', name]), name)
+  return onTopOf(known, await runBlame(own, [`^${known.tip}`, tip, '--', name]), name)
 }
 
 function onTopOf(known: Kept, groups: readonly BlamedGroup[], name: string): string[] | undefined {

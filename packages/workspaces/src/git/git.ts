@@ -197,3 +197,16 @@ function environmentOf({ top, overrides, env }: OpenedRepository): Record<string
 function firstLine(text: string): string {
   return text.trim().split('\n')[0]?.slice(0, 300) || 'failed'
 }
+
+/** Output of git as text, without the line break at its end. */
+export function outputText(output: Buffer): string {
+  return output.toString('utf8').trim()
+}
+
+/** Identity of Chirality's own commits, which are not the user's. */
+export const OWN_IDENTITY = {
+  GIT_AUTHOR_NAME: 'Chirality',
+  GIT_AUTHOR_EMAIL: 'chirality@localhost',
+  GIT_COMMITTER_NAME: 'Chirality',
+  GIT_COMMITTER_EMAIL: 'chirality@localhost',
+}

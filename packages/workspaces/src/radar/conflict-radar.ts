@@ -1,4 +1,4 @@
-import { type GitRepository, git } from '../git/git.ts'
+import { type GitRepository, git, OWN_IDENTITY } from '../git/git.ts'
 import { snapshotEnvironment } from '../git/snapshot.ts'
 
 /** The recorded work of one session. */
@@ -180,14 +180,8 @@ async function stateCommit(repository: GitRepository, { head, tree }: SessionWor
   return made.toString('utf8').trim()
 }
 
-const IDENTITY = {
-  GIT_AUTHOR_NAME: 'Chirality',
-  GIT_AUTHOR_EMAIL: 'chirality@localhost',
-  GIT_AUTHOR_DATE: '@0 +0000',
-  GIT_COMMITTER_NAME: 'Chirality',
-  GIT_COMMITTER_EMAIL: 'chirality@localhost',
-  GIT_COMMITTER_DATE: '@0 +0000',
-}
+/** Fixed dates, so that equal states give equal commits. */
+const IDENTITY = { ...OWN_IDENTITY, GIT_AUTHOR_DATE: '@0 +0000', GIT_COMMITTER_DATE: '@0 +0000' }
 
 /** Results by the ids of the compared objects, which always stand for the same content. */
 const results = new Map<string, Promise<unknown>>()

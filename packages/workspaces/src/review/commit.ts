@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { hasCode } from '@chirality/core'
 import { copyCarefully } from '@chirality/disk'
 import type { ChangedFile } from '../git/changes.ts'
-import { type GitRepository, type GitSetting, git } from '../git/git.ts'
+import { type GitRepository, type GitSetting, git, outputText } from '../git/git.ts'
 import { gitStatus } from '../git/git-status.ts'
 import { workspaceError } from '../workspace-error.ts'
 
@@ -30,11 +30,11 @@ export async function commitFiles(
   root: string,
   { message, files, hooks = false }: CommitRequest,
 ): Promise<Commit> {
-  if (message.trim() === '') throw refused('The commit has no message.')
+  if (message.trim() === '') throw reviewRefused('The commit has no message.')
   const status = await gitStatus(root)
   const wanted = files && new Set(files)
   const changed = (status?.files ?? []).filter(({ path }) => wanted?.has(path) ?? true)
-  if (changed.length === 0) throw refused('There is nothing to commit.')
+  if (changed.length === 0) throw reviewRefused('There is nothing to commit.')
   const own = await asUser(repository, hooks)
   const paths = stagedPaths(repository, changed)
   // After a kill from here on the files are staged and nothing is lost.
@@ -48,7 +48,9 @@ export async function commitFiles(
     }).catch((error: unknown) => {
       if (!hasCode(error, 'git-failed')) throw error
       const why = (error as Error).message.replace('git commit: ', '')
-      throw refused(hooks ? `git or a hook refused the commit: ${why}.` : `git refused the commit: ${why}.`)
+      throw reviewRefused(
+        hooks ? `git or a hook refused the commit: ${why}.` : `git refused the commit: ${why}.`,
+      )
     })
   if (isMerge || isAll) await make()
   else
@@ -112,7 +114,9 @@ async function withHeadIndex(
   const folder = await mkdtemp(join(tmpdir(), 'chirality-commit-'))
   const env = { GIT_INDEX_FILE: join(folder, 'index') }
   try {
-    const users = text(await git(repository, ['rev-parse', '--path-format=absolute', '--git-path', 'index']))
+    const users = outputText(
+      await git(repository, ['rev-parse', '--path-format=absolute', '--git-path', 'index']),
+    )
     await copyCarefully(users, env.GIT_INDEX_FILE)
     const head = await resolve(repository, 'HEAD')
     await git(repository, ['read-tree', ...(head === undefined ? ['--empty'] : ['--reset', head])], {
@@ -128,9 +132,9 @@ async function withHeadIndex(
 /** The repository with the user's name and address set, for commits of the user. */
 export async function asUser(repository: GitRepository, hooks = false): Promise<GitRepository> {
   const value = async (name: string) =>
-    text(await git(repository, ['config', '--get', name], { okCodes: [0, 1] }))
+    outputText(await git(repository, ['config', '--get', name], { okCodes: [0, 1] }))
   if ((await value('user.name')) === '' || (await value('user.email')) === '')
-    throw refused(
+    throw reviewRefused(
       'git does not know who you are. Tell it: git config --global user.name "Your Name", and user.email.',
     )
   const settings: GitSetting[] = [['user.useConfigOnly', 'true']]
@@ -164,7 +168,9 @@ const COMMIT_HOOKS = ['pre-commit', 'prepare-commit-msg', 'commit-msg', 'post-co
  * The folder in which git looks for hooks: set by the repository, or by the user or the machine for all repositories.
  */
 export async function hooksFolder(repository: GitRepository): Promise<string> {
-  const common = text(await git(repository, ['rev-parse', '--path-format=absolute', '--git-common-dir']))
+  const common = outputText(
+    await git(repository, ['rev-parse', '--path-format=absolute', '--git-common-dir']),
+  )
   const args = ['config', '-z', '--show-scope', '--type=path', '--get-all', 'core.hooksPath']
   const fields = (await git(repository, args, { okCodes: [0, 1] })).toString('utf8').split('\0')
   // Pairs of scope and value; the last one counts. Our own override, which turns hooks off, has the scope `command`.
@@ -175,19 +181,15 @@ export async function hooksFolder(repository: GitRepository): Promise<string> {
 
 export async function resolve(repository: GitRepository, name: string): Promise<string | undefined> {
   const args = ['rev-parse', '--verify', '--quiet', `${name}^{commit}`]
-  return text(await git(repository, args, { okCodes: [0, 1, 128] })) || undefined
+  return outputText(await git(repository, args, { okCodes: [0, 1, 128] })) || undefined
 }
 
 function inRepository({ prefix }: GitRepository, file: string): string {
   return prefix === '' ? file : `${prefix}/${file}`
 }
 
-export function refused(why: string) {
+export function reviewRefused(why: string) {
   return workspaceError('review-refused', why)
-}
-
-export function text(output: Buffer): string {
-  return output.toString('utf8').trim()
 }
 
 /** A hook may run the tests. */

@@ -20,7 +20,7 @@ export function parseRaw(output: string): Differing[] {
 }
 
 /** True if two files have the same content and kind. */
-export function isSame(a: TreeFile | null | undefined, b: TreeFile | null | undefined): boolean {
+export function isSameFile(a: TreeFile | null | undefined, b: TreeFile | null | undefined): boolean {
   return a === b || (a?.id === b?.id && a?.mode === b?.mode)
 }
 

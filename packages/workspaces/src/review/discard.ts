@@ -6,7 +6,7 @@ import { workspaceError } from '../workspace-error.ts'
 import { parseRaw } from './differing.ts'
 import { byteName, type TreeFile } from './disk-files.ts'
 import { type FileMove, FileMoves } from './file-moves.ts'
-import { findFiles, rawTrees, restorable } from './raw-trees.ts'
+import { findOnDisk, rawTrees, restorable } from './raw-trees.ts'
 import { enter, withIndex } from './temporary-index.ts'
 
 /** The changes to discard from the difference between two trees. */
@@ -52,7 +52,7 @@ export async function discardChanges(repository: GitRepository, discard: Discard
     if (patch.indexOf('\ndiff --git ') === -1) continue
     for (const name of await namesBelow(repository, discard, file, objects)) names.add(name)
   }
-  const found = await findFiles(repository, [...names], { env: objects, head, stores: true })
+  const found = await findOnDisk(repository, [...names], { env: objects, head, stores: true })
   const wanted = await reversed(repository, { before: found.files, patches, objects, head })
   const restored = await restorable(repository, wanted.values(), objects)
   const trees = await rawTrees(repository, wanted, { restored, found, head })

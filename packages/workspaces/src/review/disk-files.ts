@@ -9,10 +9,10 @@ import { workspaceError } from '../workspace-error.ts'
 import { type GitObject, storeObjects } from './object-pack.ts'
 import {
   type DiskFile,
+  filePermissions,
   markOf,
-  modeOf,
-  permissionsOf,
   readRegular,
+  treeMode,
   withExecutable,
   writeNew,
 } from './one-file.ts'
@@ -64,7 +64,7 @@ export class DiskFiles {
     let room = KEPT_BYTES
     await inSlices(names, name => {
       const facts = this.#factsOf(name, folders)
-      const found: SeenFile = { file: null, mark: markOf(facts), ...permissionsOf(facts) }
+      const found: SeenFile = { file: null, mark: markOf(facts), ...filePermissions(facts) }
       seen.set(name, found)
       if (facts === undefined || facts.isDirectory()) return
       if (isLarge(name, facts)) {
@@ -72,7 +72,7 @@ export class DiskFiles {
         return
       }
       const content = this.#contentOf(name, facts)
-      found.file = { mode: modeOf(facts), id: objectId('blob', content, like) }
+      found.file = { mode: treeMode(facts), id: objectId('blob', content, like) }
       // Two changes within one tick of the clock leave the same mark, so a fresh file is read again when it is stored.
       if (content.length > room || Date.now() - facts.ctimeMs < FRESH_MS) return
       room -= content.length
@@ -183,7 +183,7 @@ export class DiskFiles {
       return true
     }
     this.#makeFolder(name, folders)
-    const known = file.permissions ?? permissionsOf(facts).permissions
+    const known = file.permissions ?? filePermissions(facts).permissions
     const exact = known === undefined ? undefined : withExecutable(known, file.mode === '100755')
     const temporary = this.#temporary(name)
     try {

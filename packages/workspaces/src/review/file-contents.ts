@@ -2,7 +2,7 @@ import type { GitRepository } from '../git/git.ts'
 import { workspaceError } from '../workspace-error.ts'
 import { inSlices, type TreeFile } from './disk-files.ts'
 import type { DiskFile } from './one-file.ts'
-import { batchesOf, readBlobs, sizesOf } from './read-objects.ts'
+import { batchesBySize, readBlobs, sizesOf } from './read-objects.ts'
 
 /** Calls `write` for each file with its content. The next contents are read while the previous ones are written. */
 export async function withContents<F extends { to: TreeFile }>(
@@ -26,7 +26,7 @@ export async function withContents<F extends { to: TreeFile }>(
   for (const id of byId.keys())
     if (!sizes.has(id)) throw workspaceError('git-failed', `The object ${id} is missing.`)
   await inSlices(files.filter(isKnown), file => writeAs(file, known.get(file.to.id) ?? Buffer.alloc(0)))
-  const batches = batchesOf(sizes)
+  const batches = batchesBySize(sizes)
   const read = (at: number) => {
     const reading = readBlobs(repository, batches[at] ?? [])
     // Awaited later, or never if a file cannot be written.

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { findByMarker } from '@chirality/runner'
-import { type GitRepository, git } from '../git/git.ts'
+import { type GitRepository, git, OWN_IDENTITY, outputText } from '../git/git.ts'
 import { areUnusual } from '../git/permissions.ts'
 import { workspaceError } from '../workspace-error.ts'
-import { type Differing, isSame } from './differing.ts'
+import { type Differing, isSameFile } from './differing.ts'
 import {
   DiskFiles,
   inSlices,
@@ -15,18 +15,18 @@ import {
   shownName,
 } from './disk-files.ts'
 import { withContents } from './file-contents.ts'
-import { commitOf, IDENTITY } from './move-commit.ts'
 import {
   BROUGHT_BACK,
   causeIn,
+  commitOf,
   type MoveCause,
-  messageOf,
+  moveMessage,
   type Permissions,
   permissionsIn,
-} from './move-message.ts'
+} from './move-commit.ts'
 import { storeObjects } from './object-pack.ts'
 import { differing } from './raw-trees.ts'
-import { forScope, MOVING, markerOf } from './unfinished-moves.ts'
+import { forScope, MOVING, moveMarker } from './unfinished-moves.ts'
 
 /** A change of files that can be undone and redone. */
 export interface FileMove {
@@ -109,7 +109,7 @@ export class FileMoves {
     for (const [name, { permissions: now }] of seen)
       if (now !== undefined && areUnusual(now)) noted.from[name] = now
     const before = commitOf(from, head, `Before: ${what}`)
-    const after = commitOf(to, before.id, messageOf(what, noted, cause))
+    const after = commitOf(to, before.id, moveMessage(what, noted, cause))
     await storeObjects(this.#repository, [before, after])
     const id = `${Date.now().toString(36)}-${randomBytes(3).toString('hex')}`
     await this.#refs([`create ${this.#doneRef(id)} ${after.id}`, `create ${this.#movingRef} ${after.id}`])
@@ -174,12 +174,12 @@ export class FileMoves {
 
   /** Finishes the move of a killed process. Resolves with the files that somebody else changed meanwhile. */
   async recover(): Promise<string[]> {
-    while ((await findByMarker(markerOf(this.#scope))).length > 0) await setTimeout(50)
+    while ((await findByMarker(moveMarker(this.#scope))).length > 0) await setTimeout(50)
     const moving = await this.#resolve(this.#movingRef)
     if (moving === undefined) return []
     const files = await differing(this.#repository, `${moving}^^{tree}`, `${moving}^{tree}`)
     for (const { name } of files) await this.#disk.clean(name)
-    const message = text(
+    const message = outputText(
       await git(this.#repository, ['show', '-s', '--format=%B', moving], { maxBytes: MAX_LIST_BYTES }),
     )
     const left = await this.#carryOut(files, permissionsIn(message).to)
@@ -251,10 +251,12 @@ export class FileMoves {
     // The ref of an undo needs a commit whose parent has the current files.
     const { cause } = await this.#get(id)
     const stored = permissionsIn(
-      text(await git(this.#repository, ['show', '-s', '--format=%B', commit], { maxBytes: MAX_LIST_BYTES })),
+      outputText(
+        await git(this.#repository, ['show', '-s', '--format=%B', commit], { maxBytes: MAX_LIST_BYTES }),
+      ),
     )
     const noted = state === 'done' ? { from: stored.to, to: stored.from } : stored
-    const message = messageOf(BROUGHT_BACK, noted, cause)
+    const message = moveMessage(BROUGHT_BACK, noted, cause)
     const moving = state === 'done' ? await this.#commit(to, commit, message) : commit
     await this.#refs([
       `create ${this.#movingRef} ${moving}`,
@@ -284,11 +286,12 @@ export class FileMoves {
     const left: string[] = []
     const folders: KnownFolders = new Map()
     const seen = known.seen ?? (await this.#look(files))
-    const open = files.filter(({ name, to }) => !isSame(seen.get(name)?.file ?? null, to))
+    const open = files.filter(({ name, to }) => !isSameFile(seen.get(name)?.file ?? null, to))
     const write = ({ name, from }: Differing, file: NewDiskFile | undefined) => {
       const found = seen.get(name) ?? { file: null, mark: null }
       const as = file && { ...file, permissions: permissions[name] }
-      if (!isSame(found.file, from) || !this.#disk.write(name, found, as, folders)) left.push(shownName(name))
+      if (!isSameFile(found.file, from) || !this.#disk.write(name, found, as, folders))
+        left.push(shownName(name))
     }
     // Removals first: a file may take the place of a folder, and a folder that of a file.
     const removed = open.filter(({ to }) => to === null)
@@ -312,7 +315,7 @@ export class FileMoves {
   ): Promise<ReadonlyMap<string, SeenFile>> {
     const seen = known ?? (await this.#look(files))
     const changed = files
-      .filter(({ name, from }) => !isSame(seen.get(name)?.file ?? null, from))
+      .filter(({ name, from }) => !isSameFile(seen.get(name)?.file ?? null, from))
       .map(({ name }) => shownName(name))
     if (changed.length > 0)
       throw workspaceError(
@@ -350,13 +353,13 @@ export class FileMoves {
   /** The commits of these names, found by one git process. */
   async #resolveAll(names: readonly string[]): Promise<(string | undefined)[]> {
     const input = names.map(name => `${name}^{commit}\n`).join('')
-    const output = text(await git(this.#repository, ['cat-file', '--batch-check'], { input }))
+    const output = outputText(await git(this.#repository, ['cat-file', '--batch-check'], { input }))
     return output.split('\n').map(line => /^([0-9a-f]+) commit /.exec(line)?.[1])
   }
 
   async #commit(tree: string, parent: string, message: string): Promise<string> {
     const args = ['commit-tree', tree, '-p', parent, '-F', '-']
-    return text(await git(this.#repository, args, { env: IDENTITY, input: message }))
+    return outputText(await git(this.#repository, args, { env: OWN_IDENTITY, input: message }))
   }
 
   /** Updates all refs or none. */
@@ -395,8 +398,4 @@ const MAX_LIST_BYTES = 256 * 1024 * 1024
 
 function missingMove(id: string) {
   return workspaceError('review-missing', `There is no such change: ${id}`)
-}
-
-function text(output: Buffer): string {
-  return output.toString('utf8').trim()
 }

@@ -1,9 +1,9 @@
 import { hasCode } from '@chirality/core'
 import { findRepository } from '../git/find-repository.ts'
-import { type GitRepository, git } from '../git/git.ts'
+import { type GitRepository, git, outputText } from '../git/git.ts'
 import { overNested } from '../git/nested-repositories.ts'
 import { unfinishedIn } from '../git/unfinished.ts'
-import { asUser, refused, resolve, text } from './commit.ts'
+import { asUser, resolve, reviewRefused } from './commit.ts'
 import { DiskFiles, listOf, shownName } from './disk-files.ts'
 
 /** A branch with work, and the branch that it started from. */
@@ -41,7 +41,7 @@ export type MergeResult =
 export async function branchState(repository: GitRepository, branches: Branches): Promise<BranchState> {
   const { ours, theirs } = await tipsOf(repository, branches)
   const counted = await git(repository, ['rev-list', '--left-right', '--count', `${ours}...${theirs}`])
-  const [behind = 0, ahead = 0] = text(counted).split(/\s+/).map(Number)
+  const [behind = 0, ahead = 0] = outputText(counted).split(/\s+/).map(Number)
   const merged = await mergeTrees(repository, ours, theirs)
   const uncommitted = await changedFiles(repository, 'all')
   const { conflicts } = merged
@@ -53,15 +53,18 @@ export async function branchState(repository: GitRepository, branches: Branches)
 
 /** The tree at which a branch left its base. */
 export async function treeAtBase(repository: GitRepository, branches: Branches): Promise<string> {
-  return text(await git(repository, ['rev-parse', `${await commitAtBase(repository, branches)}^{tree}`]))
+  return outputText(
+    await git(repository, ['rev-parse', `${await commitAtBase(repository, branches)}^{tree}`]),
+  )
 }
 
 /** The commit at which a branch left its base. */
 export async function commitAtBase(repository: GitRepository, branches: Branches): Promise<string> {
   const { ours, theirs } = await tipsOf(repository, branches)
   const common = await git(repository, ['merge-base', ours, theirs], { okCodes: [0, 1] })
-  if (text(common) === '') throw refused(`${branches.branch} and ${branches.base} have no common commit.`)
-  return text(common)
+  if (outputText(common) === '')
+    throw reviewRefused(`${branches.branch} and ${branches.base} have no common commit.`)
+  return outputText(common)
 }
 
 /**
@@ -80,7 +83,7 @@ export async function mergeIntoBase(
   if (commit === undefined) return { kind: 'conflicts', files: conflicts }
   const place = await checkedOutAt(repository, branches.base)
   const blocked = place && (await whatBlocks(place, { base: branches.base, from: ours, to: commit }))
-  if (blocked !== undefined) throw refused(`${blocked} Nothing was merged.`)
+  if (blocked !== undefined) throw reviewRefused(`${blocked} Nothing was merged.`)
   if (place === undefined) {
     const ref = `refs/heads/${branches.base}`
     await git(repository, ['update-ref', '-m', `merge ${branches.branch}`, ref, commit, ours])
@@ -91,7 +94,7 @@ export async function mergeIntoBase(
     }).catch((error: unknown) => {
       if (!hasCode(error, 'git-failed')) throw error
       const why = (error as Error).message.replace('git merge: ', '').replace(/:$/, '')
-      throw refused(`Nothing was merged. git refused in ${place.top}: ${why}.`)
+      throw reviewRefused(`Nothing was merged. git refused in ${place.top}: ${why}.`)
     })
   }
   return { kind: 'merged', commit, how: made }
@@ -104,14 +107,14 @@ export async function rebaseOnBase(repository: GitRepository, branches: Branches
   const { ours, theirs } = await tipsOf(repository, branches)
   if (await isAncestor(repository, ours, theirs)) return { kind: 'nothing' }
   const range = ['rev-list', '--reverse', '--topo-order', '--no-merges', `${ours}..${theirs}`]
-  const commits = text(await git(repository, range))
+  const commits = outputText(await git(repository, range))
     .split('\n')
     .filter(Boolean)
   let tip = ours
   for (const commit of commits) {
     const tree = `${tip}^{tree}`
     // With the commit's parent as its own parent, this side makes the merge consist of exactly the commit's changes.
-    const side = text(await git(own, ['commit-tree', tree, '-p', `${commit}^`, '-m', 'rebase']))
+    const side = outputText(await git(own, ['commit-tree', tree, '-p', `${commit}^`, '-m', 'rebase']))
     const { tree: result, conflicts } = await mergeTrees(repository, side, commit)
     if (conflicts.length > 0) return { kind: 'conflicts', files: conflicts }
     tip = await repeated(own, commit, { tree: result, parent: tip })
@@ -154,7 +157,7 @@ async function joined(
   const own = await asUser(repository)
   const parents = how === 'squash' ? ['-p', ours] : ['-p', ours, '-p', theirs]
   const made = await git(own, ['commit-tree', tree, ...parents, '-F', '-'], { input: message })
-  return { commit: text(made), how, conflicts: [] }
+  return { commit: outputText(made), how, conflicts: [] }
 }
 
 async function mergeTrees(
@@ -178,7 +181,7 @@ async function repeated(
   const [name = '', email = '', date = '', ...message] = shown.toString('utf8').split('\0')
   const env = { GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_AUTHOR_DATE: date }
   const args = ['commit-tree', tree, '-p', parent, '-F', '-']
-  return text(await git(own, args, { env, input: message.join('\0').trimEnd() }))
+  return outputText(await git(own, args, { env, input: message.join('\0').trimEnd() }))
 }
 
 async function tipsOf(
@@ -187,14 +190,14 @@ async function tipsOf(
 ): Promise<{ ours: string; theirs: string }> {
   const ours = await resolve(repository, `refs/heads/${base}`)
   const theirs = await resolve(repository, `refs/heads/${branch}`)
-  if (ours === undefined) throw refused(`The base branch ${base} is gone.`)
-  if (theirs === undefined) throw refused(`The branch ${branch} is gone.`)
+  if (ours === undefined) throw reviewRefused(`The base branch ${base} is gone.`)
+  if (theirs === undefined) throw reviewRefused(`The branch ${branch} is gone.`)
   return { ours, theirs }
 }
 
 async function isAncestor(repository: GitRepository, of: string, commit: string): Promise<boolean> {
   const count = await git(repository, ['rev-list', '--count', of, `^${commit}`])
-  return text(count) === '0'
+  return outputText(count) === '0'
 }
 
 /** The work tree that has the branch checked out. */
@@ -214,10 +217,10 @@ async function requireClean(repository: GitRepository): Promise<void> {
   const where = 'The work folder'
   const unfinished = await unfinishedIn(repository)
   if (unfinished !== undefined)
-    throw refused(`${where} is in the middle of a ${unfinished}. Finish it first. Nothing was merged.`)
+    throw reviewRefused(`${where} is in the middle of a ${unfinished}. Finish it first. Nothing was merged.`)
   const changed = await changedFiles(repository, 'all')
   if (changed.length === 0) return
-  throw refused(
+  throw reviewRefused(
     `${where} has uncommitted work: ${listOf(changed)}. Commit or discard it first. Nothing was merged.`,
   )
 }

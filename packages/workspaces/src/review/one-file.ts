@@ -58,7 +58,7 @@ function create(place: Buffer | string, { mode, content }: DiskFile, permissions
   }
 }
 
-export function modeOf(facts: Stats): DiskFile['mode'] {
+export function treeMode(facts: Stats): DiskFile['mode'] {
   if (facts.isSymbolicLink()) return '120000'
   return facts.mode & 0o100 ? '100755' : '100644'
 }
@@ -67,7 +67,7 @@ export function withExecutable(permissions: number, executable: boolean): number
   return executable ? permissions | ((permissions & 0o444) >> 2) : permissions & ~0o111
 }
 
-export function permissionsOf(facts: Stats | undefined): { permissions?: number } {
+export function filePermissions(facts: Stats | undefined): { permissions?: number } {
   return facts?.isFile() ? { permissions: facts.mode & 0o777 } : {}
 }
 

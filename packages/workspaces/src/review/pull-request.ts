@@ -52,7 +52,7 @@ export async function forgeOf(url: string): Promise<Forge | { reason: string }> 
 }
 
 /** The forge's own name for a pull request. */
-export function requestWords({ program }: Pick<Forge, 'program'>): string {
+export function requestName({ program }: Pick<Forge, 'program'>): string {
   return program === 'gh' ? 'pull request' : 'merge request'
 }
 

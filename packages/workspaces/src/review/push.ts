@@ -1,8 +1,8 @@
 import { processEnv } from '@chirality/runner'
-import { type GitRepository, type GitSetting, git, gitEnvironment } from '../git/git.ts'
+import { type GitRepository, type GitSetting, git, gitEnvironment, outputText } from '../git/git.ts'
 import { type ProgramEnd, runProgram } from '../git/run-program.ts'
 import { workspaceError } from '../workspace-error.ts'
-import { hooksAmong, hooksFolder, refused, resolve, text } from './commit.ts'
+import { hooksAmong, hooksFolder, resolve, reviewRefused } from './commit.ts'
 
 /** Effect of a push according to the remote's current state. */
 export interface PushPlan {
@@ -48,11 +48,13 @@ export async function planPush(repository: GitRepository, request: PushRequest):
   const { remotes, remote, url, branch, commit } = target
   const { kind } = await push(repository, target, { ...request, isDry: true })
   const range = ['rev-list', commit, '--not', `--remotes=${globSafe(remote)}`]
-  const total = kind === 'up-to-date' ? 0 : Number(text(await git(repository, [...range, '--count'])))
+  const total = kind === 'up-to-date' ? 0 : Number(outputText(await git(repository, [...range, '--count'])))
   const listed =
     total === 0
       ? ''
-      : text(await git(repository, ['log', '-100', '--format=%H %s', commit, '--not', ...range.slice(3)]))
+      : outputText(
+          await git(repository, ['log', '-100', '--format=%H %s', commit, '--not', ...range.slice(3)]),
+        )
   const commits = listed.split('\n').flatMap(line => {
     const [, id, subject = ''] = /^([0-9a-f]+) ?(.*)$/.exec(line) ?? []
     return id === undefined ? [] : [{ commit: id, subject }]
@@ -81,9 +83,9 @@ export async function pushBranch(
 ): Promise<Pushed> {
   const target = await targetOf(repository, request)
   if (withoutPassword(target.url) !== url)
-    throw refused('The address of the remote changed. Look at it again. Nothing was pushed.')
+    throw reviewRefused('The address of the remote changed. Look at it again. Nothing was pushed.')
   if (target.commit !== commit)
-    throw refused(
+    throw reviewRefused(
       `${target.branch} has other commits now than were shown. Look at it again. Nothing was pushed.`,
     )
   const { kind, said } = await push(repository, target, { ...request, isDry: false })
@@ -115,12 +117,14 @@ export async function isKnownPushed(
 
 /** Fetch address of a remote, without a password. Undefined if there is no such remote. */
 export async function urlOf(repository: GitRepository, remote: string): Promise<string | undefined> {
-  const found = text(await git(repository, ['remote', 'get-url', '--', remote], { okCodes: [0, 2, 128] }))
+  const found = outputText(
+    await git(repository, ['remote', 'get-url', '--', remote], { okCodes: [0, 2, 128] }),
+  )
   return found === '' ? undefined : withoutPassword(found)
 }
 
 export async function remotesOf(repository: GitRepository): Promise<string[]> {
-  return text(await git(repository, ['remote']))
+  return outputText(await git(repository, ['remote']))
     .split('\n')
     .filter(Boolean)
 }
@@ -137,27 +141,27 @@ interface Target {
 
 async function targetOf(repository: GitRepository, { branch, remote: named }: PushRequest): Promise<Target> {
   const commit = await resolve(repository, `refs/heads/${branch}`)
-  if (commit === undefined) throw refused(`The branch ${branch} has no commit. Nothing was pushed.`)
+  if (commit === undefined) throw reviewRefused(`The branch ${branch} has no commit. Nothing was pushed.`)
   const remotes = await remotesOf(repository)
   if (remotes.length === 0)
-    throw refused('The repository has no remote to push to. Add one: git remote add origin ADDRESS')
+    throw reviewRefused('The repository has no remote to push to. Add one: git remote add origin ADDRESS')
   const settings = await settingsOf(repository)
   const own = settings.find(({ name }) => name === `branch.${branch}.remote`)?.value ?? ''
   const usual = [own, 'origin'].find(name => remotes.includes(name))
   const remote = named ?? usual ?? (remotes.length === 1 ? remotes[0] : undefined)
   if (remote === undefined || !remotes.includes(remote)) {
     const list = remotes.join(', ')
-    throw refused(
+    throw reviewRefused(
       remote === undefined
         ? `There are several remotes. Choose one: ${list}`
         : `There is no remote ${remote}. There are: ${list}`,
     )
   }
   requireOwnConnection(settings, remote)
-  const [url = '', ...more] = text(
+  const [url = '', ...more] = outputText(
     await git(repository, ['remote', 'get-url', '--push', '--all', remote]),
   ).split('\n')
-  if (more.length > 0) throw refused(`${remote} has several addresses to push to. Push with git.`)
+  if (more.length > 0) throw reviewRefused(`${remote} has several addresses to push to. Push with git.`)
   requireKnownKind(url)
   return { remotes, remote, url, branch, commit, connection: connectionOf(settings) }
 }
@@ -193,7 +197,7 @@ function requireOwnConnection(settings: readonly Setting[], remote: string): voi
     .map(({ name }) => name)
   if (foreign.length === 0) return
   const names = [...new Set(foreign)].join(', ')
-  throw refused(
+  throw reviewRefused(
     `The config of this repository sets how to connect (${names}), and only your own config may: move it there with git config --global, or push with git. Nothing was pushed.`,
   )
 }
@@ -224,7 +228,7 @@ function connectionOf(settings: readonly Setting[]): GitSetting[] {
 function requireKnownKind(url: string): void {
   const kind = /^([a-z][a-z0-9+.-]*):(?:\/\/|:)/i.exec(url)?.[1]?.toLowerCase()
   if (url === '' || url.startsWith('-') || (kind !== undefined && !KINDS.includes(kind)))
-    throw refused(
+    throw reviewRefused(
       `Chirality does not push to ${withoutPassword(url)}: only https, http, ssh and folders. Nothing was pushed.`,
     )
 }
@@ -280,7 +284,7 @@ function kindOf(end: ProgramEnd, { remote, branch }: Target, isDry: boolean): Pu
   if (end.code === 0 && flag === ' ') return 'forward'
   if (end.code === 0 && flag === '=') return 'up-to-date'
   if (flag === '!' && /non-fast-forward|fetch first|stale info/.test(line))
-    throw refused(
+    throw reviewRefused(
       `${remote} has commits on ${branch} that are not here. Fetch and merge them with git, then push. Nothing was pushed.`,
     )
   const why = flag === '!' ? (/\((.*)\)$/.exec(line)?.[1] ?? 'rejected') : lastWords(end)

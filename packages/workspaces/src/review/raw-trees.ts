@@ -2,7 +2,7 @@ import { objectId, steppedTrees } from '../git/edited-tree.ts'
 import { type GitRepository, git } from '../git/git.ts'
 import { EMPTY_TREE } from '../git/snapshot.ts'
 import { workspaceError } from '../workspace-error.ts'
-import { type Differing, isSame, parseRaw } from './differing.ts'
+import { type Differing, isSameFile, parseRaw } from './differing.ts'
 import {
   DiskFiles,
   KEPT_BYTES,
@@ -13,7 +13,7 @@ import {
   type TreeFile,
 } from './disk-files.ts'
 import { type GitObject, storeObjects } from './object-pack.ts'
-import { batchesOf, readBlobs, sizesOf } from './read-objects.ts'
+import { batchesBySize, readBlobs, sizesOf } from './read-objects.ts'
 import { enter, withIndex } from './temporary-index.ts'
 
 /** Files as they were found, so that they are not read twice. */
@@ -85,7 +85,7 @@ async function treesOf(
   if (stepped === undefined || from === undefined || to === undefined) return undefined
   const files = [...present]
     .map(([name, file]) => ({ name, from: file, to: later.get(name) ?? null }))
-    .filter(file => !isSame(file.from, file.to))
+    .filter(file => !isSameFile(file.from, file.to))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
   return { from, to, files, objects: stepped.objects.map(object => ({ ...object, type: 'tree' })) }
 }
@@ -251,7 +251,7 @@ async function bringObjects(
   { kept, contents, objects }: Restored,
 ): Promise<void> {
   const missing = [...kept].filter(([id]) => wanted.has(id))
-  for (const batch of batchesOf(missing.filter(([, size]) => size <= LARGE_BYTES))) {
+  for (const batch of batchesBySize(missing.filter(([, size]) => size <= LARGE_BYTES))) {
     const unknown = batch.filter(id => !contents.has(id))
     const read = await readBlobs(repository, unknown, objects)
     const blobs = batch.map(id => {
@@ -309,7 +309,7 @@ const MAX_NOTE_BYTES = 200
  * The files as git would store them now. Files without conversion are only hashed, unless `stores` asks for their
  * contents among the objects of `env`.
  */
-export async function findFiles(
+export async function findOnDisk(
   repository: GitRepository,
   names: readonly string[],
   { env, head, stores = false }: { env: Record<string, string>; head: string; stores?: boolean },

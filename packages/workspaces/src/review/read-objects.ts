@@ -48,7 +48,7 @@ export async function readBlobs(
 }
 
 /** Splits objects into batches that fit into memory. */
-export function batchesOf(sizes: Iterable<readonly [string, number]>): string[][] {
+export function batchesBySize(sizes: Iterable<readonly [string, number]>): string[][] {
   const batches: string[][] = []
   let left = 0
   for (const [id, size] of sizes) {

@@ -14,9 +14,9 @@ export const MOVING = 'refs/chirality/moving/'
 
 /** Marks the git processes of a move, so that `recover()` finds and awaits one that outlives its server. */
 export function forScope(repository: GitRepository, scope: string): GitRepository {
-  return { ...repository, env: { ...repository.env, [MARKER_VARIABLE]: markerOf(scope) } }
+  return { ...repository, env: { ...repository.env, [MARKER_VARIABLE]: moveMarker(scope) } }
 }
 
-export function markerOf(scope: string): string {
+export function moveMarker(scope: string): string {
   return `moving-${scope}`
 }

@@ -138,7 +138,7 @@ export class TurnChanges {
 
   /** Runs `work` on the states of all turns in a folder of a project. Undefined without a git repository. */
   async inFolder<T>(
-    { root, folder }: Place,
+    { root, folder }: ProjectFolder,
     work: (place: { repository: GitRepository; stateFolder: string; trees: TurnTrees }) => Promise<T>,
   ): Promise<T | undefined> {
     await Promise.allSettled(this.#pending)
@@ -217,7 +217,7 @@ export class TurnChanges {
     this.#pending.add(work)
   }
 
-  async #snapshot({ root, folder }: Place): Promise<Recorded | undefined> {
+  async #snapshot({ root, folder }: ProjectFolder): Promise<Recorded | undefined> {
     const repository: GitRepository | undefined = await findRepository(folder)
     if (repository === undefined) return undefined
     const take = async (stateFolder: string): Promise<Recorded> => {
@@ -275,7 +275,7 @@ interface Recorded {
   submodules: MovedSubmodule[]
 }
 
-export type Place = Omit<SessionFolder, 'sessionId'>
+export type ProjectFolder = Omit<SessionFolder, 'sessionId'>
 
 /** A repository on a slow disk must not hold a turn for ever. */
 const HOLD_MS = 30_000

@@ -1,11 +1,11 @@
 import { type GitRepository, git } from '../git/git.ts'
 import { notedPermissions } from '../git/permissions.ts'
 import { openSnapshots, snapshotEnvironment } from '../git/snapshot.ts'
-import { type Differing, isSame, parseRaw } from '../review/differing.ts'
+import { type Differing, isSameFile, parseRaw } from '../review/differing.ts'
 import { byteName, listOf, shownName, type TreeFile } from '../review/disk-files.ts'
 import type { FileMove, FileMoves } from '../review/file-moves.ts'
-import type { MoveCause } from '../review/move-message.ts'
-import { type FoundFiles, findFiles, rawTrees, restorable } from '../review/raw-trees.ts'
+import type { MoveCause } from '../review/move-commit.ts'
+import { type FoundFiles, findOnDisk, rawTrees, restorable } from '../review/raw-trees.ts'
 import { workspaceError } from '../workspace-error.ts'
 
 /** The files of a project before and after a turn, as trees. */
@@ -42,7 +42,7 @@ export interface BackPlan {
 export async function planBack(repository: GitRepository, back: BackTo): Promise<BackPlan> {
   const changed = await changedByTurns(repository, back)
   const { wanted, objects, head } = changed
-  const found = await findFiles(repository, [...wanted.keys()], { env: objects, head })
+  const found = await findOnDisk(repository, [...wanted.keys()], { env: objects, head })
   const changedSince = compare(changed, found)
   const shown = (name: string) => inProject(repository, shownName(name))
   const restored = [...wanted].flatMap(([name, file]) => (file === null ? [] : [name]))
@@ -86,7 +86,7 @@ export async function goBack(
   const { wanted, origins, objects, head } = changed
   // In parallel, because one waits for git and the other for the disk.
   const [found, restored] = await Promise.all([
-    findFiles(repository, [...wanted.keys()], { env: objects, head }),
+    findOnDisk(repository, [...wanted.keys()], { env: objects, head }),
     restorable(repository, wanted.values(), objects),
   ])
   const changedSince = compare(changed, found)
@@ -159,7 +159,7 @@ async function changedByTurns(
       if (!wanted.has(name)) {
         wanted.set(name, from)
         origins.set(name, before)
-      } else if (!isSame(left.get(name), from)) mixed.add(name)
+      } else if (!isSameFile(left.get(name), from)) mixed.add(name)
       if (isLate) mixed.add(name)
       left.set(name, to)
     }
@@ -172,8 +172,8 @@ function compare({ wanted, left, mixed }: ChangedByTurns, { files: now }: FoundF
   const changedSince: string[] = []
   for (const [name, target] of wanted) {
     // The file has its earlier state already.
-    if (isSame(now.get(name), target)) wanted.delete(name)
-    else if (mixed.has(name) || !isSame(now.get(name), left.get(name))) changedSince.push(name)
+    if (isSameFile(now.get(name), target)) wanted.delete(name)
+    else if (mixed.has(name) || !isSameFile(now.get(name), left.get(name))) changedSince.push(name)
   }
   return changedSince
 }

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { findRepository } from '../git/find-repository.ts'
-import { type GitRepository, git } from '../git/git.ts'
+import { type GitRepository, git, outputText } from '../git/git.ts'
 import { type Unfinished, unfinishedIn } from '../git/unfinished.ts'
 import { workspaceError } from '../workspace-error.ts'
 import { contains, findBase, freeBranch, resolveCommit, slugOf } from './check-base.ts'
@@ -56,7 +56,7 @@ export async function packWork(options: PackWork): Promise<CarriedWork> {
       'worktree-refused',
       `The repository of ${folder} has submodules, whose files cannot be carried. Its sessions stay on this machine.`,
     )
-  const named = text(await git(repository, ['rev-parse', '--abbrev-ref', 'HEAD']))
+  const named = outputText(await git(repository, ['rev-parse', '--abbrev-ref', 'HEAD']))
   const branch = named === 'HEAD' ? 'work' : named
   const scratch = path.dirname(bundle)
   const { work, files } = await commitOfFiles({ folder, branch }, repository, head, scratch)
@@ -67,7 +67,7 @@ export async function packWork(options: PackWork): Promise<CarriedWork> {
     ...(work === undefined ? [] : [{ name: `refs/chirality/carried/${id}/work`, commit: work }]),
   ]
   const missing = ['rev-list', '--count', ...refs.map(({ commit }) => commit), '--not', ...known]
-  const hasBundle = text(await git(repository, missing)) !== '0'
+  const hasBundle = outputText(await git(repository, missing)) !== '0'
   if (hasBundle) {
     const change = (line: (ref: { name: string; commit: string }) => string) =>
       // Runs without the signal: an abort must not leave the refs behind.
@@ -109,7 +109,7 @@ export async function repositoryMark(folder: string): Promise<RepositoryMark | u
   const head = repository && (await resolveCommit(repository, 'HEAD'))
   if (repository === undefined || head === undefined) return undefined
   const refs = ['for-each-ref', '--sort=-committerdate', `--count=${MAX_HAVES}`, '--format=%(objectname)']
-  const tips = text(await git(repository, [...refs, 'refs/heads', 'refs/remotes', 'refs/tags']))
+  const tips = outputText(await git(repository, [...refs, 'refs/heads', 'refs/remotes', 'refs/tags']))
   const roots = await rootsOf(repository, head)
   return { roots, prefix: repository.prefix, commits: [...new Set(lines(tips))] }
 }
@@ -121,9 +121,9 @@ async function rootsOf(repository: GitRepository, head: string): Promise<string[
   const known = knownRoots.get(repository.top)
   if (known?.head === head) return [...known.roots]
   const listed = await git(repository, ['rev-list', '--max-parents=0', head], { timeoutMs: 60_000 })
-  const roots = lines(text(listed)).sort()
+  const roots = lines(outputText(listed)).sort()
   // A shallow clone may get further commits later.
-  const isShallow = text(await git(repository, ['rev-parse', '--is-shallow-repository'])) === 'true'
+  const isShallow = outputText(await git(repository, ['rev-parse', '--is-shallow-repository'])) === 'true'
   if (!isShallow) knownRoots.set(repository.top, { head, roots })
   return [...roots]
 }
@@ -143,7 +143,7 @@ export async function commonCommits(
   )
   if (known.length === 0) {
     const refs = ['for-each-ref', '--sort=-committerdate', `--count=${MAX_HAVES}`, '--format=%(objectname)']
-    return lines(text(await git(repository, [...refs, 'refs/remotes'])))
+    return lines(outputText(await git(repository, [...refs, 'refs/remotes'])))
   }
   let common = [...new Set(known.flat())].slice(0, MAX_HAVES)
   for (const haves of known) {
@@ -151,7 +151,7 @@ export async function commonCommits(
       input: `${[...common, ...haves.map(have => `^${have}`)].join('\n')}\n`,
       maxBytes: MAX_LIST_BYTES,
     })
-    const absent = new Set(lines(text(missing)))
+    const absent = new Set(lines(outputText(missing)))
     common = common.filter(commit => !absent.has(commit))
   }
   return common
@@ -229,10 +229,6 @@ async function knownCommits(repository: GitRepository, haves: readonly string[])
     input: `${asked.join('\n')}\n`,
   })
   return lines(found.toString('utf8')).flatMap(line => /^([0-9a-f]+) commit$/.exec(line)?.[1] ?? [])
-}
-
-function text(output: Buffer): string {
-  return output.toString('utf8').trim()
 }
 
 function lines(output: string): string[] {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { copyCarefully } from '@chirality/disk'
 import { newTempFolder } from '@chirality/runner'
-import { type GitOptions, type GitRepository, git } from '../git/git.ts'
+import { type GitOptions, type GitRepository, git, OWN_IDENTITY, outputText } from '../git/git.ts'
 import { stageFiles } from '../git/nested-repositories.ts'
 import { workspaceError } from '../workspace-error.ts'
 import { resolveCommit } from './check-base.ts'
@@ -103,7 +103,7 @@ export async function commitOfFiles(
   if (all === headTree && (staged === undefined || staged === headTree)) return { files: 0 }
   const commit = async (tree: string, parents: string[], message: string) => {
     const args = ['commit-tree', tree, ...parents.flatMap(parent => ['-p', parent]), '-m', message]
-    return text(await git(repository, args, { env: IDENTITY }))
+    return outputText(await git(repository, args, { env: OWN_IDENTITY }))
   }
   const index = await commit(staged ?? headTree, [head], `Staged in ${worktree.branch}`)
   const work = await commit(all, [head, index], `Uncommitted in ${worktree.branch}`)
@@ -127,12 +127,12 @@ async function treesOf(
   const folder = await (scratch === undefined ? newTempFolder() : mkdtemp(path.join(scratch, 'index-')))
   try {
     const copy = path.join(folder, 'index')
-    const index = text(await git(repository, ['rev-parse', '--git-path', 'index']))
+    const index = outputText(await git(repository, ['rev-parse', '--git-path', 'index']))
     await copyCarefully(path.resolve(repository.top, index), copy)
     const options: GitOptions = { env: { GIT_INDEX_FILE: copy }, timeoutMs: CHECKOUT_TIMEOUT_MS }
-    const staged = text(await git(repository, ['write-tree'], { ...options, okCodes: [0, 128] }))
+    const staged = outputText(await git(repository, ['write-tree'], { ...options, okCodes: [0, 128] }))
     await stageFiles(repository, '--all', options)
-    const all = text(await git(repository, ['write-tree'], options))
+    const all = outputText(await git(repository, ['write-tree'], options))
     await refuseNested(worktree, repository, all)
     return { staged: staged || undefined, all }
   } finally {
@@ -169,23 +169,11 @@ export async function countOwnCommits(
   head: string,
 ): Promise<number> {
   const others = [`--exclude=${branch}`, '--branches', '--tags', '--remotes']
-  return Number(text(await git(repository, ['rev-list', '--count', head, '--not', ...others])))
+  return Number(outputText(await git(repository, ['rev-list', '--count', head, '--not', ...others])))
 }
 
 async function resolveTree(repository: GitRepository, commit: string): Promise<string> {
-  return text(await git(repository, ['rev-parse', '--verify', `${commit}^{tree}`]))
-}
-
-function text(output: Buffer): string {
-  return output.toString('utf8').trim()
+  return outputText(await git(repository, ['rev-parse', '--verify', `${commit}^{tree}`]))
 }
 
 const MAX_LIST_BYTES = 256 * 1024 * 1024
-
-/** Identity of Chirality's own commits, which are not the user's. */
-const IDENTITY = {
-  GIT_AUTHOR_NAME: 'Chirality',
-  GIT_AUTHOR_EMAIL: 'chirality@localhost',
-  GIT_COMMITTER_NAME: 'Chirality',
-  GIT_COMMITTER_EMAIL: 'chirality@localhost',
-}

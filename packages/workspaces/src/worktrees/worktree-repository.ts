@@ -41,10 +41,10 @@ export async function openWorktree(worktree: Worktree, repository: GitRepository
 
 /** Marks the git processes of a worktree, so that the next server finds one that outlived this one. */
 export function marked(repository: GitRepository, id: string): GitRepository {
-  return { ...repository, env: { [MARKER_VARIABLE]: markerOf(id) } }
+  return { ...repository, env: { [MARKER_VARIABLE]: worktreeMarker(id) } }
 }
 
-export const markerOf = (id: string): string => `worktree-${id}`
+export const worktreeMarker = (id: string): string => `worktree-${id}`
 
 export async function exists(file: string): Promise<boolean> {
   try {

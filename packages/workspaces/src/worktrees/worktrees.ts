@@ -24,7 +24,7 @@ import {
   type Worktree,
   WorktreeRecords,
 } from './worktree-records.ts'
-import { exists, marked, markerOf, openWorktree, repositoryOf } from './worktree-repository.ts'
+import { exists, marked, openWorktree, repositoryOf, worktreeMarker } from './worktree-repository.ts'
 
 export interface NewWorktree {
   projectRoot: string
@@ -342,5 +342,5 @@ export const setupMarker = (id: string): string => `setup-${id}`
 
 /** Waits for a git that outlived its server and still writes; killing it would leave its lock files. */
 async function gitHasEnded(id: string): Promise<void> {
-  while ((await findByMarker(markerOf(id))).length > 0) await setTimeout(50)
+  while ((await findByMarker(worktreeMarker(id))).length > 0) await setTimeout(50)
 }
