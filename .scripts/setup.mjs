@@ -109,6 +109,8 @@ async function installPnpm() {
     {
       cwd: own,
       stdio: ['ignore', 'inherit', 'inherit'],
+      // A newer npm is no news of ours.
+      env: { ...process.env, npm_config_update_notifier: 'false' },
     },
   )
   try {
