@@ -19,7 +19,7 @@ import {
   text,
   type ValueOf,
 } from './shape.ts'
-import { fileEdit, todo, callFacts } from './tool-facts.ts'
+import { callFacts, fileEdit, todo } from './tool-facts.ts'
 
 export const USAGE_INFO = object(
   {
