@@ -148,6 +148,8 @@ async function systemMounts(): Promise<CageMount[]> {
     { kind: 'read', from: '/etc', at: '/etc' },
     ...secrets.flat(),
     { kind: 'empty', at: '/proc' },
+    ...PROC_SETTINGS.flatMap(given),
+    ...(await Promise.all(PROC_SECRETS.map(hide))).flat(),
     { kind: 'empty', at: '/dev' },
     { kind: 'empty', at: '/run' },
     { kind: 'empty', at: '/var/tmp' },
@@ -159,6 +161,14 @@ async function systemFolder(at: string): Promise<CageMount[]> {
   if (to !== undefined) return [{ kind: 'link', to, at }]
   return existsSync(at) ? [{ kind: 'read', from: at, at }] : []
 }
+
+/** Written by root they change the whole machine, also from a namespace: the kernel asks for the user only. */
+const PROC_SETTINGS = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'acpi', 'scsi', 'mtrr'].map(
+  name => `/proc/${name}`,
+)
+const PROC_SECRETS = ['kcore', 'keys', 'latency_stats', 'timer_list', 'sched_debug'].map(
+  name => `/proc/${name}`,
+)
 
 /** Readable by the user who runs Chirality, if that is root. */
 const ETC_SECRETS = [

@@ -17,7 +17,7 @@ export function bwrapArgs({ mounts, command, args, cwd }, sockets) {
     ...['--unshare-all', '--unshare-user', '--disable-userns', '--cap-drop', 'ALL'],
     ...['--die-with-parent', '--new-session', '--hostname', 'cage', '--info-fd', '4'],
     ...mounts.flatMap(mountArgs),
-    ...['--ro-bind', sockets, INSIDE, '--chdir', cwd],
+    ...['--ro-bind', sockets, INSIDE, '--remount-ro', '/', '--chdir', cwd],
     ...['--', '/bin/sh', `${INSIDE}/launch.sh`, command, ...args],
   ]
 }

@@ -72,16 +72,16 @@ async function main() {
 }
 
 /**
- * The sockets by which the cage is left.
+ * The sockets by which the cage is left. Their names are relative: the system cuts a long path off without an error.
  * @param {CagePlan} plan
  * @param {string} sockets
  */
 async function openWays(plan, sockets) {
+  process.chdir(sockets)
   const proxyPort = freePort(plan)
-  await listenProxy(path.join(sockets, `${proxyPort}.sock`), nonce)
-  for (const gateway of plan.gateways)
-    await listenGateway(path.join(sockets, `${gateway.port}.sock`), gateway)
-  for (const port of plan.ports) await listenTunnel(path.join(sockets, `${port}.sock`), port)
+  await listenProxy(`${proxyPort}.sock`, nonce)
+  for (const gateway of plan.gateways) await listenGateway(`${gateway.port}.sock`, gateway)
+  for (const port of plan.ports) await listenTunnel(`${port}.sock`, port)
   return proxyPort
 }
 

@@ -64,7 +64,11 @@ function tries(targets, proxyPort) {
     attempt('data-read', targets.dataFiles.map(file => `cat ${quoted(file)} >/dev/null 2>&1`).join(' || ')),
     attempt(
       'system-write',
-      targets.systemWrites.map(file => `{ echo > ${quoted(file)}; } 2>/dev/null`).join(' || '),
+      [
+        ...targets.systemWrites.map(file => `{ echo > ${quoted(file)}; } 2>/dev/null`),
+        // The value that is there already. Root writes it for the whole machine.
+        '{ old=$(cat /proc/sys/kernel/core_pattern) && printf %s "$old" > /proc/sys/kernel/core_pattern; } 2>/dev/null',
+      ].join(' || '),
     ),
     attempt(
       'foreign-host',

@@ -15,6 +15,7 @@ import { readTextCarefully } from '@chirality/disk'
 import { asObject } from '../common/json.ts'
 import { realPath } from '../native-sessions/listing.ts'
 import { makeTempFolder } from '../process/spool/temp-folder.ts'
+import { MARKER_VARIABLE } from '../process/system/leftovers.ts'
 import { type ClaudeContext, type Launch, PLAIN_VARIANT } from './config.ts'
 import { projectFolderName, projectsFolder } from './native-sessions/files.ts'
 
@@ -62,18 +63,17 @@ export async function cageClaude({
       ports: loopbackPorts(query.mcpServers),
       needs: await needsOf({ command, env, cwd, folder, level }),
     })
-    const keeper = keeperCommand(folder)
-    const { PATH = '', NODE_EXTRA_CA_CERTS } = env
-    return {
-      ...keeper,
-      env: NODE_EXTRA_CA_CERTS ? { PATH, NODE_EXTRA_CA_CERTS } : { PATH },
-      cage,
-      remove,
-    }
+    return { ...keeperCommand(folder), env: keeperEnv(env), cage, remove }
   } catch (error) {
     await remove()
     throw error
   }
+}
+
+/** No key: the environment of a process can be read by others of the same user. */
+function keeperEnv(env: Record<string, string>): Record<string, string> {
+  const names = ['PATH', 'NODE_EXTRA_CA_CERTS', MARKER_VARIABLE]
+  return Object.fromEntries(Object.entries(env).filter(([name]) => names.includes(name)))
 }
 
 interface Inside {

@@ -23,11 +23,16 @@ function claude(version: string, binary: string, { keepAlive }: { keepAlive: boo
     isOlder: binary !== claudeBinary(),
     processPerTurn: !keepAlive,
     binary,
-    create: (model, { home, marker }, other) =>
+    create: (model, { home, marker, environment }, other) =>
       new ClaudeCodeHarness({
         binaryPath: other ?? binary,
         keepAlive,
-        environment: { ...claudeEnv(model, home), [MARKER_VARIABLE]: marker, CLAUDE_CODE_MAX_RETRIES: '1' },
+        environment: {
+          ...claudeEnv(model, home),
+          [MARKER_VARIABLE]: marker,
+          CLAUDE_CODE_MAX_RETRIES: '1',
+          ...environment,
+        },
       }),
     command: shell => ({ tool: 'Bash', input: { command: shell, description: 'x' } }),
     clientTool: (name, input) => ({ tool: `mcp__${SERVER}__${name}`, input }),

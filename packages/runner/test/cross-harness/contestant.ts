@@ -4,6 +4,8 @@ import type { Script, ScriptBlock, ScriptedModel } from '@chirality/scripted-mod
 export interface Place {
   home: string
   marker: string
+  /** Set over the environment of the agent. */
+  environment?: Record<string, string>
 }
 
 export type ModelAddress = Pick<ScriptedModel, 'url' | 'openaiUrl'>
