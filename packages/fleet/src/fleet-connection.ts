@@ -180,7 +180,7 @@ export class FleetConnection {
       machine,
       onFault: this.#options.onFault,
       projects: () => this.#allRoots(local),
-      open: () => local.host.statuses(),
+      sessions: local.host,
     })
     this.#shipper = shipper
     const moves = carrier.desk(local, async session => {

@@ -16,7 +16,7 @@ import { pingMachine } from '../src/rpc/calls.ts'
 import { logPath, Shipper } from '../src/ship/shipper.ts'
 import { subjects } from '../src/subjects.ts'
 import { startCluster } from './support/cluster.ts'
-import { connect, folder, joined, later, say, sessionLog } from './support/fleet.ts'
+import { connect, folder, joined, later, openSessions, say, sessionLog } from './support/fleet.ts'
 
 const SESSION = '11111111-1111-4111-8111-111111111111'
 
@@ -67,7 +67,12 @@ async function clusterOfTwo() {
   const { member } = await joined(cluster, hub)
   const worker = await connect(member)
   const project = folder()
-  const shipper = new Shipper({ link: worker, machine: 'worker', projects: () => [project], open: () => [] })
+  const shipper = new Shipper({
+    link: worker,
+    machine: 'worker',
+    projects: () => [project],
+    sessions: openSessions(),
+  })
   later(() => shipper.close())
   const mirrors = folder()
   const logs = new Mirror({ folder: mirrors, fetch: async () => undefined })

@@ -7,7 +7,7 @@ import { brokerPid } from '../src/engine/broker-process.ts'
 import { BIN_VARIABLE } from '../src/engine/nats-binary.ts'
 import { Mirror } from '../src/mirror/mirror.ts'
 import { logPath, Shipper } from '../src/ship/shipper.ts'
-import { connect, folder, joined, later, say, sessionLog, startFleet } from './support/fleet.ts'
+import { connect, folder, joined, later, openSessions, say, sessionLog, startFleet } from './support/fleet.ts'
 import { natsBinary } from './support/nats.ts'
 import { copied, git, makeRepository } from './support/processes/copied-session.ts'
 import { type MachineProcess, ProcessFleet } from './support/processes/process-fleet.ts'
@@ -174,7 +174,12 @@ test('a worker behind a network that swallows all bytes notices it, and ships ev
   const worker = await connect({ ...member, url: `tls://127.0.0.1:${between.port}` })
   const project = folder()
   const log = await sessionLog(project, SESSION)
-  const shipper = new Shipper({ link: worker, machine: 'worker', projects: () => [project], open: () => [] })
+  const shipper = new Shipper({
+    link: worker,
+    machine: 'worker',
+    projects: () => [project],
+    sessions: openSessions(),
+  })
   later(() => shipper.close())
   const mirrors = folder()
   const logs = new Mirror({ folder: mirrors, fetch: async () => undefined })

@@ -15,7 +15,17 @@ import { Mirror } from '../src/mirror/mirror.ts'
 import { answerCalls, fetchBytes } from '../src/rpc/calls.ts'
 import { LogBytes } from '../src/ship/log-bytes.ts'
 import { logPath, Shipper } from '../src/ship/shipper.ts'
-import { connect, folder, joined, later, NO_WORK, say, sessionLog, startFleet } from './support/fleet.ts'
+import {
+  connect,
+  folder,
+  joined,
+  later,
+  NO_WORK,
+  openSessions,
+  say,
+  sessionLog,
+  startFleet,
+} from './support/fleet.ts'
 
 const SESSION = '11111111-1111-4111-8111-111111111111'
 
@@ -30,7 +40,12 @@ async function fleetOfTwo() {
 }
 
 function ship(link: Link, project: string): Shipper {
-  const shipper = new Shipper({ link, machine: 'worker', projects: () => [project], open: () => [] })
+  const shipper = new Shipper({
+    link,
+    machine: 'worker',
+    projects: () => [project],
+    sessions: openSessions(),
+  })
   later(() => shipper.close())
   return shipper
 }
@@ -107,13 +122,11 @@ describe('a log on another machine', () => {
       link: worker,
       machine: 'worker',
       projects: () => [linked, project, join(linked, 'none')],
-      open: () =>
-        ['link', 'pipe', 'loop'].map(sessionId => ({
-          sessionId,
-          projectRoot: project,
-          phase: 'idle',
-          lastSeq: 1,
+      sessions: openSessions(
+        ...['link', 'pipe', 'loop'].map(sessionId => ({
+          ...{ sessionId, projectRoot: project, phase: 'idle' as const, lastSeq: 1 },
         })),
+      ),
       onFault: error => faults.push(String(error)),
     })
     later(() => shipper.close())
@@ -152,7 +165,7 @@ describe('a log on another machine', () => {
       link: worker,
       machine: 'worker',
       projects: () => [project],
-      open: () => [{ sessionId: SESSION, projectRoot: project, phase: 'running', lastSeq: 1 }],
+      sessions: openSessions({ sessionId: SESSION, projectRoot: project, phase: 'running', lastSeq: 1 }),
     })
     later(() => shipper.close())
     await expect.poll(() => order).toEqual(['start', 'live', 'backlog'])

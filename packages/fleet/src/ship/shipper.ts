@@ -6,16 +6,16 @@ import { findProjectFolder, realFileOps, StorageError, toStorageError } from '@c
 import type { Link } from '../engine/link.ts'
 import { inWindow } from '../in-window.ts'
 import { subjects } from '../subjects.ts'
+import { AwakeSessions, type ShippableSessions } from './awake-sessions.ts'
 import { LogBytes } from './log-bytes.ts'
-import { RestingSessions, type ShippableSession } from './resting-sessions.ts'
 
 export interface ShipperOptions {
   link: Link
   machine: string
   /** Projects whose sessions are shipped. */
   projects: () => readonly string[]
-  /** The open sessions. Logs of busy ones are checked often, all others now and then. */
-  open: () => readonly ShippableSession[]
+  /** Logs of busy ones are checked often, all others now and then. */
+  sessions: ShippableSessions
   onFault?: (error: unknown) => void
 }
 
@@ -31,6 +31,8 @@ interface ShippedPosition {
   /** Number of the last message. The next one is accepted only after it. */
   seq: number
 }
+
+type Next = 'now' | 'soon' | 'woken'
 
 interface Log {
   sessionId: string
@@ -49,7 +51,8 @@ export class Shipper {
   readonly #behind = new Map<string, Log>()
   /** Unusable logs and folders by path, with the reported reason. */
   readonly #unusable = new Map<string, string>()
-  readonly #resting = new RestingSessions()
+  readonly #awake: AwakeSessions
+  #wake: () => void = () => {}
   readonly #stop = new AbortController()
   readonly #ended: Promise<void>
   /** Bytes read in this pass. */
@@ -59,15 +62,21 @@ export class Shipper {
 
   constructor(options: ShipperOptions) {
     this.#options = options
+    this.#awake = new AwakeSessions(options.sessions, () => this.#wake())
     options.link.onConnected(connected => {
+      if (!connected) return
       // It may be another broker, or have lost its data.
-      if (connected) this.#places.clear()
+      this.#places.clear()
+      this.#lastSweep = Number.NEGATIVE_INFINITY
+      this.#wake()
     })
     this.#ended = this.#run()
   }
 
   async close(): Promise<void> {
     this.#stop.abort()
+    this.#wake()
+    this.#awake.close()
     await this.#ended
   }
 
@@ -82,17 +91,32 @@ export class Shipper {
     const { signal } = this.#stop
     while (!signal.aborted) {
       const begun = performance.now()
-      let pace = PACE_MS
+      let next: Next = 'now'
       try {
-        if (this.#options.link.connected && (await this.#pass())) pace = 0
+        next = this.#options.link.connected ? await this.#pass() : 'soon'
         this.#fault = undefined
       } catch (error) {
         this.#report(error)
         await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})
       }
+      if (next === 'woken') await this.#untilWoken(begun)
+      const pace = next === 'soon' ? PACE_MS : 0
       const rest = pace - (performance.now() - begun)
       await sleep(Math.max(MIN_REST_MS, rest), undefined, { signal }).catch(() => {})
     }
+  }
+
+  /** Until a session does something, or the next sweep is due. */
+  async #untilWoken(begun: number): Promise<void> {
+    // One that woke during the pass.
+    if (this.#awake.list().length > 0 || this.#stop.signal.aborted) return
+    await new Promise<void>(resolve => {
+      const timer = setTimeout(resolve, SWEEP_MS - (performance.now() - begun))
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
   }
 
   /** Reports a fault once: a full disk stays full for long. */
@@ -104,9 +128,9 @@ export class Shipper {
 
   /**
    * Ships one part of each grown log of an open session, then parts of the others: a backlog of gigabytes must not
-   * delay a live session. Resolves with whether there is more to ship.
+   * delay a live session. Resolves with when to look again.
    */
-  async #pass(): Promise<boolean> {
+  async #pass(): Promise<Next> {
     const { signal } = this.#stop
     if (performance.now() - this.#lastSweep > SWEEP_MS) {
       for (const log of await this.#all()) this.#behind.set(log.path, log)
@@ -126,7 +150,8 @@ export class Shipper {
     } finally {
       for (const log of again) this.#behind.set(log.path, log)
     }
-    return isLiveBehind || this.#behind.size > 0
+    if (isLiveBehind || this.#behind.size > 0) return 'now'
+    return open.length > 0 ? 'soon' : 'woken'
   }
 
   *#next(open: Log[]): Generator<{ log: Log; isOpen: boolean }> {
@@ -182,7 +207,7 @@ export class Shipper {
   }
 
   async #open(): Promise<Log[]> {
-    const open = this.#resting.awake(this.#options.open(), performance.now())
+    const open = this.#awake.list()
     const folders = new Map<string, string | undefined>()
     for (const { projectRoot } of open)
       if (!folders.has(projectRoot)) folders.set(projectRoot, await this.#folder(projectRoot))

@@ -7,6 +7,7 @@ import { answerJoins, initFleet, invite, joinFleet, refreshBroker } from '../../
 import { type RunningBroker, startBroker } from '../../src/engine/broker-process.ts'
 import type { Member } from '../../src/engine/fleet-files.ts'
 import { Link } from '../../src/engine/link.ts'
+import type { ShippableSession, ShippableSessions } from '../../src/ship/awake-sessions.ts'
 import { freePort, natsBinary, whenItWorks } from './nats.ts'
 
 const cleanups: (() => unknown)[] = []
@@ -94,3 +95,12 @@ export function say(log: SessionLog, text: string): void {
 
 /** A machine that does nothing for others. */
 export const NO_WORK = { answer: () => Promise.reject(new Error('no work is done here')) }
+
+/** The open sessions of a machine on which nothing changes. */
+export function openSessions(...statuses: ShippableSession[]): ShippableSessions {
+  const openSession = (id: string) => {
+    const status = statuses.find(({ sessionId }) => sessionId === id)
+    return status && { status }
+  }
+  return { statuses: () => statuses, openSession, onStatus: () => () => {} }
+}
