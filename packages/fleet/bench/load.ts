@@ -1,11 +1,22 @@
 import { loadavg } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type BenchRow, benchRow } from '../../core/bench/report.ts'
 import { type MachineProcess, ProcessFleet } from '../test/support/processes/process-fleet.ts'
 import { median, percentile, range } from './statistics.ts'
 
-const SESSIONS = 200
-const SPEECH = { perSecond: 100, seconds: 8 }
+interface Load {
+  sessions: number
+  perSecond: number
+}
+
+/** What a worker of many agents does, where parts of a log hold much, and one of few. */
+const MANY: Load = { sessions: 200, perSecond: 100 }
+const FEW: Load = { sessions: 10, perSecond: 50 }
+const SECONDS = 8
 const ROUNDS = 3
+/** Open and idle, as a worker has them after some weeks. */
+const RESTING = 160
+const REST_MS = 10_000
 
 interface Round {
   /** CPU time for each event, in µs: on a busy machine fewer of them are said. */
@@ -19,10 +30,41 @@ interface Round {
 
 /** What shipping the logs costs a worker, and how late they are on the hub. */
 export async function loadRows(): Promise<BenchRow[]> {
+  return [...(await rowsOf(MANY)), ...(await rowsOf(FEW)), await restRow()]
+}
+
+/** CPU of a worker whose sessions do nothing, in percent of a core. */
+async function restRow(): Promise<BenchRow> {
+  const fleet = await ProcessFleet.start()
+  try {
+    const machines = [await fleet.alone('alone'), await fleet.machine('worker')]
+    for (const machine of machines) await machine.send({ do: 'create', sessions: RESTING })
+    const { sessionIds = [] } = (await machines[1]?.send({ do: 'running' })) ?? {}
+    await fleet.hub.until({ do: 'knows' }, reply => sessionIds.every(id => reply.sessionIds?.includes(id)))
+    const used = () =>
+      Promise.all(machines.map(async machine => (await machine.send({ do: 'usage' })).cpuMs ?? Number.NaN))
+    await sleep(REST_MS)
+    const before = await used()
+    await sleep(REST_MS)
+    const [alone = Number.NaN, inFleet = Number.NaN] = (await used()).map((cpu, i) => cpu - (before[i] ?? 0))
+    const percent = (cpu: number) => (cpu / REST_MS) * 100
+    return benchRow({
+      name: `${RESTING} sessions at rest: percent of a core that a worker takes`,
+      ratio: percent(inFleet),
+      bar: 2,
+      better: 'lower',
+      detail: `${percent(alone).toFixed(1)} without a fleet, load ${loadavg()[0]?.toFixed(0)}`,
+    })
+  } finally {
+    await fleet.close()
+  }
+}
+
+async function rowsOf(speech: Load): Promise<BenchRow[]> {
   const fleet = await ProcessFleet.start()
   try {
     const rounds: Round[] = []
-    for (let round = 0; round < ROUNDS; round += 1) rounds.push(await measure(fleet, round))
+    for (let round = 0; round < ROUNDS; round += 1) rounds.push(await measure(fleet, { round, ...speech }))
     const ratios = rounds.map(({ inFleet, alone }) => inFleet / alone)
     const lags = rounds.map(one => percentile(one.lags, 0.5))
     const late = rounds.map(one => percentile(one.lags, 0.99))
@@ -34,7 +76,7 @@ export async function loadRows(): Promise<BenchRow[]> {
     const load = `load ${loadavg()[0]?.toFixed(0)}`
     return [
       benchRow({
-        name: `${SESSIONS} sessions × ${SPEECH.perSecond} events/s: CPU of a worker, of one without a fleet`,
+        name: `${speech.sessions} sessions × ${speech.perSecond} events/s: CPU of a worker, of one without a fleet`,
         ratio: median(ratios),
         bar: 1.5,
         better: 'lower',
@@ -60,7 +102,12 @@ export async function loadRows(): Promise<BenchRow[]> {
   }
 }
 
-async function measure(fleet: ProcessFleet, round: number): Promise<Round> {
+async function measure(
+  fleet: ProcessFleet,
+  { round, sessions, perSecond }: Load & { round: number },
+): Promise<Round> {
+  const speak = (machine: MachineProcess, made?: (sessionIds: string[]) => Promise<void>) =>
+    speakOf(machine, { sessions, perSecond, made })
   // In turn, so that whatever else the machine does hits both alike.
   const measureAlone = async () => {
     const machine = await fleet.alone(`alone-${round}`)
@@ -95,8 +142,11 @@ async function measure(fleet: ProcessFleet, round: number): Promise<Round> {
   }
 }
 
-async function speak(machine: MachineProcess, made?: (sessionIds: string[]) => Promise<void>) {
-  const { sessionIds = [] } = await machine.send({ do: 'create', sessions: SESSIONS })
+async function speakOf(
+  machine: MachineProcess,
+  { sessions, perSecond, made }: Load & { made: ((sessionIds: string[]) => Promise<void>) | undefined },
+) {
+  const { sessionIds = [] } = await machine.send({ do: 'create', sessions })
   await made?.(sessionIds)
-  return machine.send({ do: 'speak', ...SPEECH })
+  return machine.send({ do: 'speak', perSecond, seconds: SECONDS })
 }
