@@ -73,10 +73,10 @@ export {
   resolveExecutable,
 } from './process/program/resolve-executable.ts'
 export {
-  type CommandResult as HelperResult,
-  type RunCommandOptions as HelperOptions,
-  runCommand as runHelper,
-} from './process/program/run-command.ts'
+  type HelperOptions,
+  type HelperResult,
+  runHelper,
+} from './process/program/run-helper.ts'
 export { SpawnError, type SpawnErrorCode } from './process/program/spawn-error.ts'
 export { type StartedProgram, type StartOptions, startProgram } from './process/program/start-program.ts'
 export { type CommandOptions, type CommandResult, endMarked, runCommand } from './process/run-command.ts'
@@ -143,9 +143,9 @@ export type { RpcView, SteeredTurn } from './turn/rpc-turn.ts'
 export {
   type RpcAnswer,
   type RpcDialogue,
-  type RpcMessage,
   RpcTurn,
   type RpcTurnOptions,
+  type TurnMessage,
 } from './turn/rpc-turn.ts'
 export type { AgentEnd, ExitListener, StopReason } from './turn/turn-events.ts'
 export type {

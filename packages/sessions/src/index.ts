@@ -104,7 +104,7 @@ export {
   type ShownBackPlan,
   undoBack,
 } from './review/back-to-turn.ts'
-export { type SettleOptions, settlePushes } from './review/begun-pushes.ts'
+export { type SettlePushOptions, settlePushes } from './review/begun-pushes.ts'
 export {
   inBlamePlace,
   inRadar,

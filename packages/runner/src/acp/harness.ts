@@ -30,7 +30,7 @@ import type { AcpAgentSpec } from './agent-spec.ts'
 import { asInstructions, newInstructions } from './instructions.ts'
 import { AcpNativeSessions } from './native-sessions.ts'
 import { applySettings, contentOf, openConversation } from './open-conversation.ts'
-import { cancelled, unheldRules } from './permissions.ts'
+import { cancelled, unheldByAcp } from './permissions.ts'
 
 export interface AcpHarnessOptions {
   spec: AcpAgentSpec
@@ -97,7 +97,7 @@ export function acpHarness({ spec, meta, capabilities, options = {} }: AcpHarnes
       const first = new Map(names.map(command => [command.name, command]))
       return [...first.values()].map(command => ({ ...command, type: 'slash_command' as const }))
     },
-    unheldRules: unheldRules(meta.name),
+    unheldRules: unheldByAcp(meta.name),
     ...(meta.nativeSessions === meta.id ? { nativeSessions } : {}),
   })
 }

@@ -163,7 +163,7 @@ function callKey({ toolName, input }: PermissionRequestEvent): string {
 }
 
 /** The protocol lets an agent decide what it asks about, so no rule can be promised to hold. */
-export function unheldRules(name: string): (rules: readonly GuardRule[]) => string[] {
+export function unheldByAcp(name: string): (rules: readonly GuardRule[]) => string[] {
   return rules =>
     rules.flatMap(({ effect, tool, pattern }) => {
       if (effect === 'allow') return []

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createAcpTranslator, type Envelope, type NativeSession, type UIEvent } from '@chirality/core'
 import { asObject, asText, type JsonObject } from '../common/json.ts'
-import { History } from '../native-sessions/history.ts'
+import { NativeHistory } from '../native-sessions/history.ts'
 import type { AcpMessage } from './acp-agent.ts'
 import { isInstructions } from './instructions.ts'
 
@@ -71,7 +71,7 @@ export interface RepeatedFacts {
 export function repeatedHistory(updates: readonly JsonObject[], facts: RepeatedFacts): Envelope[] {
   const { id: sessionId, known, left, version } = facts
   const { harness, nativeSessionId, cwd, updatedAt } = known
-  const history = new History(sessionId, updatedAt)
+  const history = new NativeHistory(sessionId, updatedAt)
   if (left > 0)
     history.addGap({ missing: left, reason: 'The conversation is too long: its beginning is left out.' })
   let turn = null as RepeatedTurn | null
@@ -175,14 +175,14 @@ interface TurnNames {
 }
 
 class RepeatedTurn {
-  readonly #history: History
+  readonly #history: NativeHistory
   readonly #translator: ReturnType<typeof createAcpTranslator>
   readonly #nativeSessionId: string
   /** Ends of calls: an agent may tell what a call printed after its end. */
   readonly #ended = new Map<string, unknown>()
   #hasAnswer = false
 
-  constructor(history: History, names: TurnNames) {
+  constructor(history: NativeHistory, names: TurnNames) {
     this.#history = history
     this.#nativeSessionId = names.nativeSessionId
     this.#translator = createAcpTranslator(names)

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { HarnessNotInstalledError } from '@chirality/core'
 import type { ClaudeAgentName, ClaudeCodeHarnessConfig } from '../claude-code/config.ts'
 import { findPackage } from '../process/program/resolve-executable.ts'
-import { AGENT_SDK_META, HARNESS_ID } from './descriptor.ts'
+import { AGENT_SDK_ID, AGENT_SDK_META } from './descriptor.ts'
 import type { RuntimeDecision, RuntimeEvent } from './runtime/runtime-event.ts'
 
 export const AGENT_SDK: ClaudeAgentName = {
@@ -54,5 +54,5 @@ function readManifest(folder: string): { version: string; main: string } {
 }
 
 function notInstalled(instructions: string): HarnessNotInstalledError {
-  return new HarnessNotInstalledError(HARNESS_ID, instructions)
+  return new HarnessNotInstalledError(AGENT_SDK_ID, instructions)
 }

@@ -8,17 +8,17 @@ import {
 import type { HarnessDescriptor } from '../harness-descriptor.ts'
 import { testedReleases } from '../tested-releases.ts'
 
-export const HARNESS_ID = 'agent-sdk'
+export const AGENT_SDK_ID = 'agent-sdk'
 
 export const SDK_VERSIONS: HarnessVersions = {
-  tested: testedReleases(HARNESS_ID, ['0.3.325']),
+  tested: testedReleases(AGENT_SDK_ID, ['0.3.325']),
   oldest: '0.3.142',
   update: 'Update it with `npm install @anthropic-ai/claude-agent-sdk@latest`.',
 }
 
 /** The SDK runs Claude Code, which reads the same variables and stores the conversations. */
 export const AGENT_SDK_META: HarnessMeta = {
-  id: HARNESS_ID,
+  id: AGENT_SDK_ID,
   name: 'Claude Agent SDK',
   label: 'Agent SDK',
   vendor: 'Anthropic',

@@ -22,7 +22,7 @@ import { AgentHarness, type Offered } from '../turn/create-harness.ts'
 import { Questions } from '../turn/questions.ts'
 import { describeExit } from '../turn/turn-events.ts'
 import { AGENT_SDK, type AgentSdkHarnessConfig, findAgentSdk } from './config.ts'
-import { AGENT_SDK_META, HARNESS_ID, SDK_CAPABILITIES, SDK_VERSIONS } from './descriptor.ts'
+import { AGENT_SDK_ID, AGENT_SDK_META, SDK_CAPABILITIES, SDK_VERSIONS } from './descriptor.ts'
 import { sdkVariant } from './variant.ts'
 
 /** Runs Claude through the Agent SDK in a Worker. Its output is read and translated like Claude Code's. */
@@ -83,7 +83,7 @@ async function* querySdk(
     throw new HarnessError(
       'extraArgs: the Agent SDK writes the command line itself.',
       'unsupported',
-      HARNESS_ID,
+      AGENT_SDK_ID,
     )
   const { content } = await promptMessage(query.prompt, AGENT_SDK)
   const sessionId = context.label ?? query.resumeSessionId ?? query.newSessionId ?? 'query'

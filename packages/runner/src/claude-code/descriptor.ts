@@ -8,10 +8,10 @@ import type {
 import type { HarnessDescriptor, Trial } from '../harness-descriptor.ts'
 import { testedReleases } from '../tested-releases.ts'
 
-export const HARNESS_ID = 'claude-code'
+export const CLAUDE_CODE_ID = 'claude-code'
 
 export const CLAUDE_VERSIONS: HarnessVersions = {
-  tested: testedReleases(HARNESS_ID, ['2.1.197', '2.1.325']),
+  tested: testedReleases(CLAUDE_CODE_ID, ['2.1.197', '2.1.325']),
   // The oldest release that `npm run test:versions` runs; 2.0.44 sends no permission requests.
   oldest: '2.1.9',
   update: 'Update it with `npm install -g @anthropic-ai/claude-code@latest`.',
@@ -130,7 +130,7 @@ export const CLAUDE_ENVIRONMENT: HarnessEnvironment = {
 }
 
 export const CLAUDE_META: HarnessMeta = {
-  id: HARNESS_ID,
+  id: CLAUDE_CODE_ID,
   name: 'Claude Code',
   vendor: 'Anthropic',
   website: 'https://docs.anthropic.com/en/docs/claude-code',
@@ -138,7 +138,7 @@ export const CLAUDE_META: HarnessMeta = {
   versions: CLAUDE_VERSIONS,
   login: { command: 'claude auth login', variable: 'ANTHROPIC_API_KEY' },
   environment: CLAUDE_ENVIRONMENT,
-  nativeSessions: HARNESS_ID,
+  nativeSessions: CLAUDE_CODE_ID,
 }
 
 /** Aliases that every release resolves by itself, so the list cannot become outdated; full names work as well. */

@@ -10,7 +10,7 @@ import { toThreadMessage } from './app-server/spool-cursor.ts'
 import { ThreadFamilies } from './app-server/thread-families.ts'
 import { endsTurn } from './app-server/thread-message.ts'
 import { CODEX, type CodexContext } from './config.ts'
-import { HARNESS_ID } from './descriptor.ts'
+import { CODEX_ID } from './descriptor.ts'
 import { execProgram } from './exec/exec-program.ts'
 import { type ThreadTurnFacts, ThreadView } from './thread/thread-view.ts'
 
@@ -49,7 +49,7 @@ async function findThread(
   let process: AgentProcess | undefined
   try {
     log.write('info', 'process:adopt', { pid: traced.pid, spool: traced.spoolPath })
-    process = await adoptAgent({ process: traced, projectRoot: session.projectRoot, harness: HARNESS_ID })
+    process = await adoptAgent({ process: traced, projectRoot: session.projectRoot, harness: CODEX_ID })
     // No process can talk to it any more. Other sessions may find the same server.
     await process.stop({ ...stop, interruptGraceMs: 0 })
     const { facts, notes } = await record.resume(traced.spoolPath)

@@ -11,10 +11,10 @@ import type {
 import type { HarnessDescriptor, TrialPlace } from '../harness-descriptor.ts'
 import { testedReleases } from '../tested-releases.ts'
 
-export const HARNESS_ID = 'codex'
+export const CODEX_ID = 'codex'
 
 export const CODEX_VERSIONS: HarnessVersions = {
-  tested: testedReleases(HARNESS_ID, ['0.166.0']),
+  tested: testedReleases(CODEX_ID, ['0.166.0']),
   oldest: '0.122.0',
   update: 'Update it with `npm install -g @openai/codex@latest`.',
 }
@@ -24,7 +24,7 @@ export const CODEX_ENVIRONMENT: HarnessEnvironment = {
 }
 
 export const CODEX_META: HarnessMeta = {
-  id: HARNESS_ID,
+  id: CODEX_ID,
   name: 'Codex',
   vendor: 'OpenAI',
   website: 'https://developers.openai.com/codex',
@@ -32,7 +32,7 @@ export const CODEX_META: HarnessMeta = {
   versions: CODEX_VERSIONS,
   login: { command: 'codex login', variable: 'CODEX_API_KEY' },
   environment: CODEX_ENVIRONMENT,
-  nativeSessions: HARNESS_ID,
+  nativeSessions: CODEX_ID,
 }
 
 /** The catalogue of the tested release; other names are passed on unchanged. */

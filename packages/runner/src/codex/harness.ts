@@ -11,7 +11,7 @@ import {
 } from '@chirality/core'
 import { buildChildEnv } from '../env/child-env.ts'
 import { asTyped } from '../process/program/resolve-executable.ts'
-import { runCommand } from '../process/program/run-command.ts'
+import { runHelper } from '../process/program/run-helper.ts'
 import { processEnv } from '../process/system/process-env.ts'
 import { AgentHarness, type HarnessAgent, type Offered } from '../turn/create-harness.ts'
 import { KeptAgents } from '../turn/kept-agents.ts'
@@ -23,15 +23,15 @@ import { CODEX, type CodexContext, type CodexHarnessConfig } from './config.ts'
 import {
   CODEX_CAPABILITIES,
   CODEX_ENVIRONMENT,
+  CODEX_ID,
   CODEX_META,
   CODEX_MODELS,
   EXEC_CAPABILITIES,
-  HARNESS_ID,
 } from './descriptor.ts'
 import { prepareExec } from './exec/exec-program.ts'
 import { importCodexSession, listCodexSessions } from './native-sessions/native-sessions.ts'
 import { checkThread, heldThreadAdvice, isLostThread, refuseUnsupported } from './options/check-query.ts'
-import { unheldRules } from './options/permissions.ts'
+import { unheldByCodex } from './options/permissions.ts'
 import { type FindCodexOptions, findCodex } from './program/executable.ts'
 import { codexSandbox } from './program/sandbox.ts'
 import { codexConversations } from './rollouts/rollout-threads.ts'
@@ -83,7 +83,7 @@ function codexAgent(context: CodexContext): HarnessAgent<CodexEvent> {
     prewarm: ({ session, query, opts: { onProcess } }, signal) =>
       prewarmCodex(query, { session, context, pool, onProcess, signal }),
     contextUsage: async sessionId => pool.get(sessionId)?.contexts.get(threads.get(sessionId) ?? ''),
-    unheldRules,
+    unheldRules: unheldByCodex,
     // `exec` is told that the folder is not trusted, and then reads no AGENTS.md there.
     readsAgentsFile: async () => config.voice !== 'exec',
     commandSandbox: (cwd, mode = 'default') => codexSandbox(cwd, mode, environment),
@@ -106,7 +106,7 @@ async function* queryCodex(
     throw new HarnessError(
       'forkAt: a query runs `codex exec`, which forks a whole thread.',
       'unsupported',
-      HARNESS_ID,
+      CODEX_ID,
     )
   if (query.signal.aborted) return
   const startedAt = performance.now()
@@ -163,7 +163,7 @@ async function codexInstallStatus(
     return { installed: false, path: binary, authType: 'none', authenticated: false, authInstructions }
   }
   // Run only after the version check: another program could interpret these arguments in any way.
-  const login = await runCommand(binary, ['login', 'status'], { env, signal })
+  const login = await runHelper(binary, ['login', 'status'], { env, signal })
   // `exec` reads the key from this variable, and an app-server gets it from us; `login status` ignores it.
   const authType = env.CODEX_API_KEY ? 'api-key' : authTypeOf(login.code, `${login.stdout}${login.stderr}`)
   const authenticated = authType !== 'none'

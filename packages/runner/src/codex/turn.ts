@@ -10,7 +10,7 @@ import { exitListener, resumeFailed } from '../turn/turn-events.ts'
 import { withoutConversation } from '../turn/turn-query.ts'
 import type { AppServer } from './app-server/app-server.ts'
 import { CODEX, type CodexContext } from './config.ts'
-import { HARNESS_ID } from './descriptor.ts'
+import { CODEX_ID } from './descriptor.ts'
 import { execProgram } from './exec/exec-program.ts'
 import { checkThread, refuseUnsupported } from './options/check-query.ts'
 import { type CodexInput, codexInput } from './options/input.ts'
@@ -121,7 +121,7 @@ async function openAppServer(options: AppServerOptions): Promise<Connection | nu
   const { session, query, opts, context, input, read, undo, parts } = options
   const permissions = codexPermissions(query, listenersOf(opts))
   const program = await codexProgram(query, context)
-  const served = await serveClientTools(query, HARNESS_ID)
+  const served = await serveClientTools(query, CODEX_ID)
   undo.add(served.stop)
   const isApproved = (name: string) => permissions.approval === 'never' || name === served.serverName
   const own = served.serverName

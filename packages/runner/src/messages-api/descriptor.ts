@@ -1,7 +1,7 @@
 import type { HarnessCapabilities, HarnessEnvironment, HarnessMeta, HarnessModel } from '@chirality/core'
 import type { HarnessDescriptor } from '../harness-descriptor.ts'
 
-export const HARNESS_ID = 'messages-api'
+export const MESSAGES_API_ID = 'messages-api'
 
 /** The variables for requests to the API. Commands of the agent do not receive them. */
 export const MESSAGES_API_ENVIRONMENT: HarnessEnvironment = {
@@ -9,7 +9,7 @@ export const MESSAGES_API_ENVIRONMENT: HarnessEnvironment = {
 }
 
 export const MESSAGES_API_META: HarnessMeta = {
-  id: HARNESS_ID,
+  id: MESSAGES_API_ID,
   name: 'Messages API',
   vendor: 'Anthropic',
   website: 'https://docs.anthropic.com/en/api/messages',

@@ -10,7 +10,7 @@ import { startFailure } from '../turn/start-failure.ts'
 import { STALL_MS } from '../turn/turn-events.ts'
 import { MESSAGES_API, type MessagesApiContext } from './config.ts'
 import { readTranscript } from './conversation/transcript.ts'
-import { HARNESS_ID } from './descriptor.ts'
+import { MESSAGES_API_ID } from './descriptor.ts'
 import type { MessagesApiEvent } from './log/native-event.ts'
 import { RawLog, TurnTracer } from './log/raw-log.ts'
 import { Grants } from './permissions/policy.ts'
@@ -65,7 +65,7 @@ async function start(query: HarnessQuery, context: MessagesApiContext): Promise<
   const ids = { sessionId: resumeSessionId ?? 'query', turnId: randomUUID() }
   const log = await RawLog.open({
     projectRoot,
-    harness: HARNESS_ID,
+    harness: MESSAGES_API_ID,
     ...ids,
     rawLogs: context.config.rawLogs,
   })

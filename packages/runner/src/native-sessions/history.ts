@@ -7,7 +7,7 @@ export interface HistoryTurn {
 }
 
 /** Converts an agent's stored conversation to envelopes. */
-export class History {
+export class NativeHistory {
   readonly envelopes: Envelope[] = []
   readonly #sessionId: string
   #turnId: string | null = null

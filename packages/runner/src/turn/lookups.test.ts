@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { runCommand } from '../process/program/run-command.ts'
+import { runHelper } from '../process/program/run-helper.ts'
 import { sendSignal } from '../process/system/process-table.ts'
 import { Lookups } from './lookups.ts'
 
@@ -14,7 +14,7 @@ test('the process of a lookup that is ended is gone, and its half answer is not 
   const asked = lookups.ask(async signal => {
     const script = 'echo half; echo $$ > "$0.new"; mv "$0.new" "$0"; exec tail -f /dev/null'
     const env = { PATH: process.env.PATH ?? '' }
-    return (await runCommand('/bin/sh', ['-c', script, file], { env, signal })).stdout
+    return (await runHelper('/bin/sh', ['-c', script, file], { env, signal })).stdout
   })
   const refused = expect(asked).rejects.toMatchObject({ code: 'aborted' })
   await expect.poll(() => existsSync(file)).toBe(true)

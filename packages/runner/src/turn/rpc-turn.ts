@@ -15,7 +15,7 @@ import { restarted, type StopReason, stopped } from './turn-events.ts'
 import type { AgentName } from './turn-program.ts'
 
 /** A message of the agent about the turn. */
-export interface RpcMessage extends RpcSource {
+export interface TurnMessage extends RpcSource {
   /** Set for a request, which has to be answered. */
   request?: RpcRequest
 }
@@ -30,7 +30,7 @@ export interface RpcDialogue {
   /** The listener is called when there may be a message to take. */
   onNews(listener: () => void): void
   /** `nothing` lasts until the next news, `later` means a busy moment, `end` is final: the agent has exited. */
-  take(): RpcMessage | 'nothing' | 'later' | 'end'
+  take(): TurnMessage | 'nothing' | 'later' | 'end'
   /** Emitted after the opening of the view. */
   notices?(): UIEvent[]
   /** Sends the user's message. */
@@ -229,7 +229,7 @@ export class RpcTurn implements Connection {
     }
   }
 
-  #show({ raw, request, offset }: RpcMessage): UIEvent[] {
+  #show({ raw, request, offset }: TurnMessage): UIEvent[] {
     const events = this.#dialogue.view.show(raw)
     this.#offset = offset
     this.#isOver ||= this.#dialogue.isLast(raw)

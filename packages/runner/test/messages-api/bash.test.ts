@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { type CommandResult, Shell } from '../../src/messages-api/tools/shell/shell.ts'
+import { Shell, type ShellResult } from '../../src/messages-api/tools/shell/shell.ts'
 import { TEST_ENV, untilGone } from '../support/programs.ts'
 import { useProject } from '../support/project.ts'
 import { fileAppears } from '../support/turns.ts'
@@ -76,7 +76,7 @@ describe('the shell', () => {
 
   test('a background command goes on during later commands, and ends with the turn', async () => {
     const shell = new Shell({ cwd: project.root, env: TEST_ENV, marker: randomUUID() })
-    const run = (command: string): Promise<CommandResult> =>
+    const run = (command: string): Promise<ShellResult> =>
       shell.run(command, { timeoutMs: 60_000, signal: new AbortController().signal })
     const pids = [
       await run('sleep 600 & echo $!'),

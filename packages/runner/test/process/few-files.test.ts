@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { runCommand } from '../../src/process/program/run-command.ts'
+import { runHelper } from '../../src/process/program/run-helper.ts'
 import { TEST_ENV } from '../support/programs.ts'
 import { useProject } from '../support/project.ts'
 
@@ -9,7 +9,7 @@ const project = useProject()
 test('however few files may be opened, an agent runs and is stopped, or a typed error says why not', async () => {
   const program = fileURLToPath(new URL('../programs/few-files.ts', import.meta.url))
   const node = `'${process.execPath}' --import tsx --conditions=@chirality/source '${program}' '${project.root}'`
-  const { stdout, stderr } = await runCommand('/bin/sh', ['-c', `ulimit -n 256 && exec ${node}`], {
+  const { stdout, stderr } = await runHelper('/bin/sh', ['-c', `ulimit -n 256 && exec ${node}`], {
     env: TEST_ENV,
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     timeoutMs: 50_000,
@@ -27,7 +27,7 @@ test('however few files may be opened, an agent runs and is stopped, or a typed 
 test('without any file left no way to start a program ends the process, a model is asked for seconds only, and all of them work again after', async () => {
   const program = fileURLToPath(new URL('../programs/no-files.ts', import.meta.url))
   const node = `'${process.execPath}' --import tsx --conditions=@chirality/source '${program}'`
-  const { stdout, stderr } = await runCommand('/bin/sh', ['-c', `ulimit -n 128 && exec ${node}`], {
+  const { stdout, stderr } = await runHelper('/bin/sh', ['-c', `ulimit -n 128 && exec ${node}`], {
     env: TEST_ENV,
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     timeoutMs: 50_000,

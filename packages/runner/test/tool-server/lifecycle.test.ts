@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { HarnessError } from '@chirality/core'
 import { describe, expect, test } from 'vitest'
-import { runCommand } from '../../src/process/program/run-command.ts'
+import { runHelper } from '../../src/process/program/run-helper.ts'
 import { startToolServer, TOOL_SERVER_NAME } from '../../src/tool-server/index.ts'
 import { TEST_ENV } from '../support/programs.ts'
 import { call, deferred, ECHO, fired, INITIALIZE, send, tool, useToolServer } from './support.ts'
@@ -100,7 +100,7 @@ describe('a program', () => {
     const file = fileURLToPath(new URL(`./programs/${name}`, import.meta.url))
     const flags = ['--import', 'tsx', '--conditions=@chirality/source']
     const cwd = fileURLToPath(new URL('../..', import.meta.url))
-    return runCommand(process.execPath, [...flags, file, ...args], { cwd, env: TEST_ENV, timeoutMs: 60_000 })
+    return runHelper(process.execPath, [...flags, file, ...args], { cwd, env: TEST_ENV, timeoutMs: 60_000 })
   }
 
   test('ends by itself after stop(), and has printed nothing that is not its own', async () => {

@@ -43,7 +43,7 @@ export async function recordPush<T>(
   }
 }
 
-export interface SettleOptions {
+export interface SettlePushOptions {
   session: (id: string) => Promise<LiveSession>
   /** Whether this host is to say what became of a push. Of the others the records stay. Default: of all. */
   isOurs?: (sessionId: string) => Promise<boolean>
@@ -55,7 +55,7 @@ export interface SettleOptions {
  */
 export async function settlePushes(
   host: Pick<ReviewHost, 'home' | 'logFault'>,
-  { session, isOurs = async () => true }: SettleOptions,
+  { session, isOurs = async () => true }: SettlePushOptions,
 ): Promise<void> {
   const { home } = host
   for (const name of namesIn(join(home, FOLDER))) {
@@ -94,7 +94,7 @@ function remove(host: Pick<ReviewHost, 'logFault'>, path: string): void {
 }
 
 async function tell(
-  find: SettleOptions['session'],
+  find: SettlePushOptions['session'],
   { sessionId, branch, sent, by }: Recorded,
 ): Promise<void> {
   if (sent === null) return

@@ -82,7 +82,7 @@ export class PartLines {
     from: number,
     { maxBytes, filter, to }: { maxBytes: number; filter: ThreadLines | undefined; to?: number },
   ): Promise<PartPage> {
-    const headBytes = filter ? MAX_PARSED_BYTES : MAX_LINE_BYTES
+    const headBytes = filter ? MAX_PARSED_BYTES : MAX_PART_LINE_BYTES
     const end = to !== undefined && to < this.end ? to : this.#part.to
     const { lines, next } = await this.#reader.read({
       from,
@@ -139,7 +139,7 @@ function knownFilter(key: string, make: () => SeenFilter): SeenFilter {
 }
 
 /** More than a screen shows of a line. */
-export const MAX_LINE_BYTES = 64 * 1024
+export const MAX_PART_LINE_BYTES = 64 * 1024
 /** A line of a shared spool is shown only if it can be parsed and attributed. */
 const MAX_PARSED_BYTES = 16 * 1024 * 1024
 const MAX_LINES = 1000

@@ -2,7 +2,7 @@ import type { HarnessId } from '@chirality/core'
 import { StorageError, withStorageErrors } from '@chirality/disk'
 import { requireSessionId } from '../files/session-id.ts'
 import type { SpoolLine } from './line-reader.ts'
-import { MAX_LINE_BYTES, PartLines, type PartPage } from './part-lines.ts'
+import { MAX_PART_LINE_BYTES, PartLines, type PartPage } from './part-lines.ts'
 import { findSpoolParts, type SpoolPart } from './spool-parts.ts'
 
 /**
@@ -103,7 +103,7 @@ class PageBuilder {
   }
 
   #count({ lines, scanned }: PartPage): void {
-    for (const { bytes } of lines) this.#bytes += Math.min(bytes, MAX_LINE_BYTES) + LINE_OVERHEAD_BYTES
+    for (const { bytes } of lines) this.#bytes += Math.min(bytes, MAX_PART_LINE_BYTES) + LINE_OVERHEAD_BYTES
     this.#scanned += scanned
   }
 
@@ -129,7 +129,7 @@ const LINE_OVERHEAD_BYTES = 200
 
 function toNativeLine(part: SpoolPart, { offset, bytes, head, torn }: SpoolLine): NativeLine {
   const { turnId, harness, spool } = part
-  const shown = head.subarray(0, MAX_LINE_BYTES)
+  const shown = head.subarray(0, MAX_PART_LINE_BYTES)
   const cut = bytes > shown.length
   const text = shown.toString('utf8')
   return {

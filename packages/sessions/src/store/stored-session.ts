@@ -162,7 +162,7 @@ const NO_PROGRESS: SessionProgress = progressOf(newSummary(''))
 /** The state of a session without any turn. */
 const NOTHING_SPENT = { costUsd: 0, costIsEstimate: false, tokens: 0, ledger: NO_COST, workedMs: 0 }
 
-export interface NewSession {
+export interface SessionStart {
   id: string
   projectRoot: string
   persona: string | null
@@ -176,7 +176,7 @@ export interface NewSession {
   worktree?: string | null
 }
 
-export function newSession(start: NewSession): StoredSession {
+export function newSession(start: SessionStart): StoredSession {
   return {
     id: start.id,
     createdAt: start.createdAt,

@@ -47,7 +47,7 @@ export interface StartTurnOptions {
   request: TurnRequest
 }
 
-export interface StartedTurn {
+export interface AcceptedTurn {
   turn: LiveTurn
   /**
    * Resolves when `turn:start` is on the disk: only then may a caller report that the turn was accepted. Never rejects.
@@ -60,7 +60,7 @@ export interface StartedTurn {
  * that was written, and a crash of the machine also ends the agent. Rejects if the turn cannot start; no file or
  * process is left then.
  */
-export async function startTurn(options: StartTurnOptions): Promise<StartedTurn> {
+export async function startTurn(options: StartTurnOptions): Promise<AcceptedTurn> {
   const { project, view, betweenTurns, turnId, message, request } = options
   const session = view.session
   const ready = beforeTurn(options)

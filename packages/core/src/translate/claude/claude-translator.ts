@@ -12,17 +12,17 @@ import { toolFacts } from '../tool-facts.ts'
 import { translateAssistant } from './answer/assistant-events.ts'
 import { closeOpenBlock, cutAnswer, reportRefusal, tellHeld } from './answer/open-block.ts'
 import { flushUsage, translateStreamEvent } from './answer/stream-events.ts'
-import { notice, translateAuthStatus, translateGoal, translateReset } from './notices/notices.ts'
+import { claudeNotice, translateAuthStatus, translateGoal, translateReset } from './notices/notices.ts'
 import { translateRateLimit } from './notices/retries.ts'
 import { translateSystem } from './notices/system-events.ts'
 import {
+  CLAUDE_HARNESS,
+  type ClaudeCall,
   type ClaudeOutcome,
-  createState,
-  HARNESS_ID,
+  createClaudeState,
   SDK_HARNESS_ID,
-  type ToolCall,
   type TranslatorState,
-  unknown,
+  unknownOfClaude,
 } from './state.ts'
 import { translateToolProgress } from './tools/tasks.ts'
 import { isToolResult, PLAN_TOOL, translateToolResult } from './tools/tools.ts'
@@ -50,12 +50,12 @@ export interface ClaudeTranslator {
 
 /** The harnesses whose spools this reads: it is Claude Code that prints, whoever starts it. */
 export const CLAUDE_TRANSLATORS: HarnessTranslators = {
-  [HARNESS_ID]: createClaudeTranslator,
+  [CLAUDE_HARNESS]: createClaudeTranslator,
   [SDK_HARNESS_ID]: options => createClaudeTranslator({ ...options, harness: SDK_HARNESS_ID }),
 }
 
 export function createClaudeTranslator(options: ClaudeTranslatorOptions): ClaudeTranslator {
-  const state = createState(options.sessionId, options.harness ?? HARNESS_ID)
+  const state = createClaudeState(options.sessionId, options.harness ?? CLAUDE_HARNESS)
   return {
     translate: event => translateEvent(state, event),
     translateRecord: record =>
@@ -105,11 +105,11 @@ function translateEvent(state: TranslatorState, event: ClaudeEvent): UIEvent[] {
       return translateGoal(state, event)
     case 'tool_use_summary': {
       const toolUseIds = asStrings(event.preceding_tool_use_ids)
-      return notice(state, event.type, { message: asText(event.summary) ?? '', data: { toolUseIds } })
+      return claudeNotice(state, event.type, { message: asText(event.summary) ?? '', data: { toolUseIds } })
     }
     case 'prompt_suggestion': {
       const suggestion = asText(event.suggestion) ?? ''
-      return notice(state, event.type, {
+      return claudeNotice(state, event.type, {
         message: suggestion && `Suggested next: ${suggestion}`,
         data: { suggestion },
       })
@@ -119,13 +119,13 @@ function translateEvent(state: TranslatorState, event: ClaudeEvent): UIEvent[] {
     case 'keep_alive':
       return []
     case 'unknown':
-      return [unknown(state, event.nativeType, event.raw)]
+      return [unknownOfClaude(state, event.nativeType, event.raw)]
   }
 }
 
 function unreadable(state: TranslatorState, record: Exclude<NdjsonRecord, { kind: 'json' }>): UIEvent {
   const { kind, ...raw } = record
-  return unknown(state, kind, raw)
+  return unknownOfClaude(state, kind, raw)
 }
 
 const INTERRUPTED = '[Request interrupted by user'
@@ -134,7 +134,7 @@ const INTERRUPTED = '[Request interrupted by user'
 function translateUser(state: TranslatorState, event: ClaudeUserEvent): UIEvent[] {
   if (event.isReplay === true) return []
   const message = asObject(event.message)
-  if (!message) return [unknown(state, 'user', event)]
+  if (!message) return [unknownOfClaude(state, 'user', event)]
   if (!asText(event.parent_tool_use_id)) state.forkPoint = null
   if (typeof message.content === 'string') return translateText(state, event, message.content)
   const blocks = asArray(message.content).map(block => asObject(block) ?? {})
@@ -156,7 +156,7 @@ function translateBlock(state: TranslatorState, event: ClaudeUserEvent, block: J
     case 'document':
       return []
     default:
-      return [unknown(state, typeof block.type === 'string' ? `user/${block.type}` : 'user', event)]
+      return [unknownOfClaude(state, typeof block.type === 'string' ? `user/${block.type}` : 'user', event)]
   }
 }
 
@@ -188,7 +188,7 @@ const KIND_BY_TOOL: ReadonlyMap<string, PermissionRequestEvent['kind']> = new Ma
 function translateControlRequest(state: TranslatorState, event: ClaudeControlRequestEvent): UIEvent[] {
   const requestId = asText(event.request_id)
   const request = asObject(event.request)
-  if (!requestId || !request) return [unknown(state, 'control_request', event)]
+  if (!requestId || !request) return [unknownOfClaude(state, 'control_request', event)]
   const subtype = asText(request.subtype) ?? 'unknown'
   if (HOST_REQUESTS.includes(subtype)) return []
   state.openRequests.add(requestId)
@@ -230,7 +230,7 @@ function toolRequest(state: TranslatorState, request: JsonObject) {
 }
 
 /** 2.1.325 leaves out a plan that the model put into its call instead of the plan file. */
-function inputOf(request: JsonObject, call: ToolCall | undefined): JsonObject {
+function inputOf(request: JsonObject, call: ClaudeCall | undefined): JsonObject {
   const input = asObject(request.input) ?? {}
   return call?.name === PLAN_TOOL && Object.keys(input).length === 0 ? call.input : input
 }

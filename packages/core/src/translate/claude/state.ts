@@ -38,7 +38,7 @@ export interface TranslatorState {
   readonly main: Scope
   /** Scopes of sub-agents, by the tool call that started them. */
   readonly nested: Map<string, Scope>
-  readonly tools: Map<string, ToolCall>
+  readonly tools: Map<string, ClaudeCall>
   readonly tasks: Map<string, Task>
   /** The background tasks that the agent reported last, by task id. */
   background: ReadonlyMap<string, BackgroundTask>
@@ -94,7 +94,7 @@ export type OpenBlock =
     }
   | { kind: 'tool'; toolUseId: string; inputChars?: number; isFull?: boolean }
 
-export interface ToolCall {
+export interface ClaudeCall {
   readonly name: string
   /** Kept until the call is over. */
   input: Record<string, unknown>
@@ -125,7 +125,7 @@ export interface ApiFailure {
   text: string
 }
 
-export function createState(sessionId: string, harness: string): TranslatorState {
+export function createClaudeState(sessionId: string, harness: string): TranslatorState {
   return {
     sessionId,
     harness,
@@ -191,9 +191,13 @@ function createScope(parentToolUseId: string | undefined): Scope {
   }
 }
 
-export const HARNESS_ID = 'claude-code'
+export const CLAUDE_HARNESS = 'claude-code'
 export const SDK_HARNESS_ID = 'agent-sdk'
 
-export function unknown(state: TranslatorState, nativeType: string, raw: unknown): NativeUnknownEvent {
+export function unknownOfClaude(
+  state: TranslatorState,
+  nativeType: string,
+  raw: unknown,
+): NativeUnknownEvent {
   return { type: 'native:unknown', sessionId: state.sessionId, harness: state.harness, nativeType, raw }
 }

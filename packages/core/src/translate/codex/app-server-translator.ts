@@ -4,11 +4,11 @@ import { codexThreadOf, concernsThreads } from '../../native/codex/codex-event.t
 import type { CodexNotification } from '../../native/codex/notifications.ts'
 import { asObject, asText, isObject, type JsonObject } from '../../native/loose.ts'
 import { type CodexTranslator, translatorOf } from './codex-translator.ts'
-import { type CodexAgentFacts, type CodexState, createState } from './state.ts'
+import { type CodexAgentFacts, type CodexState, createCodexState } from './state.ts'
 import { translateThread } from './thread-events.ts'
 import { forgetRequest, translateRequest, translateResolved } from './tools/requests.ts'
 import { announceNews, learnFacts, learnVersion } from './turn/session-init.ts'
-import { unknown } from './ui.ts'
+import { unknownOfCodex } from './ui.ts'
 
 export interface CodexAppServerTranslatorOptions {
   /** Chirality's session id, on every UI event. */
@@ -29,14 +29,14 @@ export interface CodexAppServerTranslator extends CodexTranslator {
 export function createCodexAppServerTranslator(
   options: CodexAppServerTranslatorOptions,
 ): CodexAppServerTranslator {
-  const state = createState(options)
+  const state = createCodexState(options)
   const translator = translatorOf(state, event => translateMessage(state, event))
   return Object.assign(translator, { answered: (requestId: string) => forgetRequest(state, requestId) })
 }
 
 function translateMessage(state: CodexState, event: CodexEvent): UIEvent[] {
   if (event.type === 'unknown') return translateUnknown(state, event)
-  if (event.type !== undefined) return [unknown(state, event.type, event)]
+  if (event.type !== undefined) return [unknownOfCodex(state, event.type, event)]
   if (event.method === undefined) return translateResponse(state, event)
   if (event.id === undefined) return translateNotification(state, event)
   const threadId = codexThreadOf(event)
@@ -49,7 +49,7 @@ function translateUnknown(state: CodexState, { nativeType, raw }: CodexUnknownEv
   if (nativeType.startsWith('codex/event/')) return []
   const isMessage = asObject(asObject(raw)?.params) !== undefined
   const isOurs = !isMessage || state.threadId === null || concernsThreads(raw, [state.threadId])
-  return isOurs ? [unknown(state, nativeType, raw)] : []
+  return isOurs ? [unknownOfCodex(state, nativeType, raw)] : []
 }
 
 function translateNotification(state: CodexState, event: CodexNotification): UIEvent[] {
@@ -72,7 +72,7 @@ function translateStarted(state: CodexState, event: CodexNotification): UIEvent[
   const params = asObject(event.params) ?? {}
   const thread = asObject(params.thread)
   const threadId = asText(thread?.id)
-  if (!threadId) return [unknown(state, event.method, event)]
+  if (!threadId) return [unknownOfCodex(state, event.method, event)]
   if (!concerns(state, { threadId })) return []
   learnFacts(state, params)
   return announceNews(state)

@@ -6,7 +6,7 @@ import { closeSpeech } from './speech.ts'
 import type { CodexOutcome, CodexState } from './state.ts'
 import { withdrawRequests } from './tools/requests.ts'
 import { reportOvercome } from './turn/retries.ts'
-import { unknown } from './ui.ts'
+import { unknownOfCodex } from './ui.ts'
 
 /** Translates the output of one process to UI events. It has state, so every process needs its own. */
 export interface CodexTranslator {
@@ -46,5 +46,5 @@ export function translatorOf(
 
 function unreadable(state: CodexState, record: Exclude<NdjsonRecord, { kind: 'json' }>): UIEvent {
   const { kind, ...raw } = record
-  return unknown(state, kind, raw)
+  return unknownOfCodex(state, kind, raw)
 }

@@ -3,13 +3,13 @@ import { allTokens } from '../../money/cost.ts'
 import type { CodexEvent } from '../../native/codex/codex-event.ts'
 import { asObject, asText } from '../../native/loose.ts'
 import { type CodexTranslator, translatorOf } from './codex-translator.ts'
-import { type CodexAgentFacts, type CodexState, createState, startTurn } from './state.ts'
+import { type CodexAgentFacts, type CodexState, createCodexState, startTurn } from './state.ts'
 import { translateItem } from './tools/items.ts'
 import { readCounts } from './turn/meter.ts'
 import { translateError } from './turn/retries.ts'
 import { announce } from './turn/session-init.ts'
 import { endTurn } from './turn/turn-end.ts'
-import { unknown } from './ui.ts'
+import { unknownOfCodex } from './ui.ts'
 
 export interface CodexExecTranslatorOptions {
   /** Chirality's session id, on every UI event. */
@@ -32,7 +32,7 @@ export interface CodexExecTranslatorOptions {
 
 /** Translates the output of one `codex exec --json`. */
 export function createCodexExecTranslator(options: CodexExecTranslatorOptions): CodexTranslator {
-  const state = createState(options)
+  const state = createCodexState(options)
   let turns = 0
   const beginTurn = (): void => {
     turns++
@@ -86,9 +86,9 @@ function translateEvent(state: CodexState, event: CodexEvent): UIEvent[] {
     case 'turn.failed':
       return failTurn(state, asText(asObject(event.error)?.message))
     case 'unknown':
-      return [unknown(state, event.nativeType, event.raw)]
+      return [unknownOfCodex(state, event.nativeType, event.raw)]
     case undefined:
-      return [unknown(state, event.method ?? 'response', event)]
+      return [unknownOfCodex(state, event.method ?? 'response', event)]
     default:
       return []
   }

@@ -3,7 +3,7 @@ import type { CodexNotificationMethod, CodexSilentNotification } from '../../nat
 import { asArray, asNumber, asObject, asText, type JsonObject } from '../../native/loose.ts'
 import { headline, isoTime, limitsIfNew, present, status } from '../shared.ts'
 import type { CodexState } from './state.ts'
-import { notice, snakeCase, warning } from './ui.ts'
+import { codexNotice, snakeCase, warning } from './ui.ts'
 
 export function translateNotice(state: CodexState, method: NoticeMethod, params: JsonObject): UIEvent[] {
   switch (method) {
@@ -24,23 +24,25 @@ export function translateNotice(state: CodexState, method: NoticeMethod, params:
       return translateReview(state, params)
     case 'thread/name/updated': {
       const title = asText(params.threadName)
-      return notice(state, 'title', { message: title ? `Title: ${title}` : '', data: { title } })
+      return codexNotice(state, 'title', { message: title ? `Title: ${title}` : '', data: { title } })
     }
     case 'thread/goal/updated': {
       const goal = asObject(params.goal)
       const objective = asText(goal?.objective)
-      return notice(state, 'goal', { message: objective ? `Goal: ${objective}` : '', data: { ...goal } })
+      return codexNotice(state, 'goal', { message: objective ? `Goal: ${objective}` : '', data: { ...goal } })
     }
     case 'thread/reverted':
-      return notice(state, 'reverted', { message: 'The conversation was taken back to an earlier point' })
+      return codexNotice(state, 'reverted', {
+        message: 'The conversation was taken back to an earlier point',
+      })
     case 'modelProvider/authRecoveryStarted':
     case 'modelProvider/authRecoveryCompleted':
-      return notice(state, 'auth', { message: asText(params.message) ?? 'Logging in again' })
+      return codexNotice(state, 'auth', { message: asText(params.message) ?? 'Logging in again' })
     case 'model/verification':
-      return notice(state, 'verification', { message: 'The model asks for this account to be verified' })
+      return codexNotice(state, 'verification', { message: 'The model asks for this account to be verified' })
     case 'model/safetyBuffering/updated':
       return params.showBufferingUi === true
-        ? notice(state, 'safety', { message: 'The answer is held back while it is checked' })
+        ? codexNotice(state, 'safety', { message: 'The answer is held back while it is checked' })
         : []
     default:
       return silence(method)
@@ -87,7 +89,7 @@ function translateMcpStatus(state: CodexState, params: JsonObject): UIEvent[] {
   if (serverStatus !== 'failed') return []
   const error = asText(params.error)
   const message = error ?? `The MCP server ${name} did not start`
-  return notice(state, 'mcp_server', { message, level: 'warn', data: { name, status: serverStatus } })
+  return codexNotice(state, 'mcp_server', { message, level: 'warn', data: { name, status: serverStatus } })
 }
 
 /** A hook that succeeds and prints nothing is not shown. */

@@ -165,7 +165,7 @@ export function translateOutputDelta(state: CodexState, params: JsonObject): UIE
   ]
 }
 
-export function translateToolProgress(state: CodexState, params: JsonObject): UIEvent[] {
+export function translateCallProgress(state: CodexState, params: JsonObject): UIEvent[] {
   const { itemId, message, stdin } = params
   const call = typeof itemId === 'string' ? state.tools.get(itemId) : undefined
   const text = typeof stdin === 'string' ? 'The agent typed something into the command' : message

@@ -38,7 +38,7 @@ export interface CodexState {
   outcome: CodexOutcome | null
   turn: Turn
   /** By native id. Kept after the turn, because a command can end in a later one. */
-  readonly tools: Map<string, ToolCall>
+  readonly tools: Map<string, CodexCall>
   readonly meter: Meter
   /** Unanswered requests: native id to Chirality's. */
   readonly requests: Map<CodexRequestId, string>
@@ -88,7 +88,7 @@ export interface Speech {
   part: number
 }
 
-export interface ToolCall {
+export interface CodexCall {
   readonly id: string
   /** A start with the same native id in a later turn is another call. */
   readonly turn: Turn
@@ -117,7 +117,7 @@ export interface StateOptions {
   usageBefore?: UsageInfo
 }
 
-export function createState(options: StateOptions): CodexState {
+export function createCodexState(options: StateOptions): CodexState {
   return {
     sessionId: options.sessionId,
     expectsJson: options.expectsJson ?? false,

@@ -4,10 +4,10 @@ import { asBoolean, asNumber, asObject, asString, asText, type JsonObject } from
 import { present } from '../shared.ts'
 import { reportReroute, translateNotice, translateRateLimits } from './notices.ts'
 import {
+  translateCallProgress,
   translateOutputDelta,
   translateReasoningDelta,
   translateTextDelta,
-  translateToolProgress,
 } from './speech.ts'
 import { type CodexState, type PendingFailure, startTurn } from './state.ts'
 import { reportCompacted, translateItem, translatePlan } from './tools/items.ts'
@@ -31,7 +31,7 @@ export function translateThread(state: CodexState, method: ThreadMethod, params:
       return translateOutputDelta(state, params)
     case 'item/commandExecution/terminalInteraction':
     case 'item/mcpToolCall/progress':
-      return translateToolProgress(state, params)
+      return translateCallProgress(state, params)
     case 'item/started':
       return translateItem(state, 'started', joinTurn(state, params))
     case 'item/completed':

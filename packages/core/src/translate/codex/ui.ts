@@ -2,10 +2,10 @@ import type { NativeUnknownEvent, StatusEvent, UIEvent } from '../../events/ui-e
 import { type StatusDetails, status } from '../shared.ts'
 import type { CodexState } from './state.ts'
 
-export const HARNESS_ID = 'codex'
+export const CODEX_HARNESS = 'codex'
 
 /** A status line; `data.kind` names its subject. Nothing for an empty text. */
-export function notice(state: CodexState, kind: string, details: StatusDetails): UIEvent[] {
+export function codexNotice(state: CodexState, kind: string, details: StatusDetails): UIEvent[] {
   if (details.message.trim() === '') return []
   return [status(state, 'notice', { ...details, data: { kind, ...details.data } })]
 }
@@ -14,11 +14,11 @@ export function notice(state: CodexState, kind: string, details: StatusDetails):
 export function warning(state: CodexState, message: string, level: StatusEvent['level'] = 'warn'): UIEvent[] {
   if (state.turn.warned.has(message)) return []
   state.turn.warned.add(message)
-  return notice(state, 'warning', { message, level })
+  return codexNotice(state, 'warning', { message, level })
 }
 
-export function unknown(state: CodexState, nativeType: string, raw: unknown): NativeUnknownEvent {
-  return { type: 'native:unknown', sessionId: state.sessionId, harness: HARNESS_ID, nativeType, raw }
+export function unknownOfCodex(state: CodexState, nativeType: string, raw: unknown): NativeUnknownEvent {
+  return { type: 'native:unknown', sessionId: state.sessionId, harness: CODEX_HARNESS, nativeType, raw }
 }
 
 /** app-server says `mcpToolCall` where `exec` says `mcp_tool_call`. */

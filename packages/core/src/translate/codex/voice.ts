@@ -3,17 +3,17 @@ import type { HarnessTranslators } from '../shared.ts'
 import { createCodexAppServerTranslator } from './app-server-translator.ts'
 import { type CodexTranslator, translatorOf } from './codex-translator.ts'
 import { createCodexExecTranslator } from './exec-translator.ts'
-import { createState } from './state.ts'
-import { HARNESS_ID, unknown } from './ui.ts'
+import { createCodexState } from './state.ts'
+import { CODEX_HARNESS, unknownOfCodex } from './ui.ts'
 
 /** The harness whose spools this reads. */
-export const CODEX_TRANSLATORS: HarnessTranslators = { [HARNESS_ID]: createCodexTranslator }
+export const CODEX_TRANSLATORS: HarnessTranslators = { [CODEX_HARNESS]: createCodexTranslator }
 
 /** For a spool of either protocol, which is recognised by its first line. */
 export function createCodexTranslator(options: { sessionId: string }): CodexTranslator {
-  const state = createState(options)
+  const state = createCodexState(options)
   const undecided = translatorOf(state, event => {
-    if (event.type === 'unknown') return [unknown(state, event.nativeType, event.raw)]
+    if (event.type === 'unknown') return [unknownOfCodex(state, event.nativeType, event.raw)]
     chosen = choose(event, options)
     return chosen.translate(event)
   })

@@ -1,6 +1,6 @@
 import { compareVersions, HarnessError } from '@chirality/core'
 import { keepWords, keptWords, type ProgramWords, programFile } from '../../process/program/known-programs.ts'
-import { runCommand } from '../../process/program/run-command.ts'
+import { runHelper } from '../../process/program/run-helper.ts'
 import type { AgentName } from '../../turn/turn-program.ts'
 import { CLAUDE_VERSIONS } from '../descriptor.ts'
 
@@ -102,12 +102,12 @@ async function look(
   env: Record<string, string>,
   signal: AbortSignal | undefined,
 ): Promise<ProgramWords> {
-  const said = await runCommand(binary, ['--version'], { env, signal })
+  const said = await runHelper(binary, ['--version'], { env, signal })
   if (said.code === null) return {}
   const version = { '--version': said.stdout.trim() }
   // Another program could interpret further arguments in any way, so none are passed.
   if (versionIn(said.stdout) === undefined) return version
-  const help = await runCommand(binary, ['--help'], { env, signal })
+  const help = await runHelper(binary, ['--help'], { env, signal })
   return help.code === 0 ? { ...version, '--help': help.stdout } : version
 }
 

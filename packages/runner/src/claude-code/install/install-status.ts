@@ -3,7 +3,7 @@ import path from 'node:path'
 import { type HarnessInstallStatus, HarnessNotInstalledError, versionSupport } from '@chirality/core'
 import { buildChildEnv } from '../../env/child-env.ts'
 import { asTyped } from '../../process/program/resolve-executable.ts'
-import { runCommand } from '../../process/program/run-command.ts'
+import { runHelper } from '../../process/program/run-helper.ts'
 import { type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
 import { CLAUDE_ENVIRONMENT, CLAUDE_VERSIONS } from '../descriptor.ts'
 import { telemetryEnv } from '../launch/args.ts'
@@ -36,7 +36,7 @@ export async function claudeInstallStatus(
   }
   // Run only after the version check: another program could interpret these arguments in any way.
   const { loggedIn, authMethod } = features.hasAuthCommand
-    ? parseAuth((await runCommand(binary, ['auth', 'status', '--json'], { env, signal })).stdout)
+    ? parseAuth((await runHelper(binary, ['auth', 'status', '--json'], { env, signal })).stdout)
     : await credentialIn(env)
   const login = features.hasAuthCommand ? 'auth login' : ''
   return {

@@ -1,6 +1,6 @@
 import { asObject, asObjects, asText, type JsonObject } from '../../common/json.ts'
 
-export interface Conversation {
+export interface NativeConversation {
   /** In the order in which they were written. */
   lines: JsonObject[]
   /** How many lines name a parent that is not in the file. */
@@ -16,7 +16,7 @@ export function isLink(line: JsonObject): boolean {
  * The lines that the agent itself would resume from. A file is a tree: rewinding a conversation, or resuming it twice,
  * leaves branches, and the newest message is at the end of the branch that counts.
  */
-export function conversationOf(links: readonly JsonObject[]): Conversation {
+export function conversationOf(links: readonly JsonObject[]): NativeConversation {
   const nodes = links.map((line, index) => ({ line, index }))
   const byId = new Map<string, Node>()
   for (const node of nodes) {

@@ -1,6 +1,6 @@
 import { createClaudeTranslator, parseClaudeEvent, type TurnEndReason, type UIEvent } from '@chirality/core'
 import { asNumber, asObject, asObjects, asText, type JsonObject } from '../../common/json.ts'
-import { History } from '../../native-sessions/history.ts'
+import { NativeHistory } from '../../native-sessions/history.ts'
 import { COMPACT_BOUNDARY } from './conversation.ts'
 import { promptOf } from './prompt.ts'
 
@@ -14,9 +14,9 @@ export interface ClaudeFacts {
 }
 
 /** Reads a stored conversation with the translator of the live stream, so that both give the same events. */
-export function claudeHistory(lines: readonly JsonObject[], facts: ClaudeFacts): History {
+export function claudeHistory(lines: readonly JsonObject[], facts: ClaudeFacts): NativeHistory {
   const { sessionId } = facts
-  const history = new History(sessionId, facts.at)
+  const history = new NativeHistory(sessionId, facts.at)
   if (facts.gap) history.addGap(facts.gap)
   const translator = createClaudeTranslator({ sessionId })
   const answer = new LastAnswer()

@@ -3,7 +3,7 @@ import type { ImportedSession } from '@chirality/core'
 import { asText } from '../../common/json.ts'
 import { requireNativeId, sessionNotFound } from '../../native-sessions/listing.ts'
 import { readLines } from '../../native-sessions/read-lines.ts'
-import { HARNESS_ID } from '../descriptor.ts'
+import { CLAUDE_CODE_ID } from '../descriptor.ts'
 import { conversationOf, isLink } from './conversation.ts'
 import { findSessionFile } from './files.ts'
 import { claudeHistory } from './history.ts'
@@ -17,9 +17,9 @@ export interface ImportOptions {
 
 /** Imports a conversation of Claude Code as a session. Only reads; unreadable lines are left out and marked. */
 export async function importClaudeSession(given: string, options: ImportOptions): Promise<ImportedSession> {
-  const nativeSessionId = requireNativeId(given, HARNESS_ID)
+  const nativeSessionId = requireNativeId(given, CLAUDE_CODE_ID)
   const file = await findSessionFile(nativeSessionId, options.environment, options.cwd)
-  if (!file) throw sessionNotFound(nativeSessionId, HARNESS_ID)
+  if (!file) throw sessionNotFound(nativeSessionId, CLAUDE_CODE_ID)
   const { maxBytes } = options
   const { lines, unreadable, isCut } = await readLines(file.path, {
     isWanted: isLink,
@@ -29,7 +29,7 @@ export async function importClaudeSession(given: string, options: ImportOptions)
   const updatedAt = new Date(file.modifiedMs).toISOString()
   const createdAt = asText(lines[0]?.timestamp) ?? updatedAt
   const projectRoot = lines.flatMap(line => asText(line.cwd) ?? [])[0] ?? options.cwd
-  if (projectRoot === undefined) throw sessionNotFound(nativeSessionId, HARNESS_ID)
+  if (projectRoot === undefined) throw sessionNotFound(nativeSessionId, CLAUDE_CODE_ID)
   const id = randomUUID()
   const gap = gapOf(isCut, Math.max(unreadable, conversation.broken))
   const facts = { sessionId: id, nativeSessionId, cwd: projectRoot, at: createdAt, gap }

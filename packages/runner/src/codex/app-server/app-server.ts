@@ -11,7 +11,7 @@ import { stopByVariable } from '../../process/traced-process.ts'
 import { HarnessLog } from '../../turn/harness-log.ts'
 import type { KeptAgent } from '../../turn/kept-agents.ts'
 import type { CodexHarnessConfig } from '../config.ts'
-import { HARNESS_ID } from '../descriptor.ts'
+import { CODEX_ID } from '../descriptor.ts'
 import { CodexFeatures, unknownMethod } from './features.ts'
 import { openSpoolCursor } from './spool-cursor.ts'
 import type { ThreadMessage } from './thread-message.ts'
@@ -87,7 +87,7 @@ export class AppServer implements KeptAgent {
   static async start(options: AppServerOptions, signal?: AbortSignal): Promise<AppServer> {
     const { command, args, env, projectRoot, config } = options
     const turnId = randomUUID()
-    const names = { harness: HARNESS_ID, sessionId: SPOOL_NAME, turnId }
+    const names = { harness: CODEX_ID, sessionId: SPOOL_NAME, turnId }
     const spool = await openSpool({ projectRoot, ...names, rawLogs: config.rawLogs })
     const process = await spawnAgent({ command, args, env, cwd: projectRoot, spool, keepInputOpen: true })
     const server = new AppServer(process, options)
@@ -110,7 +110,7 @@ export class AppServer implements KeptAgent {
       await server.ended
       const said = server.#noise.join('\n').trim()
       const message = `codex app-server did not answer.${said ? ` It said: ${said}` : ''}`
-      throw new HarnessError(message, 'process_crashed', HARNESS_ID, cause)
+      throw new HarnessError(message, 'process_crashed', CODEX_ID, cause)
     }
   }
 

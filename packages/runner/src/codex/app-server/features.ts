@@ -1,6 +1,6 @@
 import { RpcError } from '../../process/json-rpc.ts'
 import { keepWords, keptWords, programFile } from '../../process/program/known-programs.ts'
-import { runCommand } from '../../process/program/run-command.ts'
+import { runHelper } from '../../process/program/run-helper.ts'
 
 /**
  * The features of one `codex` binary: from its version, and from the methods it has refused. No other module compares
@@ -62,7 +62,7 @@ export async function codexFeatures(
   const known = features.get(file.key)
   if (known) return known
   const kept = await keptWords(dataFolder, file)
-  const said = kept?.['--version'] ?? (await runCommand(binary, ['--version'], { env, signal })).stdout.trim()
+  const said = kept?.['--version'] ?? (await runHelper(binary, ['--version'], { env, signal })).stdout.trim()
   const found = new CodexFeatures(VERSION.exec(said)?.[1])
   if (kept === undefined && found.version !== undefined)
     await keepWords(dataFolder, file, { '--version': said })

@@ -1,5 +1,5 @@
 import { HarnessError, type HarnessQuery } from '@chirality/core'
-import { CODEX_EFFORT, HARNESS_ID } from '../descriptor.ts'
+import { CODEX_EFFORT, CODEX_ID } from '../descriptor.ts'
 import type { CodexSandbox } from '../options/permissions.ts'
 
 export interface ExecArgInput {
@@ -57,7 +57,7 @@ function queryOverrides({ query, mcpServers, hidden, systemPromptFile }: ExecArg
 function word(field: string, value: string): string {
   if (value !== '' && !value.startsWith('-') && !value.includes('\0')) return value
   const message = `${field} is ${JSON.stringify(value)}: it must not be empty, begin with "-" or hold a NUL.`
-  throw new HarnessError(message, 'invalid_query', HARNESS_ID)
+  throw new HarnessError(message, 'invalid_query', CODEX_ID)
 }
 
 /** A JSON value as TOML, for `-c key=value`. Supports only the types that configuration needs: no dates, no null. */

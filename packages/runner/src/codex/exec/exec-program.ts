@@ -21,7 +21,7 @@ import type {
   TurnReader,
 } from '../../turn/turn-program.ts'
 import { CODEX, type CodexContext } from '../config.ts'
-import { CODEX_VERSIONS, HARNESS_ID } from '../descriptor.ts'
+import { CODEX_ID, CODEX_VERSIONS } from '../descriptor.ts'
 import { heldThreadAdvice, isLostThread } from '../options/check-query.ts'
 import { codexInput } from '../options/input.ts'
 import { areInstructionsTold, withInstructions } from '../options/instructions.ts'
@@ -75,7 +75,7 @@ export async function prepareExec(
     const input = await codexInput(query.prompt, context.environment)
     undo.push(input.cleanup)
     const program = await codexProgram(query, context)
-    const served = await serveClientTools(query, HARNESS_ID)
+    const served = await serveClientTools(query, CODEX_ID)
     undo.push(served.stop)
     const { sandbox, approval } = execPermissions(query, { asks, hasRules })
     // `exec` cannot ask the user, so only the caller's own tools are approved; those of other MCP servers are denied.
@@ -145,7 +145,7 @@ async function writeFiles(
   undo: (() => Promise<void>)[],
 ): Promise<Pick<ExecArgInput, 'systemPromptFile' | 'outputSchemaFile'>> {
   if (!systemPrompt && !outputSchema) return {}
-  const folder = await makeTempFolder(environment, HARNESS_ID)
+  const folder = await makeTempFolder(environment, CODEX_ID)
   undo.push(() => rm(folder, { recursive: true, force: true }))
   const write = async (name: string, text: string) => {
     const file = path.join(folder, name)

@@ -6,7 +6,7 @@ import { oneLine } from '../../native-sessions/listing.ts'
 import { makeTempFolder } from '../../process/spool/temp-folder.ts'
 import { AppServer } from '../app-server/app-server.ts'
 import type { CodexContext } from '../config.ts'
-import { CODEX_ENVIRONMENT, HARNESS_ID } from '../descriptor.ts'
+import { CODEX_ENVIRONMENT, CODEX_ID } from '../descriptor.ts'
 import { findCodex } from '../program/executable.ts'
 import { overrideArgs } from '../program/overrides.ts'
 import type { ThreadHistory, ThreadTurn } from '../rollouts/thread.ts'
@@ -28,7 +28,7 @@ async function withAppServer<T>(
     allow: config.allowEnvironment,
   })
   // Listing is no turn: its output does not go to the project's logs, and no project configuration is read.
-  const folder = await makeTempFolder(environment, HARNESS_ID)
+  const folder = await makeTempFolder(environment, CODEX_ID)
   try {
     const args = ['app-server', ...overrideArgs(context)]
     const server = await AppServer.start({ command, args, env, projectRoot: folder, config }, signal)

@@ -1,13 +1,13 @@
 import { createCodexAppServerTranslator, parseCodexEvent, type UIEvent } from '@chirality/core'
 import { asNumber, asObjects, asText, type JsonObject } from '../../common/json.ts'
-import { History } from '../../native-sessions/history.ts'
+import { NativeHistory } from '../../native-sessions/history.ts'
 import { withoutInstructions } from '../options/instructions.ts'
 import type { ThreadHistory, ThreadTurn } from '../rollouts/thread.ts'
 
 /** Reads a stored thread with the app-server's translator, so that both give the same events. */
-export function codexHistory(thread: ThreadHistory, sessionId: string): History {
+export function codexHistory(thread: ThreadHistory, sessionId: string): NativeHistory {
   const { id: threadId, cwd, model, version, missing } = thread
-  const history = new History(sessionId, thread.createdAt ?? new Date(0).toISOString())
+  const history = new NativeHistory(sessionId, thread.createdAt ?? new Date(0).toISOString())
   if (missing > 0) history.addGap({ missing, reason: "Parts of the agent's files cannot be read." })
   const agent = { cwd, ...(model ? { model } : {}), ...(version ? { version } : {}) }
   const translator = createCodexAppServerTranslator({ sessionId, threadId, agent })

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { ImportedSession, ListNativeSessionsOptions, NativeSession } from '@chirality/core'
 import { DEFAULT_LIMIT, requireNativeId, sameFolder, sessionNotFound } from '../../native-sessions/listing.ts'
 import type { CodexContext } from '../config.ts'
-import { HARNESS_ID } from '../descriptor.ts'
+import { CODEX_ID } from '../descriptor.ts'
 import { listRollouts, readRollout } from '../rollouts/rollout-threads.ts'
 import type { ThreadHistory } from '../rollouts/thread.ts'
 import { askOrRead, listThreads, readThread } from './app-server-threads.ts'
@@ -17,14 +17,14 @@ export async function importCodexSession(
   context: CodexContext,
   signal: AbortSignal,
 ): Promise<ImportedSession> {
-  const nativeSessionId = requireNativeId(given, HARNESS_ID)
+  const nativeSessionId = requireNativeId(given, CODEX_ID)
   const read = () => readRollout(context.environment, nativeSessionId)
   const thread = await askOrRead<ThreadHistory | undefined>(context, {
     ask: async server => withToolCalls(await readThread(server, nativeSessionId), read),
     read,
     signal,
   })
-  if (!thread || thread.cwd === '') throw sessionNotFound(nativeSessionId, HARNESS_ID)
+  if (!thread || thread.cwd === '') throw sessionNotFound(nativeSessionId, CODEX_ID)
   const id = randomUUID()
   const { envelopes } = codexHistory(thread, id)
   const now = new Date().toISOString()

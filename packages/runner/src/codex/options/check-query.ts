@@ -1,5 +1,5 @@
 import { HarnessError, type HarnessQuery } from '@chirality/core'
-import { HARNESS_ID } from '../descriptor.ts'
+import { CODEX_ID } from '../descriptor.ts'
 
 /**
  * Refuses queries that would silently start a new thread: a fork without a thread, and a name in place of a thread id.
@@ -28,15 +28,15 @@ export function heldThreadAdvice(said: string, threadId: string | undefined): st
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 function invalid(message: string): HarnessError {
-  return new HarnessError(message, 'invalid_query', HARNESS_ID)
+  return new HarnessError(message, 'invalid_query', CODEX_ID)
 }
 
 /** An option that Codex lacks is refused, never dropped: a limit that does not hold is worse than none. */
 export function refuseUnsupported(query: HarnessQuery): void {
   const refused = Object.entries(REFUSALS).find(([field]) => isSet(query[field as keyof HarnessQuery]))
   if (query.thinking === 'ultracode')
-    throw new HarnessError('thinking: Codex has no effort ultracode.', 'unsupported', HARNESS_ID)
-  if (refused) throw new HarnessError(`${refused[0]}: ${refused[1]}`, 'unsupported', HARNESS_ID)
+    throw new HarnessError('thinking: Codex has no effort ultracode.', 'unsupported', CODEX_ID)
+  if (refused) throw new HarnessError(`${refused[0]}: ${refused[1]}`, 'unsupported', CODEX_ID)
 }
 
 const NO_NAMED_TOOLS =

@@ -2,7 +2,7 @@ import { rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { HarnessError, type HarnessQuery, type ImageSource, type PromptPart } from '@chirality/core'
 import { makeTempFolder } from '../../process/spool/temp-folder.ts'
-import { HARNESS_ID } from '../descriptor.ts'
+import { CODEX_ID } from '../descriptor.ts'
 
 export interface CodexInput {
   text: string
@@ -22,11 +22,7 @@ export async function codexInput(
   const parts: PromptPart[] = typeof prompt === 'string' ? [{ type: 'text', text: prompt }] : prompt
   const text = parts.flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n')
   if (parts.some(({ type }) => type === 'document'))
-    throw new HarnessError(
-      'Codex takes no documents. Name the file in the message.',
-      'unsupported',
-      HARNESS_ID,
-    )
+    throw new HarnessError('Codex takes no documents. Name the file in the message.', 'unsupported', CODEX_ID)
   const sources = parts.flatMap(part => (part.type === 'image' ? [part.source] : []))
   if (text.trim() === '' && sources.length === 0)
     throw refused('The prompt is empty. Say what the agent should do.')
@@ -58,7 +54,7 @@ class ImageFiles {
       )
     }
     if (source.kind === 'path') return existingFile(source.path)
-    this.#folder ??= await makeTempFolder(this.#environment, HARNESS_ID)
+    this.#folder ??= await makeTempFolder(this.#environment, CODEX_ID)
     this.#count += 1
     const file = path.join(this.#folder, `image-${this.#count}.${extension}`)
     await writeFile(file, Buffer.from(source.data, 'base64'), { mode: 0o600, flag: 'wx' })
@@ -85,5 +81,5 @@ const EXTENSIONS: Record<string, string> = {
 }
 
 function refused(message: string): HarnessError {
-  return new HarnessError(message, 'invalid_query', HARNESS_ID)
+  return new HarnessError(message, 'invalid_query', CODEX_ID)
 }

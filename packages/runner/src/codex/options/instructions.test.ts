@@ -2,7 +2,12 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { useProject } from '../../../test/support/project.ts'
-import { areInstructionsTold, asInstructions, withInstructions, withoutInstructions } from './instructions.ts'
+import {
+  areInstructionsTold,
+  asCodexInstructions,
+  withInstructions,
+  withoutInstructions,
+} from './instructions.ts'
 
 const project = useProject()
 const PARENT = '01a1e299-f6ed-7c52-bac1-135cf1f26a6e'
@@ -19,7 +24,7 @@ const said = (role: string, ...texts: string[]) => ({
 })
 const compacted = (...kept: unknown[]) => ({ type: 'compacted', payload: { replacement_history: kept } })
 const began = said('developer', '<permissions instructions>', 'A')
-const injected = (text: string) => said('developer', asInstructions(text))
+const injected = (text: string) => said('developer', asCodexInstructions(text))
 const prompted = (text: string) => said('user', withInstructions(text, 'Go on'))
 
 function write(threadId: string, lines: object[]): void {
@@ -42,7 +47,12 @@ test.each<[string, object[], string, boolean]>([
   ['other messages came after them', [began, said('user', 'A'), said('developer', '<mode>')], 'A', true],
   ['a user said the same', [said('user', 'A')], 'A', false],
   ['a summary has them no more', [injected('A'), compacted(message('user', 'Go'))], 'A', false],
-  ['a summary has them', [injected('A'), compacted(message('developer', asInstructions('A')))], 'A', true],
+  [
+    'a summary has them',
+    [injected('A'), compacted(message('developer', asCodexInstructions('A')))],
+    'A',
+    true,
+  ],
   ['they came after a summary', [compacted(), injected('A')], 'A', true],
   ['nothing was said', [], 'A', false],
 ])('%s', async (_name, lines, text, expected) => {

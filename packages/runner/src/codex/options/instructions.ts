@@ -2,13 +2,13 @@ import { asObject, asObjects, asText, type JsonObject } from '../../common/json.
 import { readThreadLines } from '../rollouts/rollout-threads.ts'
 
 /** Marks instructions inside the conversation, so that they can be found there again. */
-export function asInstructions(text: string): string {
+export function asCodexInstructions(text: string): string {
   return `${OPENING}${text}${CLOSING}`
 }
 
 /** Puts instructions in front of a message, for a Codex that accepts them in no other way. */
 export function withInstructions(text: string, prompt: string): string {
-  return `${asInstructions(text)}\n\n${prompt}`
+  return `${asCodexInstructions(text)}\n\n${prompt}`
 }
 
 /** The text that the user typed, without instructions in front of it. */
@@ -59,7 +59,7 @@ function hasLast(lines: readonly JsonObject[], text: string): boolean {
 function lastIn(messages: readonly JsonObject[], text: string): 'these' | 'others' | 'nothing' {
   for (const message of messages.filter(isMessage).toReversed()) {
     const parts = asObjects(message.content).flatMap(part => asText(part.text) ?? [])
-    if (parts.some(part => part.startsWith(asInstructions(text)))) return 'these'
+    if (parts.some(part => part.startsWith(asCodexInstructions(text)))) return 'these'
     // The instructions that a thread began with have no mark; they stand among Codex's own.
     if (message.role === 'developer' && parts.includes(text)) return 'these'
     if (parts.some(part => part.startsWith(OPENING))) return 'others'

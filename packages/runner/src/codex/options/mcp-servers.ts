@@ -1,5 +1,5 @@
 import { HarnessError, type McpServerConfig, type McpStdioServerConfig } from '@chirality/core'
-import { HARNESS_ID } from '../descriptor.ts'
+import { CODEX_ID } from '../descriptor.ts'
 
 export interface CodexMcpServers {
   /** The value of `mcp_servers`. */
@@ -108,5 +108,5 @@ function carried(carrier: Record<string, string>, value: string): string {
 const CARRIER_PREFIX = 'CHIRALITY_MCP_TOKEN_'
 
 function refused(message: string): HarnessError {
-  return new HarnessError(`mcpServers: ${message}`, 'invalid_query', HARNESS_ID)
+  return new HarnessError(`mcpServers: ${message}`, 'invalid_query', CODEX_ID)
 }

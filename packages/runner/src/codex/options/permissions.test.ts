@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { HarnessQuery, PermissionMode } from '@chirality/core'
 import { afterAll, describe, expect, test } from 'vitest'
-import { codexPermissions, execPermissions, isFreeInMode, unheldRules } from './permissions.ts'
+import { codexPermissions, execPermissions, isFreeInMode, unheldByCodex } from './permissions.ts'
 
 type Fields = Pick<HarnessQuery, 'mode' | 'permissionMode'>
 
@@ -78,11 +78,11 @@ test('rules about reading are told as not held, in a mode that asks nothing thos
     { effect: 'deny', tool: 'Write', pattern: 'a' },
     { effect: 'allow', tool: 'Read' },
   ] as const
-  const about = (mode: PermissionMode) => unheldRules(rules, mode).map(text => /^"[^"]+"/.exec(text)?.[0])
+  const about = (mode: PermissionMode) => unheldByCodex(rules, mode).map(text => /^"[^"]+"/.exec(text)?.[0])
   expect(about('default')).toEqual(['"deny Read(.env)"', '"deny *(*.pem)"'])
   for (const mode of ['plan', 'dontAsk'] as const)
     expect(about(mode)).toEqual(['"deny Read(.env)"', '"deny *(*.pem)"', '"ask Bash(curl *)"'])
-  expect(unheldRules(rules, 'plan')[2]).toContain('"Plan only" Codex runs commands')
+  expect(unheldByCodex(rules, 'plan')[2]).toContain('"Plan only" Codex runs commands')
 })
 
 describe('requests that a mode allows without a person', () => {

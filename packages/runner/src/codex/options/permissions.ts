@@ -127,7 +127,7 @@ export function isConfined(mode: PermissionMode): boolean {
  * The user's rules that Codex cannot apply: it reads without asking in every mode, and in the read-only sandbox it asks
  * about no command. Shown to the user before the turn.
  */
-export function unheldRules(rules: readonly GuardRule[], permissionMode: PermissionMode): string[] {
+export function unheldByCodex(rules: readonly GuardRule[], permissionMode: PermissionMode): string[] {
   const asksNothing = BY_PERMISSION_MODE[permissionMode].sandbox === 'read-only'
   return rules.flatMap(({ effect, tool, pattern }) => {
     const isReading = READING.test(tool) || (tool === '*' && pattern !== undefined)

@@ -7,7 +7,7 @@ import {
   notCounted,
   resolveExecutable,
 } from '../../process/program/resolve-executable.ts'
-import { HARNESS_ID } from '../descriptor.ts'
+import { CODEX_ID } from '../descriptor.ts'
 
 const BINARY_VARIABLE = 'CHIRALITY_CODEX_BIN'
 
@@ -26,7 +26,7 @@ export async function findCodex(options: FindCodexOptions): Promise<string> {
   const named = options.binaryPath ?? options.environment[BINARY_VARIABLE]
   if (named) {
     const check = await checkExecutable(named)
-    if (!check.ok) throw new HarnessNotInstalledError(HARNESS_ID, `${check.message} ${INSTALL_INSTRUCTIONS}`)
+    if (!check.ok) throw new HarnessNotInstalledError(CODEX_ID, `${check.message} ${INSTALL_INSTRUCTIONS}`)
     return nativeBehind(path.resolve(named))
   }
   // PATH and HOME of the agent's environment: an isolated harness must not find the agent of this user.
@@ -35,7 +35,7 @@ export async function findCodex(options: FindCodexOptions): Promise<string> {
   const binary = found ? nativeBehind(found) : packagedCodex(import.meta.url)
   if (!binary) {
     const instructions = INSTALL_INSTRUCTIONS + notCounted(BINARY_VARIABLE, options.environment)
-    throw new HarnessNotInstalledError(HARNESS_ID, instructions)
+    throw new HarnessNotInstalledError(CODEX_ID, instructions)
   }
   return binary
 }

@@ -7,7 +7,7 @@ import { checkDirectory } from '../../turn/start-failure.ts'
 import { AppServer } from '../app-server/app-server.ts'
 import { type CodexFeatures, codexFeatures } from '../app-server/features.ts'
 import { CODEX, type CodexContext } from '../config.ts'
-import { CODEX_ENVIRONMENT, CODEX_VERSIONS, HARNESS_ID } from '../descriptor.ts'
+import { CODEX_ENVIRONMENT, CODEX_ID, CODEX_VERSIONS } from '../descriptor.ts'
 import { findCodex } from './executable.ts'
 import { overrideArgs } from './overrides.ts'
 import { codexOwnGit } from './own-git.ts'
@@ -22,9 +22,9 @@ export interface CodexProgram {
 }
 
 export async function codexProgram(query: HarnessQuery, context: CodexContext): Promise<CodexProgram> {
-  await checkDirectory('The project folder', query.cwd, HARNESS_ID)
+  await checkDirectory('The project folder', query.cwd, CODEX_ID)
   for (const directory of query.additionalDirectories ?? [])
-    await checkDirectory('The extra folder', directory, HARNESS_ID)
+    await checkDirectory('The extra folder', directory, CODEX_ID)
   const command = await findCodex({ binaryPath: context.config.binaryPath, environment: context.environment })
   const { env } = buildChildEnv({
     source: context.environment,

@@ -1,6 +1,6 @@
 import { HarnessError } from '@chirality/core'
 import type { CodexContext } from '../config.ts'
-import { HARNESS_ID } from '../descriptor.ts'
+import { CODEX_ID } from '../descriptor.ts'
 
 /**
  * Configuration for one process, as `-c` arguments; the user's config is not changed. Later ones win: first the
@@ -30,7 +30,7 @@ function userOverrides({ environment }: CodexContext): string[] {
   throw new HarnessError(
     'CHIRALITY_CODEX_CONFIG must be a JSON array of "key=value" strings, such as ["model=\\"gpt-5.5\\""].',
     'invalid_query',
-    HARNESS_ID,
+    CODEX_ID,
   )
 }
 

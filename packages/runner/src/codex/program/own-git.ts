@@ -8,8 +8,8 @@ import {
   repositoryNames,
   settingsAgainst,
 } from '../../git/git-settings.ts'
-import { runCommand } from '../../process/program/run-command.ts'
-import { HARNESS_ID } from '../descriptor.ts'
+import { runHelper } from '../../process/program/run-helper.ts'
+import { CODEX_ID } from '../descriptor.ts'
 
 export interface OwnGit {
   env: Record<string, string>
@@ -82,7 +82,7 @@ async function submodules(place: Place): Promise<Set<string>> {
 
 /** Empty if git fails, as Codex's own would, or is not there. */
 async function ask({ cwd, env, signal }: Place, args: string[]): Promise<string> {
-  const { stdout, code, timedOut } = await runCommand('git', [...NO_PROGRAMS, ...args], {
+  const { stdout, code, timedOut } = await runHelper('git', [...NO_PROGRAMS, ...args], {
     cwd,
     signal,
     env: { ...env, ...QUIET },
@@ -93,7 +93,7 @@ async function ask({ cwd, env, signal }: Place, args: string[]): Promise<string>
     throw new HarnessError(
       `The git config of ${cwd} is too large to read, so Codex is not started there.`,
       'invalid_query',
-      HARNESS_ID,
+      CODEX_ID,
     )
   return code === 0 ? stdout : ''
 }

@@ -5,7 +5,7 @@ import { asNumber, asObject, asObjects, asText, type JsonObject } from '../../co
 import type { ConversationKeeper } from '../../native-sessions/conversation-files.ts'
 import { oneLine } from '../../native-sessions/listing.ts'
 import { readEnds, readLines } from '../../native-sessions/read-lines.ts'
-import { HARNESS_ID } from '../descriptor.ts'
+import { CODEX_ID } from '../descriptor.ts'
 import { isAboutThread, rolloutTurns } from './rollout-turns.ts'
 import type { ThreadHistory } from './thread.ts'
 
@@ -52,7 +52,7 @@ export async function readRollout(
 /** The files of a thread and of those that it was forked from, below the agent's own folder. */
 export function codexConversations(environment: Record<string, string>): ConversationKeeper {
   return {
-    harnessId: HARNESS_ID,
+    harnessId: CODEX_ID,
     find: async ({ nativeSessionId }) => {
       const folder = codexHome(environment)
       const files = new Map((await rolloutFiles(environment)).map(file => [file.threadId, file]))

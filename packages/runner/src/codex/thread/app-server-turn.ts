@@ -7,7 +7,7 @@ import { withAccount } from '../../turn/turn-query.ts'
 import type { AppServer } from '../app-server/app-server.ts'
 import type { ThreadFeed } from '../app-server/thread-feed.ts'
 import { CODEX } from '../config.ts'
-import { HARNESS_ID } from '../descriptor.ts'
+import { CODEX_ID } from '../descriptor.ts'
 import type { CodexInput } from '../options/input.ts'
 import { type OpenThread, openThread } from './open-thread.ts'
 import { ThreadDialogue, type ThreadDialogueOptions } from './thread-dialogue.ts'
@@ -39,7 +39,7 @@ export async function openThreadTurn(
   const feed = lease.agent.news.listen(thread.id)
   if (!feed) {
     const message = `The Codex thread ${query.resumeSessionId} has a turn running in another session.`
-    throw new HarnessError(message, 'busy', HARNESS_ID)
+    throw new HarnessError(message, 'busy', CODEX_ID)
   }
   const facts = factsOf(thread, feed, options)
   // Recorded before the turn is started, so that a restarted server can find the turn.

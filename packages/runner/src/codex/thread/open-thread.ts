@@ -2,9 +2,9 @@ import { HarnessError, type HarnessQuery } from '@chirality/core'
 import { asObject, asObjects, asText } from '../../common/json.ts'
 import { RpcError } from '../../process/json-rpc.ts'
 import type { AppServer } from '../app-server/app-server.ts'
-import { HARNESS_ID } from '../descriptor.ts'
+import { CODEX_ID } from '../descriptor.ts'
 import { heldThreadAdvice, isLostThread } from '../options/check-query.ts'
-import { areInstructionsTold, asInstructions } from '../options/instructions.ts'
+import { areInstructionsTold, asCodexInstructions } from '../options/instructions.ts'
 import type { CodexPermissions } from '../options/permissions.ts'
 
 export interface OpenThreadOptions {
@@ -55,7 +55,7 @@ async function inject(
   server: AppServer,
   { threadId, text, signal }: { threadId: string; text: string; signal: AbortSignal },
 ): Promise<boolean> {
-  const content = [{ type: 'input_text', text: asInstructions(text) }]
+  const content = [{ type: 'input_text', text: asCodexInstructions(text) }]
   try {
     await server.request(
       INJECT,
@@ -95,7 +95,7 @@ async function start(server: AppServer, options: OpenThreadOptions): Promise<Ope
     return remember(server, await server.request('thread/start', settings(options), options.signal))
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
-    throw new HarnessError(`Codex could not start a thread: ${error.message}`, 'unknown', HARNESS_ID, error)
+    throw new HarnessError(`Codex could not start a thread: ${error.message}`, 'unknown', CODEX_ID, error)
   }
 }
 
@@ -192,7 +192,7 @@ function settings({ query, permissions, config }: OpenThreadOptions): Record<str
 function remember(server: AppServer, response: Record<string, unknown>): OpenThread {
   const thread = response.thread as { id?: unknown } | undefined
   if (typeof thread?.id !== 'string') {
-    throw new HarnessError('Codex opened a thread without an id.', 'unknown', HARNESS_ID)
+    throw new HarnessError('Codex opened a thread without an id.', 'unknown', CODEX_ID)
   }
   const model = modelOf(response) ?? 'unknown'
   server.loaded.set(thread.id, model)
@@ -207,7 +207,7 @@ function modelOf(response: Record<string, unknown>): string | undefined {
 
 function refusal(error: RpcError, threadId: string): HarnessError {
   const advice = heldThreadAdvice(error.message, threadId)
-  if (advice) return new HarnessError(advice, 'busy', HARNESS_ID, error)
+  if (advice) return new HarnessError(advice, 'busy', CODEX_ID, error)
   const message = `Codex could not open the thread ${threadId}: ${error.message}`
-  return new HarnessError(message, 'unknown', HARNESS_ID, error)
+  return new HarnessError(message, 'unknown', CODEX_ID, error)
 }

@@ -11,7 +11,7 @@ import { lostSession, resumeFailed } from '../../turn/turn-events.ts'
 import type { TurnFacts } from '../../turn/turn-program.ts'
 import type { NewsPlace } from '../app-server/thread-message.ts'
 import { CODEX } from '../config.ts'
-import { HARNESS_ID } from '../descriptor.ts'
+import { CODEX_ID } from '../descriptor.ts'
 
 /** The facts that are needed to restore a turn of an app-server from the spool. */
 export interface ThreadTurnFacts extends TurnFacts {
@@ -55,7 +55,7 @@ export class ThreadView {
       claudeSessionId: threadId,
       model,
       tools: [],
-      harness: HARNESS_ID,
+      harness: CODEX_ID,
       cwd,
       ...(version ? { version } : {}),
       ...(permissionMode ? { permissionMode } : {}),

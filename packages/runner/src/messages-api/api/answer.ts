@@ -1,12 +1,12 @@
 import type { UsageInfo } from '@chirality/core'
 import { ApiError } from './api-error.ts'
-import type { ApiEvent, ContentBlock, StopReason } from './messages.ts'
+import type { ApiEvent, ContentBlock, ModelStop } from './messages.ts'
 
 export interface Answer {
   id: string
   model: string
   content: ContentBlock[]
-  stopReason: StopReason | null
+  stopReason: ModelStop | null
   usage: UsageInfo
   /**
    * The error for each call whose input is not a JSON object, by call id. The input of such a call in `content` is
@@ -19,7 +19,7 @@ export interface Answer {
 export class AnswerBuilder {
   id = ''
   model = ''
-  stopReason: StopReason | null = null
+  stopReason: ModelStop | null = null
   isStopped = false
   readonly #blocks: OpenBlock[] = []
   #chars = 0

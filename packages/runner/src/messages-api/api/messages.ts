@@ -60,7 +60,7 @@ export interface OtherBlock {
 }
 
 /** Why the model stopped. Unknown names are passed on. */
-export type StopReason =
+export type ModelStop =
   | 'end_turn'
   | 'tool_use'
   | 'max_tokens'

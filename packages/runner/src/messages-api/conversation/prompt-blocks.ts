@@ -4,7 +4,7 @@ import path from 'node:path'
 import { HarnessError, type HarnessQuery, type ImageSource, type PromptPart } from '@chirality/core'
 import { readCarefully } from '@chirality/disk'
 import type { PromptBlock } from '../api/messages.ts'
-import { HARNESS_ID } from '../descriptor.ts'
+import { MESSAGES_API_ID } from '../descriptor.ts'
 
 export interface PromptBlocks {
   blocks: PromptBlock[]
@@ -65,7 +65,7 @@ async function readData(source: ImageSource, maxBytes: number): Promise<string> 
 }
 
 function refused(message: string): HarnessError {
-  return new HarnessError(message, 'invalid_query', HARNESS_ID)
+  return new HarnessError(message, 'invalid_query', MESSAGES_API_ID)
 }
 
 /** The system prompt: the given one replaces the default, the appended one follows it. */

@@ -7,7 +7,7 @@ import { ensurePrivateDirectory, readCarefully } from '@chirality/disk'
 import { asObject } from '../../common/json.ts'
 import type { ConversationKeeper } from '../../native-sessions/conversation-files.ts'
 import type { Message } from '../api/messages.ts'
-import { HARNESS_ID } from '../descriptor.ts'
+import { MESSAGES_API_ID } from '../descriptor.ts'
 import { lostResult, type PromptContent, type UnfinishedCalls } from '../loop/history.ts'
 
 /**
@@ -112,7 +112,7 @@ async function transcriptLines(projectRoot: string, nativeSessionId: string): Pr
 
 /** For carrying a conversation to another machine. */
 export const transcripts: ConversationKeeper = {
-  harnessId: HARNESS_ID,
+  harnessId: MESSAGES_API_ID,
   find: async ({ projectRoot, nativeSessionId }) => {
     const file = fileOf(projectRoot, nativeSessionId)
     const isThere = isSessionId(nativeSessionId) && (await lstat(file).catch(() => undefined))?.isFile()
@@ -195,12 +195,12 @@ export interface Conversation {
 /**
  * Opens, forks or creates a conversation. The log folder must exist. Throws when another turn uses the conversation.
  */
-export async function openConversation(query: HarnessQuery, busy: Set<string>): Promise<Conversation> {
+export async function openTranscript(query: HarnessQuery, busy: Set<string>): Promise<Conversation> {
   const { cwd, projectRoot = cwd, resumeSessionId, forkSession, forkAt } = query
   const isResumed = resumeSessionId !== undefined && !forkSession
   if (isResumed && busy.has(resumeSessionId)) {
     const message = `The conversation ${resumeSessionId} has a turn running in another session.`
-    throw new HarnessError(message, 'busy', HARNESS_ID)
+    throw new HarnessError(message, 'busy', MESSAGES_API_ID)
   }
   const history =
     resumeSessionId === undefined ? [] : await readTranscript(projectRoot, resumeSessionId, forkAt)

@@ -4,7 +4,7 @@ import { ApiError } from '../api/api-error.ts'
 import type { PromptResult } from '../loop/agent-loop.ts'
 import type { NewEvent } from './native-event.ts'
 
-export interface TurnFacts {
+export interface ResultFacts {
   durationMs: number
   numTurns: number
   spending: Spending
@@ -20,7 +20,7 @@ export interface Spending {
 }
 
 /** The end of the turn in the format of Claude Code's `result`. */
-export function resultEvent(result: PromptResult, facts: TurnFacts): NewEvent {
+export function resultEvent(result: PromptResult, facts: ResultFacts): NewEvent {
   const end = endOf(result, facts.expectsJson)
   return {
     type: 'result',
@@ -32,7 +32,7 @@ export function resultEvent(result: PromptResult, facts: TurnFacts): NewEvent {
   }
 }
 
-export function failedResult(error: unknown, facts: TurnFacts): NewEvent {
+export function failedResult(error: unknown, facts: ResultFacts): NewEvent {
   return { type: 'result', is_error: true, ...failureOf(error), ...counted(facts) }
 }
 
@@ -82,7 +82,7 @@ function failureOf(error: unknown): Record<string, unknown> {
   }
 }
 
-function counted({ durationMs, numTurns, spending }: TurnFacts): Record<string, unknown> {
+function counted({ durationMs, numTurns, spending }: ResultFacts): Record<string, unknown> {
   const modelUsage = Object.fromEntries(
     Object.entries(spending.models).map(([model, { usage, costUsd }]) => [
       model,

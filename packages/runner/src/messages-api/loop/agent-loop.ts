@@ -2,7 +2,7 @@ import type { UsageInfo } from '@chirality/core'
 import { type Answer, addUsage } from '../api/answer.ts'
 import { ApiError } from '../api/api-error.ts'
 import { checkEndpoint } from '../api/endpoint.ts'
-import type { ContentBlock, Message, StopReason, ToolResultBlock } from '../api/messages.ts'
+import type { ContentBlock, Message, ModelStop, ToolResultBlock } from '../api/messages.ts'
 import { BrokenAnswer } from '../api/stream-answer.ts'
 import { askAnswer } from './ask-answer.ts'
 import { type Config, DEFAULT_LOOP_TURNS, DEFAULT_MODEL, DEFAULT_TOOL_GRACE_MS } from './config.ts'
@@ -21,7 +21,7 @@ import type { Tool } from './tool.ts'
 
 export interface PromptResult {
   /** The model's stop reason, or the limit that ended the loop. */
-  reason: StopReason | 'max_turns' | 'stopped'
+  reason: ModelStop | 'max_turns' | 'stopped'
   text: string
   /** The number of answered requests. */
   turns: number

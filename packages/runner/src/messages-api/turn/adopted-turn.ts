@@ -8,7 +8,7 @@ import type { TurnPlan } from '../../turn/connection.ts'
 import type { HarnessLog } from '../../turn/harness-log.ts'
 import { type EndedAgent, toldPlan } from '../../turn/told-turn.ts'
 import { MESSAGES_API, type MessagesApiContext } from '../config.ts'
-import { HARNESS_ID } from '../descriptor.ts'
+import { MESSAGES_API_ID } from '../descriptor.ts'
 import { TurnView } from '../log/turn-view.ts'
 
 export interface AdoptedTurnOptions {
@@ -41,7 +41,11 @@ async function find({ session, trace, context }: AdoptedTurnOptions, log: Harnes
   if (traced) {
     log.write('info', 'process:adopt', { spool: traced.spoolPath })
     try {
-      process = await adoptAgent({ process: traced, projectRoot: session.projectRoot, harness: HARNESS_ID })
+      process = await adoptAgent({
+        process: traced,
+        projectRoot: session.projectRoot,
+        harness: MESSAGES_API_ID,
+      })
     } catch (error) {
       await left
       throw error

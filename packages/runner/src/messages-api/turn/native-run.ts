@@ -6,11 +6,11 @@ import { leftBehind, type StopReason } from '../../turn/turn-events.ts'
 import { ApiError } from '../api/api-error.ts'
 import type { Message } from '../api/messages.ts'
 import { systemPrompt } from '../conversation/prompt-blocks.ts'
-import { type Conversation, openConversation } from '../conversation/transcript.ts'
+import { type Conversation, openTranscript } from '../conversation/transcript.ts'
 import { answerEvents, failureMessage } from '../log/answer-events.ts'
 import type { MessagesApiEvent, NewEvent } from '../log/native-event.ts'
 import type { RawLog, TurnTracer } from '../log/raw-log.ts'
-import { failedResult, resultEvent, SpendingMeter, type TurnFacts } from '../log/result-event.ts'
+import { failedResult, type ResultFacts, resultEvent, SpendingMeter } from '../log/result-event.ts'
 import { AgentLoop } from '../loop/agent-loop.ts'
 import { firstAsked, type PromptContent } from '../loop/history.ts'
 import type { Gate } from '../permissions/gate.ts'
@@ -78,7 +78,7 @@ export class NativeRun {
 
   /** Throws when another turn uses the conversation. */
   static async open(options: NativeRunOptions, busyConversations: Set<string>): Promise<NativeRun> {
-    const conversation = await openConversation(options.query, busyConversations)
+    const conversation = await openTranscript(options.query, busyConversations)
     try {
       return new NativeRun(options, conversation)
     } catch (error) {
@@ -250,7 +250,7 @@ export class NativeRun {
     }
   }
 
-  #facts(): TurnFacts {
+  #facts(): ResultFacts {
     return {
       durationMs: Math.round(performance.now() - this.#startedAt),
       numTurns: this.#requests,

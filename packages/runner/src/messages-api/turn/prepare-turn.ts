@@ -12,7 +12,7 @@ import { checkDirectory } from '../../turn/start-failure.ts'
 import type { MessagesApiContext } from '../config.ts'
 import { type PromptBlocks, promptBlocks } from '../conversation/prompt-blocks.ts'
 import { endpointOf } from '../credentials.ts'
-import { HARNESS_ID } from '../descriptor.ts'
+import { MESSAGES_API_ID } from '../descriptor.ts'
 import type { Config } from '../loop/config.ts'
 import { Policy } from '../permissions/policy.ts'
 import type { BuiltInTool } from '../tools/built-in-tool.ts'
@@ -32,9 +32,9 @@ export async function prepareTurn(query: HarnessQuery, context: MessagesApiConte
   const { config, environment } = context
   refuseUnsupported(query)
   const prompt = await promptBlocks(query.prompt)
-  await checkDirectory('The project folder', query.cwd, HARNESS_ID)
+  await checkDirectory('The project folder', query.cwd, MESSAGES_API_ID)
   for (const folder of query.additionalDirectories ?? []) {
-    await checkDirectory('The additional folder', folder, HARNESS_ID)
+    await checkDirectory('The additional folder', folder, MESSAGES_API_ID)
   }
   const endpoint = endpointOf(environment, query.env)
   const model = query.model ?? DEFAULT_HARNESS_MODEL
@@ -100,7 +100,7 @@ function extraFields(query: HarnessQuery, model: string, maxTokens: number): Rec
 }
 
 function refuseUnsupported({ mcpServers, continueLast, forkAt, forkSession }: HarnessQuery): void {
-  const refuse = (message: string) => new HarnessError(message, 'unsupported', HARNESS_ID)
+  const refuse = (message: string) => new HarnessError(message, 'unsupported', MESSAGES_API_ID)
   if (mcpServers && Object.keys(mcpServers).length > 0) {
     throw refuse('mcpServers: this harness has no MCP client. Use clientTools.')
   }
@@ -119,9 +119,9 @@ export async function clientTools(definitions: readonly ClientToolDefinition[]):
         import('../../tool-server/call-tool.ts'),
         import('../../tool-server/index.ts'),
       ]),
-    HARNESS_ID,
+    MESSAGES_API_ID,
   )
-  const { byName } = prepareTools(definitions, HARNESS_ID)
+  const { byName } = prepareTools(definitions, MESSAGES_API_ID)
   return definitions.flatMap(({ name, description, inputSchema, readOnly }) => {
     const prepared = byName.get(name)
     if (prepared === undefined) return []
@@ -162,7 +162,7 @@ function thinkingFields(
     throw new HarnessError(
       'thinking ultracode: the Messages API has no such effort.',
       'unsupported',
-      HARNESS_ID,
+      MESSAGES_API_ID,
     )
   if (!isBudgeted(model)) {
     return { thinking: { type: 'adaptive' }, output_config: { effort: EFFORTS[thinking] } }
@@ -171,7 +171,7 @@ function thinkingFields(
     throw new HarnessError(
       `thinking ${thinking}: ${model} has no effort above high.`,
       'unsupported',
-      HARNESS_ID,
+      MESSAGES_API_ID,
     )
   const budget = BUDGETS[thinking]
   return { thinking: { type: 'enabled', budget_tokens: budget }, max_tokens: maxTokens + budget }

@@ -11,7 +11,7 @@ import type { HarnessLog } from '../../turn/harness-log.ts'
 import { STALL_MS, type StopReason } from '../../turn/turn-events.ts'
 import { MESSAGES_API, type MessagesApiContext } from '../config.ts'
 import { promptBlocks } from '../conversation/prompt-blocks.ts'
-import { HARNESS_ID } from '../descriptor.ts'
+import { MESSAGES_API_ID } from '../descriptor.ts'
 import { RawLog, TurnTracer } from '../log/raw-log.ts'
 import { TurnView } from '../log/turn-view.ts'
 import type { Grants } from '../permissions/policy.ts'
@@ -54,7 +54,7 @@ async function openLoop(
 ): Promise<LoopConnection> {
   const sessionId = session.id
   const { rawLogs } = context.config
-  const names = { harness: HARNESS_ID, sessionId, turnId }
+  const names = { harness: MESSAGES_API_ID, sessionId, turnId }
   const raw = await RawLog.open({ projectRoot: query.projectRoot ?? query.cwd, ...names, rawLogs })
   try {
     const tracer = new TurnTracer(raw, record)

@@ -9,7 +9,7 @@ import {
   type Scope,
   scopeOf,
   type TranslatorState,
-  unknown,
+  unknownOfClaude,
 } from '../state.ts'
 import { confirmTool, flattenContent, isToolResult, isToolUse, translateToolResult } from '../tools/tools.ts'
 import { closeOpenBlock, retract, tellHeld } from './open-block.ts'
@@ -22,7 +22,7 @@ const NO_CONTENT = '(no content)'
 /** Final blocks of an answer: they confirm the streamed ones, or are the first to bring the content. */
 export function translateAssistant(state: TranslatorState, event: ClaudeAssistantEvent): UIEvent[] {
   const message = asObject(event.message)
-  if (!message) return [unknown(state, 'assistant', event)]
+  if (!message) return [unknownOfClaude(state, 'assistant', event)]
   const scope = scopeOf(state, event.parent_tool_use_id)
   if (isApiFailure(event, message)) return noteFailure(state, scope, event)
   const events = [
@@ -66,7 +66,7 @@ function confirmBlock(state: TranslatorState, scope: Scope, context: BlockContex
   }
   if (isToolResult(block)) return [translateToolResult(state, block, { parent: scope.parentToolUseId })]
   const name = typeof block.type === 'string' ? `assistant/${block.type}` : 'assistant'
-  return [unknown(state, name, event)]
+  return [unknownOfClaude(state, name, event)]
 }
 
 function confirmSpeech(state: TranslatorState, scope: Scope, { event, block }: BlockContext): UIEvent[] {

@@ -9,16 +9,16 @@ import {
   type Scope,
   scopeOf,
   type TranslatorState,
-  unknown,
+  unknownOfClaude,
 } from '../state.ts'
-import { isToolResult, isToolUse, startTool } from '../tools/tools.ts'
+import { isToolResult, isToolUse, startClaudeTool } from '../tools/tools.ts'
 import { mergeUsage } from '../turn/usage.ts'
 import { breakOpenBlock, closeOpenBlock, reportRefusal, tellHeld } from './open-block.ts'
 
 /** Pieces of an answer while the model writes it. The deltas are the hot path: no copies, no helpers. */
 export function translateStreamEvent(state: TranslatorState, event: ClaudeStreamEvent): UIEvent[] {
   const inner = asObject(event.event)
-  if (!inner) return [unknown(state, 'stream_event', event)]
+  if (!inner) return [unknownOfClaude(state, 'stream_event', event)]
   const scope = scopeOf(state, event.parent_tool_use_id)
   return scope.held
     ? [...tellHeld(scope), ...translateInner(state, scope, event)]
@@ -47,7 +47,7 @@ function translateInner(state: TranslatorState, scope: Scope, event: ClaudeStrea
     case 'ping':
       return []
     default:
-      return [unknown(state, nameOf('stream_event', inner), event)]
+      return [unknownOfClaude(state, nameOf('stream_event', inner), event)]
   }
 }
 
@@ -72,7 +72,7 @@ function translateDelta(state: TranslatorState, scope: Scope, event: ClaudeStrea
     case 'citations_delta':
       return []
     default:
-      return [unknown(state, nameOf('stream_event/content_block_delta', delta), event)]
+      return [unknownOfClaude(state, nameOf('stream_event/content_block_delta', delta), event)]
   }
 }
 
@@ -149,9 +149,9 @@ function startBlock(state: TranslatorState, scope: Scope, event: ClaudeStreamEve
   if (block && (block.type === 'redacted_thinking' || isToolResult(block))) return events
   if (block && isToolUse(block)) {
     scope.open = { kind: 'tool', toolUseId: block.id }
-    return [...events, ...startTool(state, scope, { ...block, input: {} })]
+    return [...events, ...startClaudeTool(state, scope, { ...block, input: {} })]
   }
-  return [...events, unknown(state, nameOf('stream_event/content_block_start', block), event)]
+  return [...events, unknownOfClaude(state, nameOf('stream_event/content_block_start', block), event)]
 }
 
 function nameOf(prefix: string, value: JsonObject | undefined): string {

@@ -14,13 +14,13 @@ import { headline, type StatusDetails, status } from '../../shared.ts'
 import type { TranslatorState } from '../state.ts'
 
 /** A notice; `data.kind` is the native event's name. Empty if there is no text. */
-export function notice(state: TranslatorState, kind: string, details: StatusDetails): UIEvent[] {
+export function claudeNotice(state: TranslatorState, kind: string, details: StatusDetails): UIEvent[] {
   if (details.message.trim() === '') return []
   return [status(state, 'notice', { ...details, data: { kind, ...details.data } })]
 }
 
 export function translateInformational(state: TranslatorState, event: ClaudeInformationalEvent): UIEvent[] {
-  return notice(state, 'informational', {
+  return claudeNotice(state, 'informational', {
     message: asText(event.content) ?? '',
     level: LEVELS.get(event.level) ?? 'info',
     toolUseId: asText(event.tool_use_id),
@@ -34,7 +34,7 @@ export function translateReset(state: TranslatorState, event: ClaudeConversation
 }
 
 export function resetNotice(state: TranslatorState, trigger?: string): UIEvent[] {
-  return notice(state, 'conversation_reset', {
+  return claudeNotice(state, 'conversation_reset', {
     message: 'The agent began a new conversation',
     data: trigger === undefined ? {} : { trigger },
   })
@@ -43,14 +43,14 @@ export function resetNotice(state: TranslatorState, trigger?: string): UIEvent[]
 export function translateAuthStatus(state: TranslatorState, event: ClaudeAuthStatusEvent): UIEvent[] {
   const error = asText(event.error)
   const message = error ?? asStrings(event.output).join('\n')
-  return notice(state, 'auth_status', { message, level: error ? 'error' : 'info' })
+  return claudeNotice(state, 'auth_status', { message, level: error ? 'error' : 'info' })
 }
 
 export function translateGoal(state: TranslatorState, event: ClaudeActiveGoalEvent): UIEvent[] {
   const goal = asObject(event.value)
   const condition = asText(goal?.condition)
   const message = condition ? `Goal: ${condition}` : 'No goal any more'
-  return notice(state, 'active_goal', { message, data: { ...goal } })
+  return claudeNotice(state, 'active_goal', { message, data: { ...goal } })
 }
 
 /** Rare events with one message; those without a text are not shown. */
@@ -58,21 +58,21 @@ export function translateHousekeeping(state: TranslatorState, event: ClaudeHouse
   const kind = event.subtype
   switch (kind) {
     case 'memory_recall':
-      return notice(state, kind, { message: `Recalled from memory: ${asArray(event.memories).length}` })
+      return claudeNotice(state, kind, { message: `Recalled from memory: ${asArray(event.memories).length}` })
     case 'mirror_error':
-      return notice(state, kind, {
+      return claudeNotice(state, kind, {
         message: `Transcript not mirrored: ${asText(event.error) ?? 'unknown'}`,
         level: 'warn',
       })
     case 'plugin_install':
       return translatePluginInstall(state, event)
     case 'session_writes_lost':
-      return notice(state, kind, {
+      return claudeNotice(state, kind, {
         message: `The agent could not save its transcript (${asText(event.error_code) ?? 'unknown'}): resuming may miss part of it`,
         level: 'error',
       })
     case 'worker_shutting_down':
-      return notice(state, kind, {
+      return claudeNotice(state, kind, {
         message: `The agent is shutting down: ${asText(event.reason) ?? 'no reason given'}`,
         level: 'warn',
       })
@@ -94,7 +94,7 @@ function translatePluginInstall(state: TranslatorState, event: ClaudeHousekeepin
   const message = failed
     ? `Plugin ${name} failed to install: ${asText(event.error) ?? 'unknown'}`
     : `Plugin ${name}: ${asText(event.status) ?? 'changed'}`
-  return notice(state, 'plugin_install', { message, level: failed ? 'warn' : 'info' })
+  return claudeNotice(state, 'plugin_install', { message, level: failed ? 'warn' : 'info' })
 }
 
 const LEVELS: ReadonlyMap<unknown, StatusEvent['level']> = new Map([

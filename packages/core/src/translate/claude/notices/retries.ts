@@ -3,7 +3,7 @@ import type { ClaudeRateLimitEvent } from '../../../native/claude/other-events.t
 import type { ClaudeApiRetryEvent } from '../../../native/claude/system-events.ts'
 import { asNumber, asObject, asText, type JsonObject } from '../../../native/loose.ts'
 import { isoTime, limitsIfNew, present, status } from '../../shared.ts'
-import { type TranslatorState, unknown } from '../state.ts'
+import { type TranslatorState, unknownOfClaude } from '../state.ts'
 
 export function translateApiRetry(state: TranslatorState, event: ClaudeApiRetryEvent): UIEvent[] {
   const httpStatus = asNumber(event.error_status)
@@ -29,7 +29,7 @@ export function translateApiRetry(state: TranslatorState, event: ClaudeApiRetryE
 /** `allowed` comes with every answer; it is a line only after a warning, or while extra usage is spent. */
 export function translateRateLimit(state: TranslatorState, event: ClaudeRateLimitEvent): UIEvent[] {
   const info = asObject(event.rate_limit_info)
-  if (!info) return [unknown(state, 'rate_limit_event', event)]
+  if (!info) return [unknownOfClaude(state, 'rate_limit_event', event)]
   const level = RATE_LEVELS.get(info.status)
   const plain = info.status === 'allowed' && info.isUsingOverage !== true && !state.rateLimitWarned
   state.rateLimitWarned = info.status !== 'allowed'

@@ -12,10 +12,10 @@ import { asArray, asNumber, asObject, asStrings, asText } from '../../../native/
 import { permissionLabel } from '../../../words/choices.ts'
 import { present, status } from '../../shared.ts'
 import { reportRefusal, retract } from '../answer/open-block.ts'
-import { type TranslatorState, unknown } from '../state.ts'
+import { type TranslatorState, unknownOfClaude } from '../state.ts'
 import { translateBackgroundTasks, translateTask, translateTaskUpdate } from '../tools/tasks.ts'
 import {
-  notice,
+  claudeNotice,
   resetNotice,
   translateHook,
   translateHousekeeping,
@@ -40,7 +40,7 @@ export function translateSystem(state: TranslatorState, event: ClaudeSystemEvent
     case 'informational':
       return translateInformational(state, event)
     case 'notification':
-      return notice(state, event.subtype, { message: asText(event.text) ?? '' })
+      return claudeNotice(state, event.subtype, { message: asText(event.text) ?? '' })
     case 'local_command_output':
       return translateLocalOutput(state, event)
     case 'model_fallback':
@@ -54,7 +54,7 @@ export function translateSystem(state: TranslatorState, event: ClaudeSystemEvent
       return event.state === 'idle' ? [status(state, 'idle', { message: 'Idle' })] : []
     case 'session_title_changed': {
       const title = asText(event.title) ?? ''
-      return notice(state, event.subtype, { message: title && `Title: ${title}`, data: { title } })
+      return claudeNotice(state, event.subtype, { message: title && `Title: ${title}`, data: { title } })
     }
     case 'task_started':
     case 'task_progress':
@@ -84,14 +84,14 @@ function translateStatus(state: TranslatorState, event: ClaudeSystemStatusEvent)
   if (event.compact_result === 'failed') {
     const why = asText(event.compact_error)
     const message = `Compacting failed${why ? `: ${why}` : ''}`
-    events.push(...notice(state, 'compact_failed', { message, level: 'warn' }))
+    events.push(...claudeNotice(state, 'compact_failed', { message, level: 'warn' }))
   }
   if (event.status === 'requesting') {
     events.push(status(state, 'requesting', { message: 'Waiting for the model' }))
   } else if (event.status === 'compacting') {
     events.push(status(state, 'compacting', { message: 'Compacting the conversation' }))
   } else if (typeof event.status === 'string') {
-    events.push(unknown(state, 'system/status', event))
+    events.push(unknownOfClaude(state, 'system/status', event))
   }
   return events
 }

@@ -3,7 +3,7 @@ import type { UIEvent } from '../../../events/ui-event.ts'
 import { asArray, asObject, asString, asText, isObject, type JsonObject } from '../../../native/loose.ts'
 import { present } from '../../shared.ts'
 import { editsOfResult, toolFacts } from '../../tool-facts.ts'
-import type { Scope, ToolCall, TranslatorState } from '../state.ts'
+import type { ClaudeCall, Scope, TranslatorState } from '../state.ts'
 
 export interface ToolUseBlock extends JsonObject {
   id: string
@@ -20,7 +20,7 @@ export function isToolUse(block: JsonObject): block is ToolUseBlock {
 }
 
 /** Empty if the call is already known: there is one start for each call. */
-export function startTool(state: TranslatorState, scope: Scope, block: ToolUseBlock): UIEvent[] {
+export function startClaudeTool(state: TranslatorState, scope: Scope, block: ToolUseBlock): UIEvent[] {
   if (state.tools.has(block.id)) return []
   const { parentToolUseId } = scope
   const input = asObject(block.input) ?? {}
@@ -42,7 +42,7 @@ export function startTool(state: TranslatorState, scope: Scope, block: ToolUseBl
 /** The call is complete: its whole input comes with the start or after it. */
 export function confirmTool(state: TranslatorState, scope: Scope, block: ToolUseBlock): UIEvent[] {
   if (scope.open?.kind === 'tool' && scope.open.toolUseId === block.id) scope.open = null
-  const started = startTool(state, scope, block)
+  const started = startClaudeTool(state, scope, block)
   const input = asObject(block.input) ?? {}
   const call = state.tools.get(block.id)
   if (call) call.input = input
@@ -100,7 +100,7 @@ export function translateToolResult(
 }
 
 /** For a new file the call has the same text, unless a person changed it in the request. */
-function resultEdits(call: ToolCall | undefined, detail: unknown): FileEdit[] | undefined {
+function resultEdits(call: ClaudeCall | undefined, detail: unknown): FileEdit[] | undefined {
   const { name = '', input = {} } = call ?? {}
   const edits = editsOfResult(detail, input)
   const [asked] = toolFacts(name, input).edits ?? []

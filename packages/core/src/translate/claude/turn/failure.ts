@@ -3,7 +3,7 @@ import type { ClaudeResultEvent } from '../../../native/claude/other-events.ts'
 import { asNumber, asStrings, asText } from '../../../native/loose.ts'
 import type { TranslatorState } from '../state.ts'
 
-export interface Failure {
+export interface ClaudeFailure {
   code: SessionErrorCode
   error: string
   apiStatus: number | undefined
@@ -13,7 +13,7 @@ export interface Failure {
  * The cause of a failure, from the most specific sign to the least; the wording comes last, because it changes between
  * versions.
  */
-export function describeFailure(state: TranslatorState, result: ClaudeResultEvent): Failure {
+export function describeClaudeFailure(state: TranslatorState, result: ClaudeResultEvent): ClaudeFailure {
   const { failure } = state
   // 2.1.197 drops the status once it gives up; the retries before that had it.
   const retry = failure ? state.lastRetry : null

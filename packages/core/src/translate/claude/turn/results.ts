@@ -7,7 +7,7 @@ import { closeOpenBlock, cutAnswer, endOpenCalls, reportRefusal, tellHeld } from
 import { flushUsage } from '../answer/stream-events.ts'
 import type { ClaudeOutcome, TranslatorState } from '../state.ts'
 import { reportUnannounced } from '../tools/tasks.ts'
-import { describeFailure, endReason, hasFailed, wasAborted } from './failure.ts'
+import { describeClaudeFailure, endReason, hasFailed, wasAborted } from './failure.ts'
 
 /** The end of a turn. */
 export function translateResult(state: TranslatorState, result: ClaudeResultEvent): UIEvent[] {
@@ -51,7 +51,7 @@ function settle(
     nativeSessionId: state.nativeSessionId,
   }
   if (hasFailed(result)) {
-    const { code, error, apiStatus } = describeFailure(state, result)
+    const { code, error, apiStatus } = describeClaudeFailure(state, result)
     return present({ ...common, reason: endReason(code), isError: true, errorCode: code, error, apiStatus })
   }
   return present({

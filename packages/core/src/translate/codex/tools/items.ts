@@ -5,9 +5,9 @@ import { readTodos } from '../../tool-facts.ts'
 import { translateReroute } from '../notices.ts'
 import { beginSpeech, finishSpeech } from '../speech.ts'
 import type { CodexState } from '../state.ts'
-import { notice, snakeCase, unknown, warning } from '../ui.ts'
+import { codexNotice, snakeCase, unknownOfCodex, warning } from '../ui.ts'
 import { readTool } from './read-tool.ts'
-import { finishTool, startTool } from './tools.ts'
+import { finishTool, startCodexTool } from './tools.ts'
 
 export type ItemPhase = 'started' | 'updated' | 'completed'
 
@@ -15,7 +15,7 @@ export type ItemPhase = 'started' | 'updated' | 'completed'
 export function translateItem(state: CodexState, phase: ItemPhase, event: JsonObject): UIEvent[] {
   const item = asObject(event.item)
   const type = asText(item?.type)
-  if (!item || !type) return [unknown(state, `item/${phase}`, event)]
+  if (!item || !type) return [unknownOfCodex(state, `item/${phase}`, event)]
   const kind = snakeCase(type)
   const completed = phase === 'completed'
   const nativeId = asText(item.id) ?? kind
@@ -60,8 +60,8 @@ interface CallContext {
 
 function translateCall(state: CodexState, { phase, kind, nativeId, item }: CallContext): UIEvent[] {
   const facts = readTool(kind, item, state.facts.cwd)
-  if (!facts) return [unknown(state, `item/${asText(item.type)}`, item)]
-  return phase === 'completed' ? finishTool(state, nativeId, facts) : startTool(state, nativeId, facts)
+  if (!facts) return [unknownOfCodex(state, `item/${asText(item.type)}`, item)]
+  return phase === 'completed' ? finishTool(state, nativeId, facts) : startCodexTool(state, nativeId, facts)
 }
 
 interface ItemContext {
@@ -102,10 +102,10 @@ function translateOther(
         : [status(state, 'hook', { message: `Hook: ${headline(output)}`, data: { output } })]
     }
     case 'entered_review_mode':
-      return notice(state, kind, { message: `Review: ${headline(asText(item.review) ?? 'started')}` })
+      return codexNotice(state, kind, { message: `Review: ${headline(asText(item.review) ?? 'started')}` })
     case 'exited_review_mode': {
       const review = asText(item.review)
-      return notice(state, kind, { message: headline(review ?? 'Review finished'), data: { review } })
+      return codexNotice(state, kind, { message: headline(review ?? 'Review finished'), data: { review } })
     }
     default:
       return undefined
@@ -119,7 +119,7 @@ function translateUserMessage(state: CodexState, item: JsonObject): UIEvent[] {
   const text = asArray(item.content)
     .flatMap(part => asText(asObject(part)?.text) ?? [])
     .join('\n')
-  return notice(state, 'user_message', { message: headline(text), data: { text } })
+  return codexNotice(state, 'user_message', { message: headline(text), data: { text } })
 }
 
 function translateCompaction(state: CodexState, completed: boolean): UIEvent[] {

@@ -28,7 +28,7 @@ function readCommand(item: JsonObject, sessionCwd: string | undefined): ItemCall
   const status = statusOf(item)
   const exitCode = asNumber(item.exit_code ?? item.exitCode)
   const output = asString(item.aggregated_output ?? item.aggregatedOutput) ?? ''
-  const isError = hasFailed(status) || (exitCode ?? 0) !== 0
+  const isError = callHasFailed(status) || (exitCode ?? 0) !== 0
   const silence = status === 'declined' ? 'Declined: it did not run.' : `Exit code ${exitCode ?? 'unknown'}`
   return {
     name: COMMAND,
@@ -42,7 +42,7 @@ function readCommand(item: JsonObject, sessionCwd: string | undefined): ItemCall
 /** `exec` reports a declined change as failed, so both are read the same. */
 function readFileChange(item: JsonObject): ItemCall {
   const changes = readChanges(item.changes)
-  const isError = hasFailed(statusOf(item))
+  const isError = callHasFailed(statusOf(item))
   return {
     name: FILE_CHANGE,
     input: { changes: plainChanges(changes) },
@@ -60,7 +60,7 @@ function readMcpCall(item: JsonObject): ItemCall {
     name: mcpToolName(asText(item.server) ?? 'server', asText(item.tool) ?? 'tool'),
     input: argumentsOf(item),
     content: error ?? flattenParts(result?.content),
-    isError: error !== undefined || hasFailed(statusOf(item)),
+    isError: error !== undefined || callHasFailed(statusOf(item)),
     detail: structuredContent === undefined ? undefined : { structuredContent },
   }
 }
@@ -85,7 +85,7 @@ export function readHostCall(item: JsonObject): ItemCall {
     name: qualified(item.namespace, item.tool),
     input: argumentsOf(item),
     content: flattenParts(item.contentItems),
-    isError: item.success === false || hasFailed(statusOf(item)),
+    isError: item.success === false || callHasFailed(statusOf(item)),
   }
 }
 
@@ -104,7 +104,7 @@ export function readCollaboration(item: JsonObject): ItemCall {
     name: snakeCase(asText(item.tool) ?? 'agent'),
     input: present({ prompt: asText(item.prompt), threadIds: threadIds.length > 0 ? threadIds : undefined }),
     content: agents.map(agent => `${agent.threadId}: ${agent.message ?? agent.status}`).join('\n'),
-    isError: hasFailed(statusOf(item)),
+    isError: callHasFailed(statusOf(item)),
     detail: { agents },
   }
 }
@@ -137,7 +137,7 @@ export function readImageGeneration(item: JsonObject): ItemCall {
     name: 'image_generation',
     input: present({ prompt: asText(item.revisedPrompt) }),
     content: failure ?? savedPath ?? '[image]',
-    isError: failure !== undefined || hasFailed(statusOf(item)),
+    isError: failure !== undefined || callHasFailed(statusOf(item)),
     detail: savedPath ? { savedPath } : undefined,
   }
 }
@@ -221,7 +221,7 @@ export function statusOf(item: JsonObject): string | undefined {
   return status && snakeCase(status)
 }
 
-export function hasFailed(status: string | undefined): boolean {
+export function callHasFailed(status: string | undefined): boolean {
   return status === 'failed' || status === 'declined' || status === 'interrupted'
 }
 

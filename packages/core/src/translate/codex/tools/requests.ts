@@ -4,7 +4,7 @@ import type { CodexServerRequest } from '../../../native/codex/codex-event.ts'
 import { asArray, asObject, asString, asText, type JsonObject } from '../../../native/loose.ts'
 import { present } from '../../shared.ts'
 import { toolFacts } from '../../tool-facts.ts'
-import type { CodexState, ToolCall } from '../state.ts'
+import type { CodexCall, CodexState } from '../state.ts'
 import { COMMAND, FILE_CHANGE, mcpToolName } from './read-tool.ts'
 
 /** Requests that the host's code answers without the user. */
@@ -131,7 +131,7 @@ function elicitation(state: CodexState, params: JsonObject): Description {
 }
 
 /** The call of a request, which does not name it. */
-function openMcpCall(state: CodexState, server: string, input: JsonObject): ToolCall | undefined {
+function openMcpCall(state: CodexState, server: string, input: JsonObject): CodexCall | undefined {
   const open = [...state.tools.values()].filter(
     call => !call.finished && call.name.startsWith(mcpToolName(server, '')),
   )

@@ -2,11 +2,11 @@ import type { FileEdit, ToolFacts } from '../../../events/tool-facts.ts'
 import type { UIEvent } from '../../../events/ui-event.ts'
 import { CUT_OFF, present } from '../../shared.ts'
 import { editsOfResult, toolFacts } from '../../tool-facts.ts'
-import { type CodexState, newItemId, type ToolCall } from '../state.ts'
+import { type CodexCall, type CodexState, newItemId } from '../state.ts'
 import { type ItemCall, WEB_SEARCH } from './read-tool.ts'
 
 /** Reports one start per call; a repeated or growing start only updates the input. */
-export function startTool(state: CodexState, nativeId: string, facts: ItemCall): UIEvent[] {
+export function startCodexTool(state: CodexState, nativeId: string, facts: ItemCall): UIEvent[] {
   const known = state.tools.get(nativeId)
   const same = known && !known.finished && known.turn === state.turn
   return same ? setInput(state, known, facts) : createTool(state, nativeId, facts)
@@ -75,12 +75,12 @@ function callFacts({ name, input, detail }: Pick<ItemCall, 'name' | 'input' | 'd
 }
 
 /** The edits of a finished call that were not reported yet. */
-function newEdits(call: ToolCall, facts: ItemCall): FileEdit[] | undefined {
+function newEdits(call: CodexCall, facts: ItemCall): FileEdit[] | undefined {
   const { edits } = callFacts(facts)
   return JSON.stringify(edits) === call.editsKey ? undefined : edits
 }
 
-function setInput(state: CodexState, call: ToolCall, { input, detail }: ItemCall): UIEvent[] {
+function setInput(state: CodexState, call: CodexCall, { input, detail }: ItemCall): UIEvent[] {
   call.detail = detail ?? call.detail
   const inputKey = JSON.stringify(input)
   if (inputKey === call.inputKey) return []
@@ -92,7 +92,7 @@ function setInput(state: CodexState, call: ToolCall, { input, detail }: ItemCall
 }
 
 /** A web search is printed with two ids, and the parser decides which one is kept. */
-function unfinishedSearch(state: CodexState, { name }: ItemCall): ToolCall | undefined {
+function unfinishedSearch(state: CodexState, { name }: ItemCall): CodexCall | undefined {
   if (name !== WEB_SEARCH) return undefined
   for (const call of state.tools.values()) if (call.name === name && !call.finished) return call
   return undefined

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { describeFailure } from './failure.ts'
+import { describeCodexFailure } from './failure.ts'
 
 const code = (message: string, info?: unknown, details?: string) =>
-  describeFailure({ message, info, details }).code
+  describeCodexFailure({ message, info, details }).code
 
 describe('C32: both voices give one failure the same code', () => {
   // The words and names of real failures.
@@ -97,17 +97,20 @@ describe('C32: signs, from the most telling to the least', () => {
     const body = {
       error: { message: 'No such model.', type: 'invalid_request_error', code: 'model_not_found' },
     }
-    expect(describeFailure({ message: JSON.stringify(body) })).toStrictEqual({
+    expect(describeCodexFailure({ message: JSON.stringify(body) })).toStrictEqual({
       code: 'model_not_found',
       error: 'No such model.',
       apiStatus: undefined,
     })
-    expect(describeFailure({ message: '{ not JSON' })).toMatchObject({ code: 'unknown', error: '{ not JSON' })
+    expect(describeCodexFailure({ message: '{ not JSON' })).toMatchObject({
+      code: 'unknown',
+      error: '{ not JSON',
+    })
   })
 
   test('C32: the status comes from the words where nothing else has it', () => {
-    expect(describeFailure({ message: 'unexpected status 401 Unauthorized' }).apiStatus).toBe(401)
-    expect(describeFailure({ message: 'cut', details: 'last status: 503 x' })).toMatchObject({
+    expect(describeCodexFailure({ message: 'unexpected status 401 Unauthorized' }).apiStatus).toBe(401)
+    expect(describeCodexFailure({ message: 'cut', details: 'last status: 503 x' })).toMatchObject({
       code: 'overloaded',
       error: 'cut (last status: 503 x)',
       apiStatus: 503,
@@ -115,7 +118,7 @@ describe('C32: signs, from the most telling to the least', () => {
   })
 
   test('C32: an empty error has a default message', () => {
-    expect(describeFailure({ message: '' })).toMatchObject({
+    expect(describeCodexFailure({ message: '' })).toMatchObject({
       code: 'unknown',
       error: 'The agent failed and did not say why',
     })

@@ -2,7 +2,7 @@ import type { SessionErrorCode } from '../../../events/ui-event.ts'
 import { asNumber, asObject, asText, isObject, type JsonObject } from '../../../native/loose.ts'
 import type { PendingFailure } from '../state.ts'
 
-export interface Failure {
+export interface CodexFailure {
   code: SessionErrorCode
   error: string
   apiStatus: number | undefined
@@ -12,7 +12,7 @@ export interface Failure {
  * The cause of a failure, from the most reliable source to the least: app-server's name, the HTTP status, the model
  * API's error, and the message text. `exec` has only the text, which should give the same code where possible.
  */
-export function describeFailure(failure: PendingFailure): Failure {
+export function describeCodexFailure(failure: PendingFailure): CodexFailure {
   const { message, info } = failure
   const text = textOf(failure)
   const wording = text.slice(0, WORDING_CHARS)

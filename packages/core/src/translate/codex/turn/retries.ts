@@ -2,7 +2,7 @@ import type { UIEvent } from '../../../events/ui-event.ts'
 import { status } from '../../shared.ts'
 import { breakSpeech } from '../speech.ts'
 import type { CodexState, PendingFailure } from '../state.ts'
-import { notice } from '../ui.ts'
+import { codexNotice } from '../ui.ts'
 import { statusInText, textOf } from './failure.ts'
 
 /**
@@ -57,5 +57,5 @@ function retrying(state: CodexState, failure: PendingFailure): UIEvent[] {
 }
 
 function report(state: CodexState, failure: PendingFailure): UIEvent[] {
-  return notice(state, 'error', { message: textOf(failure), level: 'error' })
+  return codexNotice(state, 'error', { message: textOf(failure), level: 'error' })
 }

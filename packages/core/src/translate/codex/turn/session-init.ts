@@ -2,7 +2,7 @@ import type { UIEvent } from '../../../events/ui-event.ts'
 import { asObject, asText, type JsonObject } from '../../../native/loose.ts'
 import { present } from '../../shared.ts'
 import type { CodexState } from '../state.ts'
-import { HARNESS_ID, snakeCase } from '../ui.ts'
+import { CODEX_HARNESS, snakeCase } from '../ui.ts'
 
 /** Reports the known facts about the agent. */
 export function announce(state: CodexState): UIEvent[] {
@@ -14,7 +14,7 @@ export function announce(state: CodexState): UIEvent[] {
     claudeSessionId: state.threadId,
     model: model ?? '',
     tools: [],
-    harness: HARNESS_ID,
+    harness: CODEX_HARNESS,
     version,
     cwd,
     permissionMode,

@@ -4,8 +4,8 @@ import { closeSpeech } from '../speech.ts'
 import type { CodexOutcome, CodexState, PendingFailure } from '../state.ts'
 import { withdrawRequests } from '../tools/requests.ts'
 import { failOpenTools, forgetFinishedTools } from '../tools/tools.ts'
-import { notice } from '../ui.ts'
-import { describeFailure } from './failure.ts'
+import { codexNotice } from '../ui.ts'
+import { describeCodexFailure } from './failure.ts'
 import { reportOvercome } from './retries.ts'
 
 export type TurnEnd = { durationMs?: number } & (
@@ -44,14 +44,14 @@ function settle(state: CodexState, end: TurnEnd, pending: PendingFailure | null)
     return present({ ...common, reason: 'completed', isError: false, finalText, structuredOutput, forkPoint })
   }
   const failure = end.failure ?? (end.status === 'failed' ? pending : null)
-  const { code, error, apiStatus } = failure ? describeFailure(failure) : DEFAULTS[end.status]
+  const { code, error, apiStatus } = failure ? describeCodexFailure(failure) : DEFAULTS[end.status]
   const errorCode = end.status === 'interrupted' && code === 'unknown' ? 'interrupted' : code
   const reason = end.status === 'interrupted' ? 'interrupted' : reasonOf(errorCode)
   return present({ ...common, reason, isError: true, errorCode, error, apiStatus })
 }
 
 const DEFAULTS = {
-  failed: describeFailure({ message: '' }),
+  failed: describeCodexFailure({ message: '' }),
   interrupted: { code: 'interrupted', error: 'Interrupted by the user', apiStatus: undefined },
 } as const
 
@@ -81,7 +81,7 @@ function reportDiff(state: CodexState): UIEvent[] {
   state.turn.diff = ''
   const files = diff.match(/^diff --git /gm)?.length ?? 1
   const message = `Changed ${files} ${files === 1 ? 'file' : 'files'} in this turn`
-  return notice(state, 'turn_diff', { message, data: { diff } })
+  return codexNotice(state, 'turn_diff', { message, data: { diff } })
 }
 
 /** The parsed answer of a requested schema; undefined if it is not JSON. */

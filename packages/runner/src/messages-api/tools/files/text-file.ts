@@ -5,7 +5,7 @@ import { ToolError } from '../built-in-tool.ts'
 import { nameOfKind, type PinnedDirectory } from './pinned-directory.ts'
 import type { Place, Workspace } from './workspace.ts'
 
-export const MAX_FILE_BYTES = 10 * 1024 * 1024
+export const MAX_TEXT_FILE_BYTES = 10 * 1024 * 1024
 
 /** Reads an existing text file. Refuses bytes that are not UTF-8, because writing them back would change them. */
 export async function readText(workspace: Workspace, place: Place): Promise<string> {
@@ -14,7 +14,8 @@ export async function readText(workspace: Workspace, place: Place): Promise<stri
     const file = await directory.openFile(path.basename(place.real))
     try {
       const { size } = await file.stat()
-      if (size > MAX_FILE_BYTES) throw new ToolError(`${place.shown} is over ${MAX_FILE_BYTES} bytes.`)
+      if (size > MAX_TEXT_FILE_BYTES)
+        throw new ToolError(`${place.shown} is over ${MAX_TEXT_FILE_BYTES} bytes.`)
       return decode(await file.readFile(), place.shown)
     } finally {
       await file.close()
@@ -27,7 +28,8 @@ export async function readText(workspace: Workspace, place: Place): Promise<stri
 /** Replaces the file atomically and keeps its mode. Hard links to the file keep the old content. */
 export async function writeText(workspace: Workspace, place: Place, text: string): Promise<void> {
   const bytes = Buffer.from(text)
-  if (bytes.length > MAX_FILE_BYTES) throw new ToolError(`The content is over ${MAX_FILE_BYTES} bytes.`)
+  if (bytes.length > MAX_TEXT_FILE_BYTES)
+    throw new ToolError(`The content is over ${MAX_TEXT_FILE_BYTES} bytes.`)
   await workspace.makeParents(place)
   const directory = await workspace.openParent(place)
   try {

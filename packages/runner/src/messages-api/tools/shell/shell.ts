@@ -18,14 +18,14 @@ export interface ShellOptions {
   onCommand?(pid: number): Promise<void>
 }
 
-export interface CommandOptions {
+export interface ShellCommandOptions {
   timeoutMs: number
   signal: AbortSignal
   /** Called with new output, at most a few times a second. */
   onOutput?(piece: string, elapsedMs: number): void
 }
 
-export interface CommandResult {
+export interface ShellResult {
   stdout: string
   stderr: string
   exitCode: number | null
@@ -47,7 +47,7 @@ export class Shell {
   }
 
   /** Rejects only when the command cannot be started. */
-  async run(command: string, options: CommandOptions): Promise<CommandResult> {
+  async run(command: string, options: ShellCommandOptions): Promise<ShellResult> {
     const { cwd, env, stop, onCommand } = this.#options
     const marker = randomUUID()
     const outer = chainMarker(this.#options.marker, env[MARKER_VARIABLE])
@@ -110,7 +110,7 @@ function startIn(shell: string, command: string, options: SpawnOptions): Promise
 interface CommandFacts {
   marker: string
   startedAt: number
-  options: CommandOptions
+  options: ShellCommandOptions
 }
 
 class RunningCommand {
@@ -151,7 +151,7 @@ class RunningCommand {
     })
   }
 
-  async finish(stop: StopOptions | undefined): Promise<CommandResult> {
+  async finish(stop: StopOptions | undefined): Promise<ShellResult> {
     const { signal, timeoutMs } = this.#facts.options
     let timedOut = false
     let interrupted = false
@@ -320,11 +320,11 @@ export function bashTool(shell: Shell, onProgress?: ToolProgress): BuiltInTool {
 const DEFAULT_TIMEOUT_MS = 120_000
 const MAX_TIMEOUT_MS = 600_000
 
-function hasFailed({ exitCode, timedOut, interrupted }: CommandResult): boolean {
+function hasFailed({ exitCode, timedOut, interrupted }: ShellResult): boolean {
   return timedOut || interrupted || exitCode !== 0
 }
 
-function describe(result: CommandResult, timeoutMs: number): string {
+function describe(result: ShellResult, timeoutMs: number): string {
   const { stdout, stderr, timedOut, interrupted, exitCode, exitSignal } = result
   const end = timedOut
     ? `Ended after ${timeoutMs} ms, its time limit.`

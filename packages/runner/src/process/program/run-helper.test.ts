@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { TEST_ENV, untilGone } from '../../../test/support/programs.ts'
 import { useProject } from '../../../test/support/project.ts'
-import { runCommand } from './run-command.ts'
+import { runHelper } from './run-helper.ts'
 
 const project = useProject()
 const PATIENT_MS = 600_000
 
 const runScript = (source: string, timeoutMs = PATIENT_MS) =>
-  runCommand(process.execPath, ['-e', source], { env: TEST_ENV, cwd: project.root, timeoutMs })
+  runHelper(process.execPath, ['-e', source], { env: TEST_ENV, cwd: project.root, timeoutMs })
 
 describe('runCommand', () => {
   test('returns what was printed, and the code', async () => {
@@ -48,7 +48,7 @@ describe('runCommand', () => {
   })
 
   test('a command that cannot start is a result', async () => {
-    const result = await runCommand('/nowhere/agent', [], { env: TEST_ENV, cwd: project.root })
+    const result = await runHelper('/nowhere/agent', [], { env: TEST_ENV, cwd: project.root })
     expect(result).toMatchObject({ code: null, stdout: '', error: { code: 'command-missing' } })
     expect(result.stderr).toContain('/nowhere/agent does not exist')
   })

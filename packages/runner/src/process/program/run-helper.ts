@@ -4,7 +4,7 @@ import { sendSignal } from '../system/process-table.ts'
 import { SpawnError } from './spawn-error.ts'
 import { startProgram } from './start-program.ts'
 
-export interface RunCommandOptions {
+export interface HelperOptions {
   env: Record<string, string>
   cwd?: string
   timeoutMs?: number
@@ -14,7 +14,7 @@ export interface RunCommandOptions {
   signal?: AbortSignal
 }
 
-export interface CommandResult {
+export interface HelperResult {
   stdout: string
   stderr: string
   /** null if it was killed or never started. */
@@ -26,11 +26,11 @@ export interface CommandResult {
 }
 
 /** Runs a short helper command, such as `claude --version`. A failure is part of the result, not an exception. */
-export async function runCommand(
+export async function runHelper(
   command: string,
   args: string[],
-  options: RunCommandOptions,
-): Promise<CommandResult> {
+  options: HelperOptions,
+): Promise<HelperResult> {
   const { env, cwd = process.cwd(), signal } = options
   if (signal?.aborted) return NEVER_RAN
   const stdio: ['ignore', 'pipe', 'pipe'] = ['ignore', 'pipe', 'pipe']
@@ -43,13 +43,13 @@ export async function runCommand(
   }
 }
 
-const NEVER_RAN: CommandResult = { stdout: '', stderr: '', code: null, signal: null, timedOut: false }
+const NEVER_RAN: HelperResult = { stdout: '', stderr: '', code: null, signal: null, timedOut: false }
 const DEFAULT_TIMEOUT_MS = 15_000
 /** How long a grandchild may keep the pipe open after the command itself has exited. */
 const CLOSE_GRACE_MS = 500
 const MAX_OUTPUT_CHARS = 4 * 1024 * 1024
 
-function collect(child: ChildProcess, options: RunCommandOptions): Promise<CommandResult> {
+function collect(child: ChildProcess, options: HelperOptions): Promise<HelperResult> {
   const { timeoutMs = DEFAULT_TIMEOUT_MS, signal: stop, maxChars = MAX_OUTPUT_CHARS } = options
   return new Promise(resolve => {
     const stdout = gather(child.stdout, maxChars)
