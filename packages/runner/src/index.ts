@@ -132,7 +132,7 @@ export {
   type NativeSessions,
   type NewTurn,
 } from './turn/create-harness.ts'
-export type { HarnessLog } from './turn/harness-log.ts'
+export type { TurnLog } from './turn/harness-log.ts'
 export type { AgentLease, KeptAgent } from './turn/kept-agents.ts'
 export type { AttemptOptions, ProcessAttempt } from './turn/process-attempt.ts'
 export type { AttemptSource, Candidate, ProcessTurnOptions } from './turn/process-turn.ts'

@@ -7,7 +7,7 @@ import { type AgentProcess, type ProcessExit, spawnAgent } from '../process/agen
 import { JsonRpcConnection, type RpcId, type RpcRequest, type RpcSource } from '../process/json-rpc.ts'
 import { openSpool, type Spool } from '../process/spool/spool.ts'
 import type { StopOptions, StopReport } from '../process/stop/stop.ts'
-import { HarnessLog } from '../turn/harness-log.ts'
+import { TurnLog } from '../turn/harness-log.ts'
 import type { KeptAgent } from '../turn/kept-agents.ts'
 import type { AgentName, TurnConfig } from '../turn/turn-program.ts'
 import { type AcpSettings, readSettings } from './agent-settings.ts'
@@ -76,7 +76,7 @@ export class AcpAgent implements KeptAgent {
   readonly allowed = new Set<string>()
   readonly #rpc: JsonRpcConnection
   readonly #config: AcpConfig
-  readonly #log: HarnessLog
+  readonly #log: TurnLog
   #listener: ((message: AcpMessage) => void) | null = null
   readonly #taken = new Wake()
   /** What it said while no turn ran. */
@@ -92,7 +92,7 @@ export class AcpAgent implements KeptAgent {
     this.process = process
     this.agent = agent
     this.#config = config
-    this.#log = new HarnessLog(config)
+    this.#log = new TurnLog(config)
     this.#rpc = new JsonRpcConnection(
       process,
       {

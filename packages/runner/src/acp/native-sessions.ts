@@ -10,7 +10,13 @@ import {
 } from '@chirality/core'
 import { anySignal } from '../common/any-signal.ts'
 import { asText, type JsonObject } from '../common/json.ts'
-import { DEFAULT_LIMIT, oneLine, realPath, sameFolder, sessionNotFound } from '../native-sessions/listing.ts'
+import {
+  DEFAULT_LIMIT,
+  oneLine,
+  realPathOf,
+  sameFolder,
+  sessionNotFound,
+} from '../native-sessions/listing.ts'
 import { RpcError } from '../process/json-rpc.ts'
 import { makeTempFolder } from '../process/spool/temp-folder.ts'
 import type { NativeSessions } from '../turn/create-harness.ts'
@@ -242,12 +248,12 @@ async function listed(
 /** Many conversations have the same folder, so each is looked up once. */
 async function folderFilter(cwd: string | undefined): Promise<(folder: string) => Promise<boolean>> {
   if (cwd === undefined) return async () => true
-  const wanted = await realPath(cwd)
+  const wanted = await realPathOf(cwd)
   const known = new Map<string, boolean>()
   return async folder => {
     let isSame = known.get(folder)
     if (isSame === undefined) {
-      isSame = (await realPath(folder)) === wanted
+      isSame = (await realPathOf(folder)) === wanted
       known.set(folder, isSame)
     }
     return isSame

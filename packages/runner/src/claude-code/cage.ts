@@ -13,7 +13,7 @@ import {
 import type { CageLevel, McpServerConfig } from '@chirality/core'
 import { readTextCarefully } from '@chirality/disk'
 import { asObject } from '../common/json.ts'
-import { realPath } from '../native-sessions/listing.ts'
+import { realPathOf } from '../native-sessions/listing.ts'
 import { makeTempFolder } from '../process/spool/temp-folder.ts'
 import { MARKER_VARIABLE } from '../process/system/leftovers.ts'
 import { type ClaudeContext, type Launch, PLAIN_VARIANT } from './config.ts'
@@ -128,7 +128,7 @@ const KEY_VARIABLES = [
 
 /** The agent's own data: its conversations of this folder, and what the user wrote for it, read-only. Nothing else of it. */
 async function ownFolders({ cwd }: Inside, config: string): Promise<CageMount[]> {
-  const conversations = path.join(config, 'projects', projectFolderName(await realPath(cwd)))
+  const conversations = path.join(config, 'projects', projectFolderName(await realPathOf(cwd)))
   await mkdir(conversations, { recursive: true, mode: 0o700 })
   const readable = [
     ...['settings.json', 'CLAUDE.md', 'agents', 'commands', 'skills', 'plugins', 'rules', 'output-styles'],

@@ -12,10 +12,10 @@ import { MESSAGES_API, type MessagesApiContext } from './config.ts'
 import { readTranscript } from './conversation/transcript.ts'
 import { MESSAGES_API_ID } from './descriptor.ts'
 import type { MessagesApiEvent } from './log/native-event.ts'
-import { RawLog, TurnTracer } from './log/raw-log.ts'
+import { RawLogWriter, TurnTracer } from './log/raw-log.ts'
 import { Grants } from './permissions/policy.ts'
 import { NativeRun } from './turn/native-run.ts'
-import { prepareTurn } from './turn/prepare-turn.ts'
+import { prepareRun } from './turn/prepare-turn.ts'
 
 /** One turn as raw events. There is no user to ask, so what is not allowed is denied. */
 export async function* queryMessagesApi(
@@ -56,14 +56,14 @@ export async function* queryMessagesApi(
 
 /** Null when the conversation does not exist. */
 async function start(query: HarnessQuery, context: MessagesApiContext): Promise<NativeRun | null> {
-  const prepared = await prepareTurn(query, context)
+  const prepared = await prepareRun(query, context)
   const { cwd, projectRoot = cwd, resumeSessionId, forkAt } = query
   const isLost =
     resumeSessionId !== undefined &&
     (await readTranscript(projectRoot, resumeSessionId, forkAt)) === undefined
   if (isLost) return null
   const ids = { sessionId: resumeSessionId ?? 'query', turnId: randomUUID() }
-  const log = await RawLog.open({
+  const log = await RawLogWriter.open({
     projectRoot,
     harness: MESSAGES_API_ID,
     ...ids,

@@ -35,9 +35,9 @@ export function oneLine(text: string): string {
 /** The paths of a folder in an agent's files: as given, and resolved. */
 export async function sameFolder(folder: string): Promise<string[]> {
   const given = path.resolve(folder)
-  return [...new Set([given, await realPath(given)])]
+  return [...new Set([given, await realPathOf(given)])]
 }
 
-export async function realPath(folder: string): Promise<string> {
+export async function realPathOf(folder: string): Promise<string> {
   return realpath(folder).catch(() => path.resolve(folder))
 }

@@ -3,14 +3,14 @@ import { rm } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import type { HarnessTurnOpts, TurnProcess, UIEvent } from '@chirality/core'
 import { readTextCarefully } from '@chirality/disk'
-import type { HarnessLog } from './harness-log.ts'
+import type { TurnLog } from './harness-log.ts'
 import type { TurnFacts } from './turn-program.ts'
 
 export interface AdoptionRecordOptions {
   turnId: string
   /** If undefined, the turn cannot be adopted and no record is written. */
   onProcess?: HarnessTurnOpts['onProcess']
-  log: HarnessLog
+  log: TurnLog
 }
 
 /**

@@ -7,7 +7,7 @@ import type {
   UIEvent,
 } from '@chirality/core'
 import type { AdoptionRecord } from './adoption-record.ts'
-import type { HarnessLog } from './harness-log.ts'
+import type { TurnLog } from './harness-log.ts'
 import type { StopReason } from './turn-events.ts'
 import type { AgentName, Invocation, TurnConfig } from './turn-program.ts'
 import type { TurnStop } from './turn-stop.ts'
@@ -42,7 +42,7 @@ export type TurnPrompt = Pick<Invocation, 'promptText' | 'attachments'>
 export interface TurnParts {
   stop: TurnStop
   record: AdoptionRecord
-  log: HarnessLog
+  log: TurnLog
 }
 
 /** The exchange of one turn with its agent, in a kept process or in one of its own. */

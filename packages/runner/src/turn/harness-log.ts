@@ -5,7 +5,7 @@ import type { AgentProcess, ProcessExit } from '../process/agent-process.ts'
 import type { Invocation, TurnConfig } from './turn-program.ts'
 
 /** The lines of the harness log. They never contain the environment or the prompt, because both can hold secrets. */
-export class HarnessLog {
+export class TurnLog {
   readonly #onLog: TurnConfig['onLog']
   readonly #sessionId: string | undefined
 

@@ -10,7 +10,7 @@ import type {
 import type { AgentProcess } from '../process/agent-process.ts'
 import { spawnJsonl } from '../process/spawn-jsonl.ts'
 import { openSpool } from '../process/spool/spool.ts'
-import { HarnessLog } from './harness-log.ts'
+import { TurnLog } from './harness-log.ts'
 import { startFailure } from './start-failure.ts'
 import { describeExit } from './turn-events.ts'
 import type { AgentName, Invocation, TurnConfig } from './turn-program.ts'
@@ -33,7 +33,7 @@ export interface QueryProcessOptions<M> {
 export async function* queryProcess<M>(options: QueryProcessOptions<M>): AsyncGenerator<HarnessEvent<M>> {
   const { agent, config, query, invocation } = options
   const { command, args, env, cwd, cage, stdin } = invocation
-  const log = new HarnessLog(config)
+  const log = new TurnLog(config)
   let isStarted = false
   try {
     const spool = await openSpool({

@@ -12,7 +12,7 @@ import {
 import { AdoptionRecord } from './adoption-record.ts'
 import type { Connection, ConnectionEnd, ProcessEnd, TurnParts, TurnPlan } from './connection.ts'
 import { LEFT } from './emitted.ts'
-import { HarnessLog } from './harness-log.ts'
+import { TurnLog } from './harness-log.ts'
 import { Questions } from './questions.ts'
 import { StallWatch } from './stall-watch.ts'
 import { startFailure } from './start-failure.ts'
@@ -59,7 +59,7 @@ export class Turn<C extends Connection = Connection> {
     const { plan, session, turnId, opts } = options
     this.#options = options
     this.permissionMode = opts?.permissionMode
-    const log = new HarnessLog(plan.config, session.id)
+    const log = new TurnLog(plan.config, session.id)
     const record = new AdoptionRecord({ turnId, onProcess: opts?.onProcess, log })
     this.#parts = { stop: new TurnStop(), record, log }
   }

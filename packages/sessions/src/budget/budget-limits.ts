@@ -58,7 +58,7 @@ export class BudgetLimits {
 
   /** The lowest remaining budget in dollars; undefined when there is none. */
   get leftUsd(): number | undefined {
-    return this.#left('usd', NOTHING)
+    return this.#left('usd', NO_SPENDING)
   }
 
   #left(unit: BudgetUnit, turn: Spending): number | undefined {
@@ -94,7 +94,7 @@ export class BudgetLimits {
   }
 
   /** The first budget that is used up, before the turn starts or at this spending. */
-  usedUp(turn: Spending = NOTHING): UsedUp | undefined {
+  usedUp(turn: Spending = NO_SPENDING): UsedUp | undefined {
     const limit = this.#limits.find(each => spentOf(each, turn) >= limitOf(each))
     if (limit === undefined) return undefined
     const { scope, unit, note } = limit
@@ -176,4 +176,4 @@ export function limits(
   ]
 }
 
-export const NOTHING: Spending = { usd: 0, tokens: 0, unpricedTokens: 0, ms: 0 }
+export const NO_SPENDING: Spending = { usd: 0, tokens: 0, unpricedTokens: 0, ms: 0 }

@@ -5,7 +5,7 @@ import {
   type BudgetLimit,
   BudgetLimits,
   limits,
-  NOTHING,
+  NO_SPENDING,
   type SpendingLimit,
   type UsedUp,
 } from './budget-limits.ts'
@@ -41,7 +41,7 @@ export function limitsOfTurn({ budget, sessionLimit, project }: LimitsOptions): 
     ...limits(
       'turn',
       () => turnLimit,
-      () => NOTHING,
+      () => NO_SPENDING,
     ),
     ...limits('session', sessionLimit, () => budget.session),
     ...limits('persona', unlessSet, () => budget.session),

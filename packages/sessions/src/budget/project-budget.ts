@@ -1,6 +1,6 @@
 import { startError } from '../session-errors.ts'
 import type { BudgetBook, BudgetReading, Spending } from './budget-book.ts'
-import { type BudgetLimit, limits, NOTHING } from './budget-limits.ts'
+import { type BudgetLimit, limits, NO_SPENDING } from './budget-limits.ts'
 import { type BudgetState, MINUTE_MS } from './budget-state.ts'
 import {
   elsewhereText,
@@ -22,7 +22,7 @@ export class ProjectBudget {
   readonly #owed = new Map<string, Spending>()
   /** Spending between turns that is not in the file yet. */
   readonly #betweenTurns = new Map<string, Spending>()
-  #counted: Spending = NOTHING
+  #counted: Spending = NO_SPENDING
   /** The turns in `#counted`. One may still be in `#running`: the file is written before the turn is removed there. */
   #countedTurns: ReadonlySet<string> = new Set()
   #problem: string | undefined
@@ -53,7 +53,7 @@ export class ProjectBudget {
       const message = `The project has had ${begun} of ${max_iterations} turns. ${note === undefined ? '' : `${note} `}Raise max_iterations in the dashboard, or with "chirality budget set".`
       throw startError('budget', message)
     }
-    this.note(turnId, NOTHING)
+    this.note(turnId, NO_SPENDING)
     return this.#limits(turnId, reading, elsewhere)
   }
 

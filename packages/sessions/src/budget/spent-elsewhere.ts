@@ -1,6 +1,6 @@
 import { formatDuration } from '@chirality/core'
 import type { Spending } from './budget-book.ts'
-import { AMOUNT_TEXTS, amountOf, type BudgetUnit, NOTHING } from './budget-limits.ts'
+import { AMOUNT_TEXTS, amountOf, type BudgetUnit, NO_SPENDING } from './budget-limits.ts'
 
 /** The money, tokens, duration and number of turns of a project on one machine. */
 export interface ProjectSpending extends Spending {
@@ -31,7 +31,7 @@ export function sumElsewhere(spent: readonly SpentElsewhere[]): ProjectSpending 
       ms: sum.ms + ms,
       turns: sum.turns + turns,
     }),
-    { ...NOTHING, turns: 0 },
+    { ...NO_SPENDING, turns: 0 },
   )
 }
 

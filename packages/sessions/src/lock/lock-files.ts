@@ -6,7 +6,7 @@ import {
   removeIfThere,
   writeFileNow,
 } from '@chirality/disk'
-import { type OwnerRecord, parseOwner } from './lock-owner.ts'
+import { type OwnerRecord, parseLockOwner } from './lock-owner.ts'
 
 /**
  * Lock files are numbered, and the highest number is valid. To take over from a dead owner, a process creates the next
@@ -25,7 +25,7 @@ export function readLock(folder: string): LockFile | undefined {
   const text = readSmallFile(ops, lockPath(folder, number), MAX_LOCK_BYTES)
   // Removed since it was listed: another process took over.
   if (text === undefined) return readLock(folder)
-  return { number, owner: parseOwner(text.toString('utf8')) }
+  return { number, owner: parseLockOwner(text.toString('utf8')) }
 }
 
 /** False when another process has this number. */

@@ -39,7 +39,7 @@ export async function describeMyself(address: string, socket: string): Promise<O
  * Whether the owner is still running. It is if something listens on its socket, even when stopped or in another
  * container. If the socket was deleted, the process table decides.
  */
-export async function isAlive(owner: OwnerRecord, folder: string): Promise<boolean> {
+export async function isOwnerAlive(owner: OwnerRecord, folder: string): Promise<boolean> {
   if (owner.released) return false
   if (isOwnerSocket(owner.socket, folder) && (await answers(owner.socket))) return true
   // Our own locks have a listening socket, so this one is not ours.
@@ -48,7 +48,7 @@ export async function isAlive(owner: OwnerRecord, folder: string): Promise<boole
   return running !== undefined && !running.zombie && running.startedAt === owner.startedAt
 }
 
-export function parseOwner(text: string): OwnerRecord | undefined {
+export function parseLockOwner(text: string): OwnerRecord | undefined {
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value !== 'object' || value === null) return undefined

@@ -23,7 +23,7 @@ import {
   removeOlderLocks,
   rewriteLock,
 } from './lock-files.ts'
-import { describeMyself, isAlive, type OwnerRecord, type ProjectOwner } from './lock-owner.ts'
+import { describeMyself, isOwnerAlive, type OwnerRecord, type ProjectOwner } from './lock-owner.ts'
 
 export interface LockOptions {
   /** The address of this server. */
@@ -189,7 +189,7 @@ async function livingOwner(folder: string, lock: LockFile | undefined): Promise<
     current = readLock(folder)
   }
   const owner = current?.owner
-  return owner !== undefined && (await isAlive(owner, folder)) ? owner : undefined
+  return owner !== undefined && (await isOwnerAlive(owner, folder)) ? owner : undefined
 }
 
 const UNREADABLE_WAITS = 20

@@ -4,7 +4,7 @@ import type { FileOps } from '@chirality/disk'
 import { readFully, toStorageError } from '@chirality/disk'
 import { decodeLine, decodeLines } from './envelope-line.ts'
 import type { EventText } from './event-text.ts'
-import type { LineRange } from './index/index-block.ts'
+import type { ByteRange } from './index/index-block.ts'
 import { indexDamaged, type LineIndex } from './index/line-index.ts'
 import { mayHaveRefs, restoreTexts } from './stored-texts.ts'
 
@@ -60,10 +60,10 @@ export class LogReader {
     )
   }
 
-  #rangesAfter(seq: number, limit: number, { lastSeq, maxBytes }: ReadBounds): LineRange[] {
+  #rangesAfter(seq: number, limit: number, { lastSeq, maxBytes }: ReadBounds): ByteRange[] {
     const from = Math.max(0, seq) + 1
     const to = Math.min(lastSeq, from + limit - 1)
-    const ranges: LineRange[] = []
+    const ranges: ByteRange[] = []
     let bytes = 0
     for (let next = from; next <= to; next += STEP) {
       for (const range of this.#options.index().ranges(next, Math.min(to, next + STEP - 1))) {
@@ -75,10 +75,10 @@ export class LogReader {
     return ranges
   }
 
-  #rangesBefore(seq: number, limit: number, { lastSeq, maxBytes }: ReadBounds): LineRange[] {
+  #rangesBefore(seq: number, limit: number, { lastSeq, maxBytes }: ReadBounds): ByteRange[] {
     const to = Math.min(lastSeq, seq - 1)
     const from = Math.max(1, to - limit + 1)
-    const ranges: LineRange[] = []
+    const ranges: ByteRange[] = []
     let bytes = 0
     for (let next = to; next >= from; next -= STEP) {
       const earlier = this.#options.index().ranges(Math.max(from, next - STEP + 1), next)
@@ -92,7 +92,7 @@ export class LogReader {
   }
 
   /** Rebuilds an index that turns out to be wrong, and tries again. */
-  #read<T>(find: () => LineRange[], make: (ranges: LineRange[], ifMisplaced: IfMisplaced) => T): T {
+  #read<T>(find: () => ByteRange[], make: (ranges: ByteRange[], ifMisplaced: IfMisplaced) => T): T {
     try {
       try {
         return make(find(), 'fail')
@@ -107,7 +107,7 @@ export class LogReader {
   }
 
   /** With the texts that other lines hold. They count as much as if they were in these lines. */
-  #whole(ranges: LineRange[], { ifMisplaced, maxBytes, keep }: WholeOptions): Envelope[] {
+  #whole(ranges: ByteRange[], { ifMisplaced, maxBytes, keep }: WholeOptions): Envelope[] {
     const stored = this.#envelopes(ranges, ifMisplaced)
     const pageStart = ranges[0]?.seq ?? 0
     const restored = restoreTexts(stored, from => this.#linesBetween(from, pageStart, ifMisplaced))
@@ -137,13 +137,13 @@ export class LogReader {
     }
   }
 
-  #envelopes(ranges: LineRange[], ifMisplaced: IfMisplaced): Envelope[] {
+  #envelopes(ranges: ByteRange[], ifMisplaced: IfMisplaced): Envelope[] {
     const text = this.#soundText(ranges)
     const envelopes = text === undefined ? undefined : this.#parse(text, ranges)
     return envelopes ?? this.#envelopesOneByOne(ranges, ifMisplaced)
   }
 
-  #knownText(ranges: LineRange[]): EventText | undefined {
+  #knownText(ranges: ByteRange[]): EventText | undefined {
     const [first] = ranges
     const last = ranges.at(-1)
     if (first === undefined || last === undefined) return undefined
@@ -153,7 +153,7 @@ export class LogReader {
   }
 
   /** For a log without damage, as almost all are: all lines in one string, separated by commas. */
-  #soundText(ranges: LineRange[]): string | undefined {
+  #soundText(ranges: ByteRange[]): string | undefined {
     const [run, ...others] = soundRuns(ranges)
     if (run === undefined || others.length > 0 || run.length === 0) return undefined
     const bytes = this.#bytes(run.start, run.length)
@@ -167,7 +167,7 @@ export class LogReader {
     return bytes.toString('utf8', 0, bytes.length - 1)
   }
 
-  #parse(text: string, ranges: LineRange[]): Envelope[] | undefined {
+  #parse(text: string, ranges: ByteRange[]): Envelope[] | undefined {
     const envelopes = decodeLines(text, this.#options.sessionId)
     const areRight =
       envelopes?.length === ranges.length && envelopes.every(({ seq }, i) => seq === ranges[i]?.seq)
@@ -176,7 +176,7 @@ export class LogReader {
     return envelopes
   }
 
-  #envelopesOneByOne(ranges: LineRange[], ifMisplaced: IfMisplaced): Envelope[] {
+  #envelopesOneByOne(ranges: ByteRange[], ifMisplaced: IfMisplaced): Envelope[] {
     const gaps = new GapCollector(this.#options.sessionId)
     for (const run of soundRuns(ranges)) {
       const bytes = this.#bytes(run.start, run.length)
@@ -191,7 +191,7 @@ export class LogReader {
     return gaps.end()
   }
 
-  #decode(range: LineRange, line: Buffer, ifMisplaced: IfMisplaced): Envelope | undefined {
+  #decode(range: ByteRange, line: Buffer, ifMisplaced: IfMisplaced): Envelope | undefined {
     if (crc32(line) !== range.crc) {
       // A damaged line keeps its newlines. If they are elsewhere, the lines behind it have moved too.
       const misplaced = line.indexOf(NEWLINE) !== range.length - 1
@@ -203,13 +203,13 @@ export class LogReader {
   }
 
   /** Within a damaged range a line counts by its position: the number that it states may be the damaged part. */
-  #decodeDamaged(range: LineRange): Envelope | undefined {
+  #decodeDamaged(range: ByteRange): Envelope | undefined {
     const found = decodeLine(this.#lastLine(range), this.#options.sessionId)
     return found && { ...found, seq: range.seq }
   }
 
   /** Within a damaged range the valid line, if there is one, is the last. */
-  #lastLine({ start, length }: LineRange): Buffer {
+  #lastLine({ start, length }: ByteRange): Buffer {
     const window = Math.min(length, MAX_WINDOW_BYTES)
     const bytes = this.#bytes(start + length - window, window)
     return bytes.subarray(bytes.length < 2 ? 0 : bytes.lastIndexOf(NEWLINE, bytes.length - 2) + 1)
@@ -246,11 +246,11 @@ const MAX_WINDOW_BYTES = 64 * 1024 * 1024
 interface Run {
   start: number
   length: number
-  ranges: LineRange[]
+  ranges: ByteRange[]
 }
 
 /** Adjacent intact lines are read in one call; damaged ranges are read in pieces, because they can have any size. */
-function soundRuns(ranges: LineRange[]): Run[] {
+function soundRuns(ranges: ByteRange[]): Run[] {
   const runs: Run[] = []
   for (const range of ranges) {
     const last = runs.at(-1)

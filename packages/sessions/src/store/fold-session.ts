@@ -1,7 +1,7 @@
 import { beginsConversation, type Envelope, foldSummary, type SessionSummary } from '@chirality/core'
 import { originIn } from './fork-history.ts'
 import type { SessionSettings } from './session-settings.ts'
-import { type StoredSession, summaryOf, withSummary } from './stored-session.ts'
+import { type StoredSession, sessionSummary, withSummary } from './stored-session.ts'
 
 /** The fields that a person chooses, and the log does not have. */
 export type ChosenFields = Partial<Pick<StoredSession, 'title' | 'settings' | 'mode' | 'shelf'>>
@@ -18,7 +18,7 @@ export class SessionFold {
 
   constructor(session: StoredSession) {
     this.#stored = session
-    this.#summary = summaryOf(session)
+    this.#summary = sessionSummary(session)
   }
 
   get session(): StoredSession {

@@ -49,7 +49,7 @@ export async function writeWholeLog(
 }
 
 /** A log up to `lastSeq`, one page at a time. */
-export async function* batchesOf(log: SessionLogReader, lastSeq: number): AsyncGenerator<Envelope[]> {
+export async function* batchesOfLog(log: SessionLogReader, lastSeq: number): AsyncGenerator<Envelope[]> {
   for (let seq = 0; seq < lastSeq; ) {
     const batch = log.readAfter(seq, Math.min(BATCH_EVENTS, lastSeq - seq))
     seq = batch.at(-1)?.seq ?? lastSeq

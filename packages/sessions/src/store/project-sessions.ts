@@ -10,13 +10,13 @@ import { newSession, type StoredSession } from './stored-session.ts'
 import type { IndexEntry, UserIndex } from './user-index.ts'
 
 /** A position in a list, newest first. */
-export interface Place {
+export interface SessionPlace {
   time: number
   id: string
 }
 
 export interface Listed {
-  place: Place
+  place: SessionPlace
   session: StoredSession
 }
 
@@ -29,7 +29,7 @@ export class ProjectSessions {
   #stamps = new Map<string, FileStamp>()
   /** The state of the folder that `#stamps` reflects. */
   #version: string | undefined
-  #order: Place[] | undefined
+  #order: SessionPlace[] | undefined
   readonly #cache = new Map<string, StoredSession>()
 
   constructor(projectRoot: string, userIndex: UserIndex, ops: FileOps) {
@@ -100,7 +100,7 @@ export class ProjectSessions {
     return ids
   }
 
-  async #collect(order: Place[], limit: number, { after, isWanted }: PagePart): Promise<Listed[]> {
+  async #collect(order: SessionPlace[], limit: number, { after, isWanted }: PagePart): Promise<Listed[]> {
     const found: Listed[] = []
     for (const place of order.slice(firstAfter(order, after))) {
       if (found.length >= limit) break
@@ -110,7 +110,7 @@ export class ProjectSessions {
     return found
   }
 
-  async #places(): Promise<Place[]> {
+  async #places(): Promise<SessionPlace[]> {
     if (this.#version === undefined || (await this.files.version()) !== this.#version) await this.#load()
     this.#order ??= Array.from(this.#stamps, ([id, { time }]) => ({ id, time })).sort(comparePlaces)
     return this.#order
@@ -161,7 +161,7 @@ export class ProjectSessions {
 }
 
 interface PagePart {
-  after?: Place | undefined
+  after?: SessionPlace | undefined
   isWanted?: ((session: StoredSession) => boolean) | undefined
 }
 
@@ -180,7 +180,7 @@ function asTheUserKnows(session: StoredSession, entry: IndexEntry | undefined): 
 }
 
 /** Newest first; equal times are ordered by id, so that a cursor is one position. */
-export function comparePlaces(a: Place, b: Place): number {
+export function comparePlaces(a: SessionPlace, b: SessionPlace): number {
   return b.time - a.time || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
 }
 
@@ -191,7 +191,7 @@ function timeOf(session: StoredSession): number {
   return Date.parse(session.updatedAt)
 }
 
-function firstAfter(order: Place[], after: Place | undefined): number {
+function firstAfter(order: SessionPlace[], after: SessionPlace | undefined): number {
   if (after === undefined) return 0
   let low = 0
   let high = order.length

@@ -18,8 +18,8 @@ import { readSessionLog } from '../log/read-log.ts'
 import { EVENTS_FOLDER } from '../log/session-log.ts'
 import { SessionFold } from './fold-session.ts'
 import { FORK_NOTICES, historyOfFork, requireForkable } from './fork-history.ts'
-import { batchesOf, writeWholeLog } from './fork-log.ts'
-import { comparePlaces, type Place, ProjectSessions } from './project-sessions.ts'
+import { batchesOfLog, writeWholeLog } from './fork-log.ts'
+import { comparePlaces, ProjectSessions, type SessionPlace } from './project-sessions.ts'
 import { noteDeleted } from './project-state.ts'
 import { hasBudget, type SessionSettings } from './session-settings.ts'
 import { removeTraces } from './session-traces.ts'
@@ -248,7 +248,7 @@ export class SessionStore {
         return FORK_NOTICES[history](empty.id, origin)
       }
       const copied = log
-        ? await writeWholeLog(batchesOf(log, lastSeq), { ops: this.#ops, session: empty, closing })
+        ? await writeWholeLog(batchesOfLog(log, lastSeq), { ops: this.#ops, session: empty, closing })
         : empty
       const forkedFrom = { ...origin, history }
       // Two conversations must not continue under one native id; the harness creates a new one from `forkedFrom`.
@@ -279,7 +279,7 @@ export class SessionStore {
     const log = await readSessionLog(session.projectRoot, session.id, this.#ops)
     try {
       const fold = new SessionFold(newSession(session))
-      if (log !== undefined) for await (const page of batchesOf(log, session.lastSeq)) fold.add(page)
+      if (log !== undefined) for await (const page of batchesOfLog(log, session.lastSeq)) fold.add(page)
       const { spends } = fold.summary
       const dated = (stored: StoredSession) =>
         stored.lastSeq === session.lastSeq ? { ...stored, progress: { ...stored.progress, spends } } : stored
@@ -391,11 +391,11 @@ function notFound(sessionId: string): StorageError {
   return new StorageError('not-found', '', `There is no session ${JSON.stringify(sessionId.slice(0, 80))}.`)
 }
 
-function formatCursor({ time, id }: Place): string {
+function formatCursor({ time, id }: SessionPlace): string {
   return `${time}_${id}`
 }
 
-function parseCursor(cursor: string | undefined): Place | undefined {
+function parseCursor(cursor: string | undefined): SessionPlace | undefined {
   if (cursor === undefined) return undefined
   const [, time, id] = /^(\d{1,16})_([A-Za-z0-9_-]{1,64})$/.exec(cursor) ?? []
   if (time !== undefined && id !== undefined) return { time: Number(time), id }

@@ -76,7 +76,7 @@ const PROGRESS = [
 ] as const
 
 /** The summary that core folds, as it was when the session was stored. */
-export function summaryOf(session: StoredSession): SessionSummary {
+export function sessionSummary(session: StoredSession): SessionSummary {
   const { id, lastSeq, updatedAt, status, title, turnCount, leftUnanswered, lastTurn } = session
   const { costUsd, costIsEstimate, tokens, ledger, workedMs, progress } = session
   const { version, permissionMode, ...rest } = progress

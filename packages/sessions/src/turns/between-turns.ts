@@ -1,7 +1,7 @@
 import type { UIEvent } from '@chirality/core'
 import { OneAfterTheOther } from '@chirality/disk'
 import type { Spending } from '../budget/budget-book.ts'
-import { NOTHING, type SpendingLimit, spentSince } from '../budget/budget-limits.ts'
+import { NO_SPENDING, type SpendingLimit, spentSince } from '../budget/budget-limits.ts'
 import { limitsOfTurn, type TurnBudget, usedUpText } from '../budget/limits-of-turn.ts'
 import { faultRow } from '../harness-log/rows.ts'
 import { notice } from '../log/turn-events.ts'
@@ -93,7 +93,7 @@ export class BetweenTurns {
     const usedUp = limits.usedUp()
     if (usedUp === undefined) return
     this.#isStopped = true
-    const used = limits.check(id, NOTHING).filter(({ exceeded }) => exceeded)
+    const used = limits.check(id, NO_SPENDING).filter(({ exceeded }) => exceeded)
     const message = `The agent went on working after its turn, and was stopped. ${usedUpText(usedUp)}`
     await recorder.record([...used, notice(id, message)], null)
     await Promise.all(project.harnesses.getAll().map(harness => harness.kill(id)))

@@ -1,7 +1,7 @@
 import { addCost, costSoFar, HarnessError, hasCode, NO_COST, type PriceTable } from '@chirality/core'
 import type { RunAccount, RunEntry, RunStart } from '@chirality/runner'
 import { BudgetBook } from '../budget/budget-book.ts'
-import { BudgetLimits, NOTHING } from '../budget/budget-limits.ts'
+import { BudgetLimits, NO_SPENDING } from '../budget/budget-limits.ts'
 import { requireBudget, usedUpText } from '../budget/limits-of-turn.ts'
 import { ProjectBudget } from '../budget/project-budget.ts'
 import { readPrices } from '../budget/user-prices.ts'
@@ -59,7 +59,7 @@ export class RunBudgets implements RunAccount {
       turnId: runId,
       limits,
       projectBudget: budget,
-      before: () => NOTHING,
+      before: () => NO_SPENDING,
       prices: this.#options.prices ?? readPrices(this.#options.home),
       now: () => ({ ...costSoFar(ledger), ms: performance.now() - startedAt }),
       model: () => ledger.model || run.model || null,

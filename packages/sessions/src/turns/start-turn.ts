@@ -20,7 +20,7 @@ import { AgentNotes, withNotes } from '../queue/agent-notes.ts'
 import type { TurnRequest } from '../queue/turn-request.ts'
 import type { SessionView } from '../status/session-view.ts'
 import { accountNotice, goesOnAfter, isAnsweredAfter } from '../store/fork-history.ts'
-import { batchesOf } from '../store/fork-log.ts'
+import { batchesOfLog } from '../store/fork-log.ts'
 import { SpoolIndex } from '../store/spool-index.ts'
 import type { ForkOrigin, StoredSession } from '../store/stored-session.ts'
 import { TurnImages } from '../store/turn-images.ts'
@@ -32,7 +32,7 @@ import type { SessionRecorder } from './record/session-recorder.ts'
 import { TurnRecordFile, TurnRecordKeeper } from './record/turn-record.ts'
 import { WorktreeSetUp } from './set-up-worktree.ts'
 import type { StopSignal } from './stop-signal.ts'
-import { allowsOf, chooseHarness, choosePersona, planTurn, type TurnPlan } from './turn-options.ts'
+import { allowsOf, chooseHarness, choosePersona, planTurn, type TurnChoice } from './turn-options.ts'
 import { TurnRun } from './turn-run.ts'
 import { makeWriter, type TurnWriter } from './turn-writer.ts'
 
@@ -221,7 +221,7 @@ export interface PreparedTurn {
   /** Who asks, in requests of this turn. */
   context: AskContext
   persona: PersonaConfig | null
-  plan: TurnPlan
+  plan: TurnChoice
   /** The conversation that the harness resumes. */
   from: Session
   history: TurnHistory
@@ -374,7 +374,7 @@ async function branchOf(
 async function accountOf({ projectRoot, id }: StoredSession): Promise<string | undefined> {
   const log = await readSessionLog(projectRoot, id)
   try {
-    return log && (await writtenAccount(batchesOf(log, log.lastSeq)))
+    return log && (await writtenAccount(batchesOfLog(log, log.lastSeq)))
   } finally {
     log?.close()
   }

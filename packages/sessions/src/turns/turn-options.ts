@@ -32,7 +32,7 @@ import {
 } from '../trust/persona-consent.ts'
 import type { ProjectTrustState } from '../trust/project-trust.ts'
 
-export interface TurnPlan {
+export interface TurnChoice {
   opts: HarnessTurnOpts
   /** Notices about requested options that the harness lacks. */
   warnings: string[]
@@ -63,7 +63,7 @@ export interface PlanOptions {
  * that the harness lacks is left out, with a notice; if leaving it out would change what was requested, the turn is
  * refused.
  */
-export async function planTurn(options: PlanOptions): Promise<TurnPlan> {
+export async function planTurn(options: PlanOptions): Promise<TurnChoice> {
   const { session, persona, harness, request, personas, trust } = options
   const capabilities = harness.capabilities()
   const { timeoutMs: _t, decisionTimeoutMs: _d, maxBudgetTokens: _m, ...rest } = request

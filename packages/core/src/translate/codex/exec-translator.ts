@@ -3,7 +3,7 @@ import { allTokens } from '../../money/cost.ts'
 import type { CodexEvent } from '../../native/codex/codex-event.ts'
 import { asObject, asText } from '../../native/loose.ts'
 import { type CodexTranslator, translatorOf } from './codex-translator.ts'
-import { type CodexAgentFacts, type CodexState, createCodexState, startTurn } from './state.ts'
+import { type CodexAgentFacts, type CodexState, createCodexState, startCodexTurn } from './state.ts'
 import { translateItem } from './tools/items.ts'
 import { readCounts } from './turn/meter.ts'
 import { translateError } from './turn/retries.ts'
@@ -37,7 +37,7 @@ export function createCodexExecTranslator(options: CodexExecTranslatorOptions): 
   const beginTurn = (): void => {
     turns++
     const id = options.turnId ?? state.threadId ?? ''
-    startTurn(state, turns === 1 ? id : `${id}.${turns}`)
+    startCodexTurn(state, turns === 1 ? id : `${id}.${turns}`)
   }
   return translatorOf(state, event => {
     if (event.type === 'thread.started') {

@@ -137,7 +137,7 @@ export function createCodexState(options: StateOptions): CodexState {
 }
 
 /** `id` makes item ids unique in the session: Codex and some providers restart their counts. */
-export function startTurn(state: CodexState, id: string): void {
+export function startCodexTurn(state: CodexState, id: string): void {
   state.turn = createTurn(id)
   state.turn.running = true
   state.outcome = null

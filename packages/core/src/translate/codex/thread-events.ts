@@ -9,7 +9,7 @@ import {
   translateReasoningDelta,
   translateTextDelta,
 } from './speech.ts'
-import { type CodexState, type PendingFailure, startTurn } from './state.ts'
+import { type CodexState, type PendingFailure, startCodexTurn } from './state.ts'
 import { reportCompacted, translateItem, translatePlan } from './tools/items.ts'
 import { readCounts } from './turn/meter.ts'
 import { translateError } from './turn/retries.ts'
@@ -68,7 +68,7 @@ export function translateThread(state: CodexState, method: ThreadMethod, params:
 function translateTurnStart(state: CodexState, params: JsonObject): UIEvent[] {
   const id = asText(asObject(params.turn)?.id) ?? asText(params.turnId) ?? ''
   if (state.turn.running && state.turn.id === id) return []
-  startTurn(state, id)
+  startCodexTurn(state, id)
   return announceNews(state)
 }
 
@@ -85,7 +85,7 @@ function translateTurnEnd(state: CodexState, params: JsonObject): UIEvent[] {
 /** A spool that is read from the middle lacks the start of the turn; the ids of its items must be the same. */
 function joinTurn(state: CodexState, params: JsonObject): JsonObject {
   const turnId = asText(params.turnId)
-  if (state.turn.id === null && turnId) startTurn(state, turnId)
+  if (state.turn.id === null && turnId) startCodexTurn(state, turnId)
   return params
 }
 

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import type { HarnessId } from '@chirality/core'
 import type { ConversationKeeper } from '../../native-sessions/conversation-files.ts'
-import { realPath } from '../../native-sessions/listing.ts'
+import { realPathOf } from '../../native-sessions/listing.ts'
 import { findSessionFile, projectFolderName, projectsFolder } from './files.ts'
 
 /** `<id>.jsonl` in the folder that belongs to the working folder, and what sub-agents wrote in `<id>/` beside it. */
@@ -18,7 +18,8 @@ export function claudeConversations(
       const folder = path.dirname(found.path)
       return { folder, names: [path.basename(found.path), ...(await below(folder, nativeSessionId))] }
     },
-    folder: async ({ cwd }) => path.join(projectsFolder(environment), projectFolderName(await realPath(cwd))),
+    folder: async ({ cwd }) =>
+      path.join(projectsFolder(environment), projectFolderName(await realPathOf(cwd))),
     isName: (name, { nativeSessionId: id }) => name === `${id}.jsonl` || name.startsWith(`${id}/`),
   }
 }

@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { isNativeId, realPath } from '../../native-sessions/listing.ts'
+import { isNativeId, realPathOf } from '../../native-sessions/listing.ts'
 
 export interface SessionFile {
   nativeSessionId: string
@@ -22,7 +22,7 @@ export async function sessionFiles(
 ): Promise<SessionFile[]> {
   const projects = projectsFolder(environment)
   // The agent resolves links before it derives the folder's name.
-  const folders = cwd === undefined ? await entries(projects) : [projectFolderName(await realPath(cwd))]
+  const folders = cwd === undefined ? await entries(projects) : [projectFolderName(await realPathOf(cwd))]
   const files = await Promise.all(folders.map(folder => filesOf(path.join(projects, folder))))
   return files.flat().sort((a, b) => b.modifiedMs - a.modifiedMs)
 }

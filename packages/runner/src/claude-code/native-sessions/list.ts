@@ -1,6 +1,6 @@
 import type { ListNativeSessionsOptions, NativeSession } from '@chirality/core'
 import { asText, type JsonObject } from '../../common/json.ts'
-import { DEFAULT_LIMIT, oneLine, realPath } from '../../native-sessions/listing.ts'
+import { DEFAULT_LIMIT, oneLine, realPathOf } from '../../native-sessions/listing.ts'
 import { readEnds } from '../../native-sessions/read-lines.ts'
 import { type SessionFile, sessionFiles } from './files.ts'
 import { promptOf } from './prompt.ts'
@@ -15,12 +15,13 @@ export interface ListOptions extends ListNativeSessionsOptions {
  */
 export async function listClaudeSessions(options: ListOptions): Promise<NativeSession[]> {
   const { environment, cwd, limit = DEFAULT_LIMIT } = options
-  const wanted = cwd === undefined ? undefined : await realPath(cwd)
+  const wanted = cwd === undefined ? undefined : await realPathOf(cwd)
   const sessions: NativeSession[] = []
   for (const file of await sessionFiles(environment, cwd)) {
     if (sessions.length >= limit) break
     const session = await describe(file)
-    if (session && (wanted === undefined || (await realPath(session.cwd)) === wanted)) sessions.push(session)
+    if (session && (wanted === undefined || (await realPathOf(session.cwd)) === wanted))
+      sessions.push(session)
   }
   return sessions
 }

@@ -9,7 +9,7 @@ import { spoolDamaged } from '../../turn/turn-events.ts'
 import type { Launch } from '../config.ts'
 import type { Inbox, InboxItem } from './inbox.ts'
 
-export interface BetweenTurnsOptions {
+export interface TalkBetweenTurnsOptions {
   /** A `LiveClaude`. */
   live: {
     readonly inbox: Inbox
@@ -30,13 +30,13 @@ export type Listener = (events: UIEvent[]) => void
  * that cost. It stops before a question, since only a turn has somebody to ask: that and all behind it is for the next turn. Of an
  * agent that is gone it tells everything.
  */
-export class BetweenTurns {
-  readonly #options: BetweenTurnsOptions
+export class TalkBetweenTurns {
+  readonly #options: TalkBetweenTurnsOptions
   #listener: Listener | undefined
   #turns = 0
   #isGone = false
 
-  constructor(options: BetweenTurnsOptions) {
+  constructor(options: TalkBetweenTurnsOptions) {
     this.#options = options
   }
 

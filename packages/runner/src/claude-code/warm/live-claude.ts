@@ -10,12 +10,12 @@ import type { AgentProcess, ProcessExit } from '../../process/agent-process.ts'
 import type { AgentOutput } from '../../process/output/agent-output.ts'
 import { openSpool } from '../../process/spool/spool.ts'
 import type { StopOptions, StopReport } from '../../process/stop/stop.ts'
-import { HarnessLog } from '../../turn/harness-log.ts'
+import { TurnLog } from '../../turn/harness-log.ts'
 import type { ClaudeCodeHarnessConfig, ClaudeVariant, Launch } from '../config.ts'
 import { type ClaudeOffer, claudeOffer, SETTINGS } from '../install/slash-commands.ts'
 import { type MessageContent, userLine } from '../launch/prompt.ts'
 import { Rest } from '../rest.ts'
-import { BetweenTurns } from './between-turns.ts'
+import { TalkBetweenTurns } from './between-turns.ts'
 import { ControlChannel, ControlError, type ControlRequest } from './control-channel.ts'
 import { guardHooks, type HookRequest } from './guard-hook.ts'
 import { Inbox, type InboxItem } from './inbox.ts'
@@ -51,7 +51,7 @@ export class LiveClaude {
   readonly launch: Launch
   readonly control: ControlChannel
   readonly inbox = new Inbox()
-  readonly betweenTurns: BetweenTurns
+  readonly betweenTurns: TalkBetweenTurns
   /** One for the process: what a result costs is the growth of a total that goes on over its turns. */
   readonly translator: ClaudeTranslator
   /** Resolves when the process and all its child processes have exited. */
@@ -63,7 +63,7 @@ export class LiveClaude {
   /** Idle or not, by the output that was printed. */
   readonly #rest: Rest
   readonly #config: ClaudeCodeHarnessConfig
-  readonly #log: HarnessLog
+  readonly #log: TurnLog
   readonly #sessionId: string
   readonly #registersGuard: boolean
   readonly #stderr: string[] = []
@@ -88,10 +88,10 @@ export class LiveClaude {
     this.#rest = new Rest({ onLinger: () => {} })
     this.#config = config
     this.#onStderr = options.onStderr
-    this.#log = new HarnessLog(config, sessionId)
+    this.#log = new TurnLog(config, sessionId)
     this.#log.spawned(launch, process)
     const onFault = (error: unknown) => this.#log.fault('turn:error', error)
-    this.betweenTurns = new BetweenTurns({ live: this, sessionId, onFault })
+    this.betweenTurns = new TalkBetweenTurns({ live: this, sessionId, onFault })
     void process.exited.then(() => {
       this.#isUsable = false
       this.inbox.openWide()

@@ -18,7 +18,7 @@ import type { LiveLease } from './live-launch.ts'
 import { Background, Messages } from './messages.ts'
 import { ControlRequests } from './requests.ts'
 
-export interface LiveTurnOptions {
+export interface WarmTurnOptions {
   agent: AgentName
   lease: LiveLease
   sessionId: string
@@ -40,11 +40,11 @@ export interface LiveTurnOptions {
 }
 
 /** One turn on a kept process, from the message until the agent is idle. */
-export class LiveTurn implements Connection {
+export class WarmTurn implements Connection {
   readonly requests: ControlRequests
   readonly opening: UIEvent[]
   readonly expectedId: string | undefined
-  readonly #options: LiveTurnOptions
+  readonly #options: WarmTurnOptions
   readonly #live: LiveClaude
   readonly #messages = new Messages()
   readonly #background: Background
@@ -60,7 +60,7 @@ export class LiveTurn implements Connection {
   #escalation: NodeJS.Timeout | undefined
   #offset = -1
 
-  constructor(options: LiveTurnOptions) {
+  constructor(options: WarmTurnOptions) {
     const { agent: live } = options.lease
     this.#options = options
     this.#live = live

@@ -7,9 +7,9 @@ import { withoutConversation } from '../../turn/turn-query.ts'
 import { type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
 import { type PromptMessage, promptMessage } from '../launch/prompt.ts'
 import { LINGER_MS } from '../rest.ts'
-import type { BetweenTurns } from './between-turns.ts'
+import type { TalkBetweenTurns } from './between-turns.ts'
 import { type LiveLease, type LivePool, liveLaunch } from './live-launch.ts'
-import { LiveTurn } from './live-turn.ts'
+import { WarmTurn } from './live-turn.ts'
 
 export interface WarmTurnOptions {
   session: Session
@@ -24,12 +24,12 @@ export interface WarmTurnOptions {
  * One turn of a session in its kept process. The process goes on, so `turn:end` is the last event; if the process
  * exited or was killed during the turn, `process:exit` follows.
  */
-export function warmPlan(options: WarmTurnOptions): TurnPlan<LiveTurn> {
+export function warmPlan(options: WarmTurnOptions): TurnPlan<WarmTurn> {
   const { session, query, context, pool, opts } = options
   const { agent } = context.variant ?? PLAIN_VARIANT
   let message: Promise<PromptMessage> | undefined
   let lease: LiveLease | undefined
-  let listen: ReturnType<BetweenTurns['turnBegins']> | undefined
+  let listen: ReturnType<TalkBetweenTurns['turnBegins']> | undefined
   const read = () => {
     message ??= promptMessage(query.prompt, agent)
     return message
@@ -71,7 +71,7 @@ async function acquire(
   query: HarnessQuery,
   { stop, record, log }: TurnParts,
   { session, turnId, context, pool, opts }: WarmTurnOptions,
-): Promise<{ lease: LiveLease; listen: ReturnType<BetweenTurns['turnBegins']> } | null> {
+): Promise<{ lease: LiveLease; listen: ReturnType<TalkBetweenTurns['turnBegins']> } | null> {
   const sessionId = session.id
   const asks = opts.decide !== undefined
   const launch = liveLaunch(query, { context, asks, guard: opts.guard, sessionId, turnId })
@@ -104,10 +104,10 @@ function liveTurn(
     opening,
     parts: { record },
   }: WarmTurnOptions & { opening: UIEvent[]; parts: TurnParts },
-): LiveTurn {
+): WarmTurn {
   const { config, variant = PLAIN_VARIANT } = context
   const { resumeSessionId, newSessionId, forkSession } = query
-  return new LiveTurn({
+  return new WarmTurn({
     lease,
     content,
     uuid,

@@ -8,7 +8,7 @@ import { JsonRpcConnection, type RpcId, type RpcRequest } from '../../process/js
 import { openSpool } from '../../process/spool/spool.ts'
 import type { StopOptions, StopReport } from '../../process/stop/stop.ts'
 import { stopByVariable } from '../../process/traced-process.ts'
-import { HarnessLog } from '../../turn/harness-log.ts'
+import { TurnLog } from '../../turn/harness-log.ts'
 import type { KeptAgent } from '../../turn/kept-agents.ts'
 import type { CodexHarnessConfig } from '../config.ts'
 import { CODEX_ID } from '../descriptor.ts'
@@ -44,7 +44,7 @@ export class AppServer implements KeptAgent {
   readonly environment: Record<string, string>
   readonly #rpc: JsonRpcConnection
   readonly #config: CodexHarnessConfig
-  readonly #log: HarnessLog
+  readonly #log: TurnLog
   readonly #closing = new Map<string, () => void>()
   /** Threads with a running turn, and the callback that waits for its end. */
   readonly #turns = new Map<string, () => void>()
@@ -62,7 +62,7 @@ export class AppServer implements KeptAgent {
     this.environment = env
     this.features = features ?? new CodexFeatures()
     this.#config = config
-    this.#log = new HarnessLog(config)
+    this.#log = new TurnLog(config)
     this.news = new ThreadNews(offset => openSpoolCursor(process.spoolPath, offset))
     this.#rpc = new JsonRpcConnection(process, {
       onNotification: (method, params, source) => {

@@ -99,7 +99,7 @@ export async function readUnfinished(projectRoot: string, nativeSessionId: strin
 }
 
 async function transcriptLines(projectRoot: string, nativeSessionId: string): Promise<unknown[] | undefined> {
-  if (!isSessionId(nativeSessionId)) return undefined
+  if (!isTranscriptId(nativeSessionId)) return undefined
   const file = path.relative(projectRoot, fileOf(projectRoot, nativeSessionId))
   const read = await readCarefully({ root: projectRoot, path: file, links: 'none', maxBytes: MAX_BYTES })
   if (read === undefined) return undefined
@@ -115,19 +115,20 @@ export const transcripts: ConversationKeeper = {
   harnessId: MESSAGES_API_ID,
   find: async ({ projectRoot, nativeSessionId }) => {
     const file = fileOf(projectRoot, nativeSessionId)
-    const isThere = isSessionId(nativeSessionId) && (await lstat(file).catch(() => undefined))?.isFile()
+    const isThere = isTranscriptId(nativeSessionId) && (await lstat(file).catch(() => undefined))?.isFile()
     return { folder: path.dirname(file), names: isThere ? [path.basename(file)] : [] }
   },
   folder: async ({ projectRoot, nativeSessionId }) =>
     path.dirname(await safeFile(projectRoot, nativeSessionId)),
-  isName: (name, { nativeSessionId }) => isSessionId(nativeSessionId) && name === `${nativeSessionId}.ndjson`,
+  isName: (name, { nativeSessionId }) =>
+    isTranscriptId(nativeSessionId) && name === `${nativeSessionId}.ndjson`,
 }
 
 /** More than any model takes. */
 const MAX_BYTES = 128 * 1024 * 1024
 
 /** The id becomes a file name. */
-export function isSessionId(id: string): boolean {
+export function isTranscriptId(id: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9-]{7,63}$/.test(id)
 }
 
@@ -223,6 +224,6 @@ export async function openTranscript(query: HarnessQuery, busy: Set<string>): Pr
 /** The requested id, if it is a valid file name and unused. */
 async function freeId({ cwd, projectRoot = cwd, newSessionId }: HarnessQuery): Promise<string> {
   const isFree =
-    newSessionId && isSessionId(newSessionId) && !(await readTranscript(projectRoot, newSessionId))
+    newSessionId && isTranscriptId(newSessionId) && !(await readTranscript(projectRoot, newSessionId))
   return isFree ? newSessionId : randomUUID()
 }

@@ -6,7 +6,7 @@ import type { AdoptionRecord } from '../../turn/adoption-record.ts'
 import type { MessagesApiEvent } from './native-event.ts'
 
 /** The spool of a turn, written by this process because there is no agent process. */
-export class RawLog {
+export class RawLogWriter {
   readonly path: string
   /** Stays empty, but readers of raw logs expect both files. */
   readonly stderrPath: string
@@ -19,8 +19,8 @@ export class RawLog {
     this.#spool = spool
   }
 
-  static async open(options: SpoolOptions): Promise<RawLog> {
-    return new RawLog(await openSpool(options))
+  static async open(options: SpoolOptions): Promise<RawLogWriter> {
+    return new RawLogWriter(await openSpool(options))
   }
 
   /** A write error, such as a full disk, does not end a turn that the user pays for; it is reported at the end. */
@@ -55,10 +55,10 @@ export class TurnTracer {
    * must not take its own parent processes for leftovers.
    */
   readonly marker = randomUUID()
-  readonly #raw: Pick<RawLog, 'path' | 'stderrPath'>
+  readonly #raw: Pick<RawLogWriter, 'path' | 'stderrPath'>
   readonly #record: AdoptionRecord | undefined
 
-  constructor(raw: Pick<RawLog, 'path' | 'stderrPath'>, record?: AdoptionRecord) {
+  constructor(raw: Pick<RawLogWriter, 'path' | 'stderrPath'>, record?: AdoptionRecord) {
     this.#raw = raw
     this.#record = record
   }

@@ -7,13 +7,13 @@ import type { NewEvent } from './native-event.ts'
 export interface ResultFacts {
   durationMs: number
   numTurns: number
-  spending: Spending
+  spending: TurnSpending
   /** A schema was requested: the final message is JSON. */
   expectsJson: boolean
 }
 
 /** The cost of a turn, by model. */
-export interface Spending {
+export interface TurnSpending {
   /** Undefined when a model has no known price. */
   costUsd: number | undefined
   models: Readonly<Record<string, { usage: UsageInfo; costUsd: number }>>
@@ -119,7 +119,7 @@ export class SpendingMeter {
       : { usage, costUsd }
   }
 
-  get spending(): Spending {
+  get spending(): TurnSpending {
     return { costUsd: this.#unpricedTokens > 0 ? undefined : this.#pricedUsd, models: { ...this.#models } }
   }
 

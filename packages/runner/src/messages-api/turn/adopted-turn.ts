@@ -5,7 +5,7 @@ import { MARKER_VARIABLE, parseMarkers } from '../../process/system/leftovers.ts
 import { stillRunning } from '../../process/system/process-table.ts'
 import { stopByMarker, stopTraced } from '../../process/traced-process.ts'
 import type { TurnPlan } from '../../turn/connection.ts'
-import type { HarnessLog } from '../../turn/harness-log.ts'
+import type { TurnLog } from '../../turn/harness-log.ts'
 import { type EndedAgent, toldPlan } from '../../turn/told-turn.ts'
 import { MESSAGES_API, type MessagesApiContext } from '../config.ts'
 import { MESSAGES_API_ID } from '../descriptor.ts'
@@ -31,7 +31,7 @@ export function adoptedPlan({ session, trace, context }: AdoptedTurnOptions): Tu
   })
 }
 
-async function find({ session, trace, context }: AdoptedTurnOptions, log: HarnessLog): Promise<EndedAgent> {
+async function find({ session, trace, context }: AdoptedTurnOptions, log: TurnLog): Promise<EndedAgent> {
   const left = stopCommands(trace.processes, context).catch((error: unknown) => {
     log.write('error', 'process:left', { error: String(error) })
     return 0

@@ -9,20 +9,20 @@ import { systemPrompt } from '../conversation/prompt-blocks.ts'
 import { type Conversation, openTranscript } from '../conversation/transcript.ts'
 import { answerEvents, failureMessage } from '../log/answer-events.ts'
 import type { MessagesApiEvent, NewEvent } from '../log/native-event.ts'
-import type { RawLog, TurnTracer } from '../log/raw-log.ts'
+import type { RawLogWriter, TurnTracer } from '../log/raw-log.ts'
 import { failedResult, type ResultFacts, resultEvent, SpendingMeter } from '../log/result-event.ts'
 import { AgentLoop } from '../loop/agent-loop.ts'
 import { firstAsked, type PromptContent } from '../loop/history.ts'
 import type { Gate } from '../permissions/gate.ts'
 import type { Grants } from '../permissions/policy.ts'
-import type { PreparedTurn } from './prepare-turn.ts'
+import type { PreparedRun } from './prepare-turn.ts'
 import { Toolbox } from './toolbox.ts'
 
 export interface NativeRunOptions {
   query: HarnessQuery
-  prepared: PreparedTurn
+  prepared: PreparedRun
   /** Closed at the end of the run. */
-  log: RawLog
+  log: RawLogWriter
   tracer: TurnTracer
   grants: Grants
   canAsk: boolean

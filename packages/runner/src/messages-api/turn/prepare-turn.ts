@@ -20,7 +20,7 @@ import { Workspace } from '../tools/files/workspace.ts'
 import type { ToolboxParts } from './toolbox.ts'
 
 /** The validated inputs of a turn. */
-export interface PreparedTurn {
+export interface PreparedRun {
   prompt: PromptBlocks
   loop: Config & { model: string }
   toolbox: ToolboxParts
@@ -28,7 +28,7 @@ export interface PreparedTurn {
 }
 
 /** Throws a HarnessError before anything starts. */
-export async function prepareTurn(query: HarnessQuery, context: MessagesApiContext): Promise<PreparedTurn> {
+export async function prepareRun(query: HarnessQuery, context: MessagesApiContext): Promise<PreparedRun> {
   const { config, environment } = context
   refuseUnsupported(query)
   const prompt = await promptBlocks(query.prompt)

@@ -7,16 +7,16 @@ import type {
   UIEvent,
 } from '@chirality/core'
 import type { Connection, ConnectionEnd, Requests, TurnParts, TurnPlan } from '../../turn/connection.ts'
-import type { HarnessLog } from '../../turn/harness-log.ts'
+import type { TurnLog } from '../../turn/harness-log.ts'
 import { STALL_MS, type StopReason } from '../../turn/turn-events.ts'
 import { MESSAGES_API, type MessagesApiContext } from '../config.ts'
 import { promptBlocks } from '../conversation/prompt-blocks.ts'
 import { MESSAGES_API_ID } from '../descriptor.ts'
-import { RawLog, TurnTracer } from '../log/raw-log.ts'
+import { RawLogWriter, TurnTracer } from '../log/raw-log.ts'
 import { TurnView } from '../log/turn-view.ts'
 import type { Grants } from '../permissions/policy.ts'
 import { NativeRun } from './native-run.ts'
-import { type PreparedTurn, prepareTurn } from './prepare-turn.ts'
+import { type PreparedRun, prepareRun } from './prepare-turn.ts'
 
 export interface MessagesApiTurnOptions {
   session: Session
@@ -30,9 +30,9 @@ export interface MessagesApiTurnOptions {
 /** One turn of a session in this process. `turn:end` is its last event. */
 export function messagesApiPlan(options: MessagesApiTurnOptions): TurnPlan<LoopConnection> {
   const { query, context } = options
-  let prepared: PreparedTurn | undefined
+  let prepared: PreparedRun | undefined
   const prepare = async () => {
-    prepared ??= await prepareTurn(query, context)
+    prepared ??= await prepareRun(query, context)
     return prepared
   }
   return {
@@ -48,14 +48,14 @@ export function messagesApiPlan(options: MessagesApiTurnOptions): TurnPlan<LoopC
 }
 
 async function openLoop(
-  prepared: PreparedTurn,
+  prepared: PreparedRun,
   { stop, record, log }: TurnParts,
   { session, turnId, query, opts, context, grants }: MessagesApiTurnOptions,
 ): Promise<LoopConnection> {
   const sessionId = session.id
   const { rawLogs } = context.config
   const names = { harness: MESSAGES_API_ID, sessionId, turnId }
-  const raw = await RawLog.open({ projectRoot: query.projectRoot ?? query.cwd, ...names, rawLogs })
+  const raw = await RawLogWriter.open({ projectRoot: query.projectRoot ?? query.cwd, ...names, rawLogs })
   try {
     const tracer = new TurnTracer(raw, record)
     const { guard, decide, stallMs = STALL_MS } = opts
@@ -92,9 +92,9 @@ export class LoopConnection implements Connection {
   readonly requests: Requests
   readonly #run: NativeRun
   readonly #view: TurnView
-  readonly #log: HarnessLog
+  readonly #log: TurnLog
 
-  constructor(run: NativeRun, sessionId: string, log: HarnessLog) {
+  constructor(run: NativeRun, sessionId: string, log: TurnLog) {
     this.#run = run
     this.#view = new TurnView(sessionId)
     this.#log = log

@@ -2,7 +2,7 @@ import type { Envelope, UIEvent } from '@chirality/core'
 import { isSecretField } from '@chirality/core'
 import { REDACTED, type Redactor } from '../../harness-log/redact.ts'
 import type { SessionLogReader } from '../../log/read-log.ts'
-import { batchesOf } from '../../store/fork-log.ts'
+import { batchesOfLog } from '../../store/fork-log.ts'
 import type { StoredSession } from '../../store/stored-session.ts'
 
 /**
@@ -11,7 +11,7 @@ import type { StoredSession } from '../../store/stored-session.ts'
  */
 export async function* redactedLog(log: SessionLogReader, redact: Redactor): AsyncGenerator<Envelope[]> {
   const spoilt = await findSpoilt(log, redact)
-  for await (const batch of batchesOf(log, log.lastSeq)) {
+  for await (const batch of batchesOfLog(log, log.lastSeq)) {
     yield batch.map(envelope => {
       const piece = pieceOf(envelope)
       const whole = piece && spoilt.get(piece.key)
@@ -34,7 +34,7 @@ async function findSpoilt(log: SessionLogReader, redact: Redactor): Promise<Map<
     }
     open = new Map()
   }
-  for await (const batch of batchesOf(log, log.lastSeq)) {
+  for await (const batch of batchesOfLog(log, log.lastSeq)) {
     for (const envelope of batch) {
       const piece = pieceOf(envelope)
       if (piece === undefined) {

@@ -7,7 +7,7 @@ import { parseSeq } from '../envelope-line.ts'
 import { IndexFile } from '../index/index-file.ts'
 import { indexLines } from '../index/index-lines.ts'
 import { LineIndex } from '../index/line-index.ts'
-import { loadIndex, matches } from '../index/load-index.ts'
+import { loadIndex, matchesFile } from '../index/load-index.ts'
 import type { Batch } from './batch.ts'
 import { type FileState, LogFile, type LogFileOptions } from './log-file.ts'
 
@@ -109,7 +109,7 @@ export class LogContents {
   /** How many of these lines differ on the disk from what was written. */
   countWrong(from: number, to: number): number {
     const ranges = this.#index.ranges(from, to)
-    return ranges.filter(range => !matches(range, this.file.fd, this.#ops)).length
+    return ranges.filter(range => !matchesFile(range, this.file.fd, this.#ops)).length
   }
 
   /**

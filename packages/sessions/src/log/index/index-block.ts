@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 
 /** The position of the line of one `seq`. */
-export interface LineRange {
+export interface ByteRange {
   seq: number
   start: number
   length: number
@@ -55,8 +55,8 @@ export class IndexBlock {
   }
 
   /** The ranges of the entries `from` to `to` (exclusive); `firstSeq` is that of entry 0. */
-  ranges(firstSeq: number, from: number, to: number): LineRange[] {
-    const found: LineRange[] = []
+  ranges(firstSeq: number, from: number, to: number): ByteRange[] {
+    const found: ByteRange[] = []
     let start = this.base
     for (let i = 0; i < to; i += 1) {
       const length = this.#length(i)

@@ -1,5 +1,5 @@
 import { CodedError } from '@chirality/core'
-import { BLOCK_EVENTS, IndexBlock, type LineRange, MAX_LINE_BYTES } from './index-block.ts'
+import { BLOCK_EVENTS, type ByteRange, IndexBlock, MAX_LINE_BYTES } from './index-block.ts'
 import type { IndexFile } from './index-file.ts'
 
 /** The index is wrong, or not that of this log: it has to be made again. */
@@ -82,8 +82,8 @@ export class LineIndex {
   }
 
   /** Ranges of `from` to `to`, both included. */
-  ranges(from: number, to: number): LineRange[] {
-    const found: LineRange[] = []
+  ranges(from: number, to: number): ByteRange[] {
+    const found: ByteRange[] = []
     for (let seq = from; seq <= to; ) {
       const number = Math.floor((seq - 1) / BLOCK_EVENTS)
       const firstSeq = number * BLOCK_EVENTS + 1

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 import { hasCode } from '@chirality/core'
 import type { FileOps } from '@chirality/disk'
 import { readFully } from '@chirality/disk'
-import type { LineRange } from './index-block.ts'
+import type { ByteRange } from './index-block.ts'
 import type { IndexFile } from './index-file.ts'
 import { LineIndex } from './line-index.ts'
 
@@ -21,7 +21,7 @@ export function loadIndex(
     const known = bytes >= log.size ? { lastSeq, maxSeq: lastSeq } : { lastSeq }
     index.cutTo(log.size)
     const ends = index.ranges(Math.max(1, index.count - CHECKED_LINES + 1), index.count)
-    const wrong = ends.filter(range => !range.damaged && !matches(range, log.fd, ops))
+    const wrong = ends.filter(range => !range.damaged && !matchesFile(range, log.fd, ops))
     const [firstWrong] = wrong
     if (firstWrong === undefined) return { trusted: index, ...known }
     if (wrong.length < ends.length) {
@@ -45,7 +45,7 @@ export interface LoadedIndex {
 }
 
 /** Whether the line on the disk is the one that was written. */
-export function matches({ start, length, crc }: LineRange, fd: number, ops: FileOps): boolean {
+export function matchesFile({ start, length, crc }: ByteRange, fd: number, ops: FileOps): boolean {
   const buffer = Buffer.allocUnsafe(Math.min(length, CHUNK_BYTES))
   let found = 0
   for (let done = 0; done < length; ) {

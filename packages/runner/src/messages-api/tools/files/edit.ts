@@ -1,6 +1,6 @@
 import { type BuiltInTool, objectSchema, ToolError, textOf } from '../built-in-tool.ts'
 import { readText, structuredPatch, writeText } from './text-file.ts'
-import type { Place, Workspace } from './workspace.ts'
+import type { FilePlace, Workspace } from './workspace.ts'
 
 export function editTool(workspace: Workspace): BuiltInTool {
   return {
@@ -93,6 +93,6 @@ export function writeTool(workspace: Workspace): BuiltInTool {
 }
 
 /** The old content for the diff; empty for a binary file, which may still be replaced. */
-async function oldText(workspace: Workspace, place: Place): Promise<string> {
+async function oldText(workspace: Workspace, place: FilePlace): Promise<string> {
   return readText(workspace, place).catch(() => '')
 }

@@ -3,12 +3,12 @@ import path from 'node:path'
 import { temporaryName, writeFileAtomic } from '@chirality/disk'
 import { ToolError } from '../built-in-tool.ts'
 import { nameOfKind, type PinnedDirectory } from './pinned-directory.ts'
-import type { Place, Workspace } from './workspace.ts'
+import type { FilePlace, Workspace } from './workspace.ts'
 
 export const MAX_TEXT_FILE_BYTES = 10 * 1024 * 1024
 
 /** Reads an existing text file. Refuses bytes that are not UTF-8, because writing them back would change them. */
-export async function readText(workspace: Workspace, place: Place): Promise<string> {
+export async function readText(workspace: Workspace, place: FilePlace): Promise<string> {
   const directory = await workspace.openParent(place)
   try {
     const file = await directory.openFile(path.basename(place.real))
@@ -26,7 +26,7 @@ export async function readText(workspace: Workspace, place: Place): Promise<stri
 }
 
 /** Replaces the file atomically and keeps its mode. Hard links to the file keep the old content. */
-export async function writeText(workspace: Workspace, place: Place, text: string): Promise<void> {
+export async function writeText(workspace: Workspace, place: FilePlace, text: string): Promise<void> {
   const bytes = Buffer.from(text)
   if (bytes.length > MAX_TEXT_FILE_BYTES)
     throw new ToolError(`The content is over ${MAX_TEXT_FILE_BYTES} bytes.`)

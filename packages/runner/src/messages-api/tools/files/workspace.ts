@@ -4,7 +4,7 @@ import { errnoOf } from '@chirality/disk'
 import { ToolError } from '../built-in-tool.ts'
 import { PinnedDirectory } from './pinned-directory.ts'
 
-export interface Place {
+export interface FilePlace {
   /** The resolved path, inside one of the folders. */
   real: string
   exists: boolean
@@ -32,7 +32,7 @@ export class Workspace {
   }
 
   /** Resolves a path from the model. Throws when it is outside the folders. */
-  async locate(given: unknown): Promise<Place> {
+  async locate(given: unknown): Promise<FilePlace> {
     if (typeof given !== 'string' || given === '') throw new ToolError('The path is empty.')
     if (given.includes('\0')) throw new ToolError('The path has a NUL character in it.')
     if (given.length > MAX_PATH_CHARS) throw new ToolError('The path is too long.')
@@ -48,7 +48,7 @@ export class Workspace {
   /**
    * The same for writing. Chirality's own records are protected: an agent must not change the record of its actions.
    */
-  async locateForWriting(given: unknown): Promise<Place> {
+  async locateForWriting(given: unknown): Promise<FilePlace> {
     const place = await this.locate(given)
     const isOurs = this.roots.some(
       root => path.relative(root, place.real).split(path.sep)[0] === '.chirality',
@@ -58,12 +58,12 @@ export class Workspace {
   }
 
   /** Opens the folder of an existing or new file. */
-  async openParent({ real }: Place): Promise<PinnedDirectory> {
+  async openParent({ real }: FilePlace): Promise<PinnedDirectory> {
     return PinnedDirectory.open(path.dirname(real))
   }
 
   /** Creates the parent folders of a new file and checks each one. */
-  async makeParents(place: Place): Promise<void> {
+  async makeParents(place: FilePlace): Promise<void> {
     const missing: string[] = []
     let folder = path.dirname(place.real)
     while ((await lstat(folder).catch(() => null)) === null) {
