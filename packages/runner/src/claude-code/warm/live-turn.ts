@@ -18,7 +18,7 @@ import type { LiveLease } from './live-launch.ts'
 import { Background, Messages } from './messages.ts'
 import { ControlRequests } from './requests.ts'
 
-export interface WarmTurnOptions {
+export interface LiveClaudeTurnOptions {
   agent: AgentName
   lease: LiveLease
   sessionId: string
@@ -40,11 +40,11 @@ export interface WarmTurnOptions {
 }
 
 /** One turn on a kept process, from the message until the agent is idle. */
-export class WarmTurn implements Connection {
+export class LiveClaudeTurn implements Connection {
   readonly requests: ControlRequests
   readonly opening: UIEvent[]
   readonly expectedId: string | undefined
-  readonly #options: WarmTurnOptions
+  readonly #options: LiveClaudeTurnOptions
   readonly #live: LiveClaude
   readonly #messages = new Messages()
   readonly #background: Background
@@ -60,7 +60,7 @@ export class WarmTurn implements Connection {
   #escalation: NodeJS.Timeout | undefined
   #offset = -1
 
-  constructor(options: WarmTurnOptions) {
+  constructor(options: LiveClaudeTurnOptions) {
     const { agent: live } = options.lease
     this.#options = options
     this.#live = live

@@ -9,7 +9,7 @@ import { type PromptMessage, promptMessage } from '../launch/prompt.ts'
 import { LINGER_MS } from '../rest.ts'
 import type { TalkBetweenTurns } from './between-turns.ts'
 import { type LiveLease, type LivePool, liveLaunch } from './live-launch.ts'
-import { WarmTurn } from './live-turn.ts'
+import { LiveClaudeTurn } from './live-turn.ts'
 
 export interface WarmTurnOptions {
   session: Session
@@ -24,7 +24,7 @@ export interface WarmTurnOptions {
  * One turn of a session in its kept process. The process goes on, so `turn:end` is the last event; if the process
  * exited or was killed during the turn, `process:exit` follows.
  */
-export function warmPlan(options: WarmTurnOptions): TurnPlan<WarmTurn> {
+export function warmPlan(options: WarmTurnOptions): TurnPlan<LiveClaudeTurn> {
   const { session, query, context, pool, opts } = options
   const { agent } = context.variant ?? PLAIN_VARIANT
   let message: Promise<PromptMessage> | undefined
@@ -104,10 +104,10 @@ function liveTurn(
     opening,
     parts: { record },
   }: WarmTurnOptions & { opening: UIEvent[]; parts: TurnParts },
-): WarmTurn {
+): LiveClaudeTurn {
   const { config, variant = PLAIN_VARIANT } = context
   const { resumeSessionId, newSessionId, forkSession } = query
-  return new WarmTurn({
+  return new LiveClaudeTurn({
     lease,
     content,
     uuid,
