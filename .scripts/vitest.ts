@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import path from 'node:path'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { useTestFolder } from './test-folder.ts'
@@ -44,7 +45,7 @@ export function packageTests({ longest = [], alone = [], setupFiles = [] }: Pack
     resolve: { conditions },
     ssr: { resolve: { conditions, externalConditions: conditions } },
     test: {
-      setupFiles,
+      setupFiles: process.env.CHIRALITY_TEST_COST ? [...setupFiles, COST] : setupFiles,
       // These limits only end what hangs: on a busy machine with two cores a test takes ten times as long as on an
       // idle one. Polling gives up earlier, to report what it saw.
       testTimeout: 300_000,
@@ -75,6 +76,7 @@ export function packageTests({ longest = [], alone = [], setupFiles = [] }: Pack
   })
 }
 
+const COST = path.join(import.meta.dirname, 'test-cost.ts')
 const WHOLE = ['test/**/*.test.ts']
 
 function longestFirst(beginnings: string[]) {
