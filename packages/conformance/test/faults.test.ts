@@ -30,7 +30,8 @@ const PLAIN: [fault: string, row: Row][] = [
   ['junk-lines', ['events', 'differs', /no event/]],
 ]
 
-test.each<[fault: string, row: Row, limitMs?: number]>([
+// Side by side: a trial of an agent that does not end is idle for most of its time.
+test.concurrent.each<[fault: string, row: Row, limitMs?: number]>([
   ['usage-other', ['usage', 'differs', /^7 in, 56 out.*the model said 1234 in, 56 out/]],
   ['deltas-twice', ['streaming', 'differs', /twice/]],
   ['deltas-lost', ['streaming', 'differs', /lost/]],
@@ -49,7 +50,7 @@ test.each<[fault: string, row: Row, limitMs?: number]>([
   expect(row).toMatchObject({ outcome, evidence: expect.stringMatching(evidence) })
 })
 
-describe('an agent of the Agent Client Protocol', () => {
+describe.concurrent('an agent of the Agent Client Protocol', () => {
   const program = fileURLToPath(new URL('programs/faulty-acp.mjs', import.meta.url))
   const agent = (...args: string[]) =>
     acpDescriptor({ name: 'faulty', command: process.execPath, args, env: [] })
