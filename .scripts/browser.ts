@@ -15,7 +15,8 @@ const PATIENCE_MS = 180_000
 /**
  * Starts a real browser with web security, which the packaged Chromium's own arguments would switch off. Its HOME and
  * temporary files are in a folder that is removed at the end. With `samePixels` it is the packaged one wherever that
- * runs, and draws alike on every machine, for pictures that are compared.
+ * runs, and draws alike on every machine, for pictures that are compared. The dashboard's service worker stores the
+ * whole dashboard, which costs as much as loading the page: only contexts that ask for `serviceWorkers: 'allow'` have it.
  */
 export async function launchBrowser({ samePixels = false } = {}): Promise<Browser> {
   const find = path.join(import.meta.dirname, 'find-browser.mjs')
@@ -36,7 +37,7 @@ export async function launchBrowser({ samePixels = false } = {}): Promise<Browse
   const newContext = browser.newContext.bind(browser)
   // Pages that are made without a context get one of these, too.
   browser.newContext = async options => {
-    const context = await newContext(options)
+    const context = await newContext({ serviceWorkers: 'block', ...options })
     context.setDefaultTimeout(PATIENCE_MS)
     return context
   }

@@ -41,7 +41,10 @@ export class BenchApp {
   /** A page that is signed in, as a tab is that was reloaded. */
   async page(address = '/'): Promise<Page> {
     const { url, token } = this.#start
-    this.#context ??= await this.#browser.newContext({ viewport: { width: 1440, height: 900 } })
+    this.#context ??= await this.#browser.newContext({
+      viewport: { width: 1440, height: 900 },
+      serviceWorkers: 'allow',
+    })
     const page = await this.#context.newPage()
     await page.addInitScript(`sessionStorage.setItem('chirality-token', '${token}')`)
     // The loader of the benchmark names functions with a helper that the page does not have.

@@ -69,7 +69,7 @@ async function loads(browser: Browser, url: string, profile: typeof SLOW | null)
 }
 
 async function load(browser: Browser, url: string, profile: typeof SLOW | null): Promise<Load> {
-  const context = await browser.newContext()
+  const context = await browser.newContext({ serviceWorkers: 'allow' })
   const page = await context.newPage()
   if (profile) await slowDown(page, profile)
   const api = new CannedApi()

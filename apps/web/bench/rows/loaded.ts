@@ -50,7 +50,7 @@ async function scrollRow(app: BenchApp, sessions: string[]): Promise<BenchRow> {
 
 /** From a key to the frame that shows its letter: in the message field under load, and in a field on an empty page. */
 async function typingRow(browser: Browser, app: BenchApp, sessions: string[]): Promise<BenchRow> {
-  const empty = await browser.newPage()
+  const empty = await browser.newPage({ serviceWorkers: 'allow' })
   await empty.setContent('<textarea></textarea>')
   const alone = await typed(empty, 'textarea')
   await empty.close()

@@ -25,7 +25,7 @@ const field = (page: Page) => page.getByRole('textbox', { name: 'Message' })
 
 test('what a page shows is asked for while the code that draws it is still on its way, and once', async () => {
   const { page, api, close } = await dashboard.open({
-    ...{ path: '/s/s1', serviceWorkers: 'block' },
+    path: '/s/s1',
     scene: canned => canned.add({ lastTurn: 'completed', lastSeq: 5000 }),
   })
   const asked = () => api.called('sessions.history').length
@@ -42,7 +42,7 @@ test('what a page shows is asked for while the code that draws it is still on it
 
 test('a page whose code does not come says so', async () => {
   const { page, close } = await dashboard.open({
-    ...{ path: '/s/s1', serviceWorkers: 'block' },
+    path: '/s/s1',
     scene: canned => canned.add({ lastTurn: 'completed' }),
   })
   await page.route(/\/start-[^/]*\.js/, route => route.abort())

@@ -19,7 +19,10 @@ import { workerInCharge } from '../support/worker.ts'
 const served = useServedDashboard()
 
 async function newContext(permission: NotificationPermission = 'granted') {
-  const context = await served.browser.newContext({ viewport: { width: 1440, height: 900 } })
+  const context = await served.browser.newContext({
+    viewport: { width: 1440, height: 900 },
+    serviceWorkers: 'allow',
+  })
   onTestFinished(() => context.close())
   await allowNotifications(context, permission)
   const api = new CannedApi()

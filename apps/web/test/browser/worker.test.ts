@@ -19,7 +19,10 @@ afterAll(() => browser?.close())
 
 async function openWithWorker(options: StaticServerOptions = {}) {
   const server = await serveDashboard(options)
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
+  const context = await browser.newContext({
+    viewport: { width: 1440, height: 900 },
+    serviceWorkers: 'allow',
+  })
   onTestFinished(async () => {
     await context.close()
     await server.close()

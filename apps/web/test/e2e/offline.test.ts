@@ -36,7 +36,10 @@ afterAll(async () => {
 })
 
 test('the server stops and comes back: the page says how to start it, and goes on by itself', async () => {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
+  const context = await browser.newContext({
+    viewport: { width: 1440, height: 900 },
+    serviceWorkers: 'allow',
+  })
   onTestFinished(() => context.close())
   const page = await context.newPage()
   const complaints = collectComplaints(page)
@@ -94,7 +97,7 @@ test('the server stops and comes back: the page says how to start it, and goes o
   )
 
   // A second browser needs a link, once; a link that was used is refused in words.
-  const phone = await browser.newContext()
+  const phone = await browser.newContext({ serviceWorkers: 'allow' })
   onTestFinished(() => phone.close())
   const second = await phone.newPage()
   await second.goto(server.url)
@@ -105,7 +108,7 @@ test('the server stops and comes back: the page says how to start it, and goes o
   await second.getByRole('textbox', { name: 'Link' }).fill(link)
   await second.getByRole('button', { name: 'Sign in' }).click()
   await second.getByText('Connected', { exact: true }).waitFor()
-  const third = await browser.newContext()
+  const third = await browser.newContext({ serviceWorkers: 'allow' })
   onTestFinished(() => third.close())
   const late = await third.newPage()
   await late.goto(link)

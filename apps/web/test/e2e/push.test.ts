@@ -117,7 +117,7 @@ test('a device with no page open hears of a request, with as much as its user ch
   const server = await startWithAgent()
   const service = await startPushService()
   onTestFinished(service.close)
-  const context = await browser.newContext(PHONE)
+  const context = await browser.newContext({ ...PHONE, serviceWorkers: 'allow' })
   onTestFinished(() => context.close())
   await allowNotifications(context)
   await context.addInitScript(subscribesTo, { endpoint: service.endpoint, keys: service.keys })

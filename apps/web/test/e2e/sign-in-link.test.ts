@@ -29,7 +29,7 @@ afterAll(async () => {
 })
 
 async function openTab(): Promise<Page> {
-  const context = await browser.newContext()
+  const context = await browser.newContext({ serviceWorkers: 'allow' })
   onTestFinished(() => context.close())
   const page = await context.newPage()
   await page.goto(`${server.url}/`)
@@ -65,7 +65,7 @@ test('a link that is pasted into the tab that asks for it signs it in, and leave
 })
 
 test('a link that is pasted while the code of the page is on its way signs it in', async () => {
-  const context = await browser.newContext({ serviceWorkers: 'block' })
+  const context = await browser.newContext()
   onTestFinished(() => context.close())
   await context.addInitScript(() => localStorage.setItem('chirality-theme', 'dark'))
   const page = await context.newPage()
