@@ -1,6 +1,7 @@
 import {
   accessSync,
   constants,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -26,7 +27,14 @@ export function useTestFolder(): void {
   // Short, because the paths of sockets have to be.
   const folder = mkdtempSync(path.join(parent, `ct-${process.pid}-`))
   process.env.TMPDIR = folder
+  const bundles = path.join(folder, 'bundles')
+  // In watch mode the sources change during a run.
+  if (process.argv.includes('run')) {
+    mkdirSync(bundles)
+    process.env.CHIRALITY_TEST_BUNDLES = bundles
+  }
   process.once('exit', () => {
+    remove(bundles)
     const left = namesIn(folder)
     if (left.length > 0) process.stderr.write(`Left in the temporary folder: ${left.join(', ')}\n`)
     remove(folder)

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { cleanHome, initRepository } from '@chirality/fixtures'
+import { sharedBundle } from '@chirality/fixtures/bundle-program'
 import { startScriptedModel } from '@chirality/scripted-model'
 import { expect, onTestFinished, test } from 'vitest'
 import type { FewFilesOptions } from './programs/few-files-server.ts'
@@ -19,8 +20,9 @@ test('a server that is left with few file descriptors at any moment lives, and w
   repository.run('add', '.')
   repository.run('commit', '-qm', 'first')
   const options: FewFilesOptions = { project, home: path.join(home, 'chirality'), environment: env }
-  const program = path.join(import.meta.dirname, 'programs/few-files-server.ts')
-  const node = [process.execPath, '--import', 'tsx', '--conditions=@chirality/source', program]
+  // Few files to load: the limit is for the server, and not for its start.
+  const program = await sharedBundle(path.join(import.meta.dirname, 'programs/few-files-server.ts'))
+  const node = [process.execPath, program]
   const limited = ['-c', 'ulimit -n 128 && exec "$@"', 'sh', ...node, JSON.stringify(options)]
   const child = spawn('/bin/sh', limited, { stdio: ['pipe', 'pipe', 'pipe'] })
   const ended = once(child, 'exit')
@@ -33,7 +35,7 @@ test('a server that is left with few file descriptors at any moment lives, and w
     said += text
   })
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
-  const heard = async () => JSON.parse((await lines.next()).value ?? `"ended: ${said}"`)
+  const heard = async () => JSON.parse((await lines.next()).value ?? JSON.stringify(`ended: ${said}`))
   const { url, token } = await heard()
   const call = async (name: string, input: object) => {
     const response = await fetch(`${url}/trpc/${name}`, {

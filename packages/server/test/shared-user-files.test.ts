@@ -3,10 +3,11 @@ import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
+import { sharedBundle } from '@chirality/fixtures/bundle-program'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SHARED_FILES, WRITERS } from './support/shared-files.ts'
 
-const PROGRAM = path.join(import.meta.dirname, 'programs/write-user-files.ts')
+const PROGRAM = await sharedBundle(path.join(import.meta.dirname, 'programs/write-user-files.ts'))
 const ROUNDS = 5
 const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'chirality-shared-')))
 const writers = WRITERS.map(startWriter)
@@ -40,8 +41,7 @@ function startWriter(who: string): {
   answer: () => Promise<string>
   end: () => Promise<unknown>
 } {
-  const args = ['--import', 'tsx', '--conditions=@chirality/source', PROGRAM, who]
-  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [PROGRAM, who], { stdio: ['pipe', 'pipe', 'inherit'] })
   const ended = new Promise(resolve => child.once('exit', resolve))
   const end = () => {
     child.kill('SIGKILL')

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
-import { bundleProgram } from '@chirality/fixtures/bundle-program'
+import { sharedBundle } from '@chirality/fixtures/bundle-program'
 
 const HERE = path.join(import.meta.dirname, '../..')
 
@@ -25,13 +25,12 @@ export async function startServerProcess(
   env: Record<string, string>,
 ): Promise<ServerProcess> {
   const all = ['serve', '--json', '--no-open', ...args]
-  const bundle = await bundleProgram(path.join(HERE, '../cli/src/main.ts'))
-  const program = `import(${JSON.stringify(bundle.file)}).then(async ({ main }) => process.exit(await main(${JSON.stringify(all)})))`
+  const file = await sharedBundle(path.join(HERE, '../cli/src/main.ts'))
+  const program = `import(${JSON.stringify(file)}).then(async ({ main }) => process.exit(await main(${JSON.stringify(all)})))`
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
     ...{ cwd: HERE, env, stdio: ['ignore', 'pipe', 'inherit'] },
   })
   const exited = once(child, 'exit')
-  void exited.then(() => bundle.remove())
   const end = (signal: NodeJS.Signals) => async () => {
     child.kill(signal)
     await exited

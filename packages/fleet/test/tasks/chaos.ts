@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sharedBundle } from '@chirality/fixtures/bundle-program'
 import { endMarked, findByMarker } from '@chirality/runner'
 import { folder, later } from '../support/fleet.ts'
 import { seeded } from '../support/seeded.ts'
@@ -60,6 +61,9 @@ export async function runTasks(options: ChaosOptions): Promise<ChaosReport> {
     JSON.stringify({ tasks, ...(goneMs === undefined ? {} : { goneMs }) } satisfies TaskList),
   )
   const marks = new Marks(file)
+  const [hubProgram = '', workerProgram = ''] = await Promise.all(
+    ['task-hub.ts', 'task-worker.ts'].map(name => sharedBundle(join(import.meta.dirname, name))),
+  )
   const journal = () => readJournal(join(hub, 'journal.ndjson'))
   const kills = { servers: 0, machines: 0, gone: 0, brokers: 0, hubs: 0 }
   let answers = 0
@@ -70,8 +74,7 @@ export async function runTasks(options: ChaosOptions): Promise<ChaosReport> {
   const answering = new Set<string>()
   const start = (name: string): ChildProcess => {
     const home = workers[name]
-    const child =
-      home === undefined ? program('task-hub.ts', [hub, list]) : program('task-worker.ts', [home, file])
+    const child = home === undefined ? program(hubProgram, [hub, list]) : program(workerProgram, [home, file])
     running.set(name, child)
     const began = performance.now()
     answering.delete(name)
@@ -216,9 +219,8 @@ async function left(marks: Marks): Promise<number> {
   return found.flat().length
 }
 
-function program(name: string, args: string[]): ChildProcess {
-  const path = join(import.meta.dirname, name)
-  return spawn(process.execPath, ['--import', 'tsx', '--conditions=@chirality/source', path, ...args], {
+function program(file: string, args: string[]): ChildProcess {
+  return spawn(process.execPath, [file, ...args], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
 }

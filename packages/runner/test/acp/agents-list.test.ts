@@ -12,10 +12,11 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
+import { sharedBundle } from '@chirality/fixtures/bundle-program'
 import { expect, onTestFinished, test } from 'vitest'
 import { addConfiguredAgent, agentsFile, readConfiguredAgents } from '../../src/acp/configured-agents.ts'
 
-const PROGRAM = path.join(import.meta.dirname, '../programs/add-agent.ts')
+const PROGRAM = await sharedBundle(path.join(import.meta.dirname, '../programs/add-agent.ts'))
 const NAMES = ['one', 'two', 'three', 'four']
 
 test('four processes that add an agent at the same moment: all four are kept, and the file is whole', async () => {
@@ -57,8 +58,7 @@ function newFolder(): string {
 }
 
 function startAdder(name: string): { child: ChildProcess; answer: () => Promise<string> } {
-  const args = ['--import', 'tsx', '--conditions=@chirality/source', PROGRAM, name]
-  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [PROGRAM, name], { stdio: ['pipe', 'pipe', 'inherit'] })
   onTestFinished(() => {
     child.kill('SIGKILL')
   })

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { sharedBundle } from '@chirality/fixtures/bundle-program'
 import { initFleet, invite } from '../../../src/engine/broker.ts'
 import { brokerPid } from '../../../src/engine/broker-process.ts'
 import { brokerFolder, type Member, readMember } from '../../../src/engine/fleet-files.ts'
@@ -50,9 +51,9 @@ export class MachineProcess {
     home: string,
     { project = join(home, 'project'), isInFleet, clockMs, enter = [] }: MachineOptions,
   ): Promise<MachineProcess> {
-    const [execPath = '', ...execArgv] = [...enter, process.execPath, ...TYPESCRIPT]
+    const [execPath = '', ...execArgv] = [...enter, process.execPath]
     if (clockMs !== undefined) execArgv.push('--import', join(import.meta.dirname, 'wrong-clock.mjs'))
-    const program = join(import.meta.dirname, 'machine-process.ts')
+    const program = await sharedBundle(join(import.meta.dirname, 'machine-process.ts'))
     const child = fork(program, [home, project, ...(isInFleet ? ['fleet'] : [])], {
       execPath,
       execArgv,
