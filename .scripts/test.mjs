@@ -45,19 +45,9 @@ const TESTS = 'Running the tests'
 /** More failures than this are not caused by chance. */
 const MOST_AGAIN = 6
 const broken = []
-await Promise.all([
-  check('Checking format and lint', () => run('biome', ['check', '.'])),
-  check('Checking package boundaries', () => run(process.execPath, ['.scripts/check-boundaries.mjs'])),
-  check('Looking for what nothing uses', () =>
-    run('knip', ['--config', '.knip.json', '--no-config-hints', '--no-progress']),
-  ),
-  check('Building and checking types', () => turbo(['build', 'typecheck', ...filters])),
-  // Before the tests, because several of them start a browser at the same time.
-  check('Finding a browser', () =>
-    run(process.execPath, ['.scripts/find-browser.mjs'], { stdio: ['ignore', 'ignore', 'inherit'] }),
-  ),
-])
-await check(TESTS, runTests)
+// The tests of the two apps run what is built.
+await check('Building', () => turbo(['build', ...filters]))
+await Promise.all([check(TESTS, runTests), checkSources()])
 
 // A repeated file overwrites the report of its package, so the reports are read first.
 const reports = new Map(results.filter(file => existsSync(file)).map(file => [file, readJson(file)]))
@@ -114,14 +104,27 @@ async function check(title, step) {
   if ((await step()) !== 0) broken.push(title)
 }
 
+/** Beside the tests, one after the other: each takes a core, and tests wait for agents and disks as much as they compute. */
+async function checkSources() {
+  await check('Checking types', () => turbo(['typecheck', '--only', '--concurrency=1', ...filters]))
+  await check('Checking format and lint', () => run('biome', ['check', '.']))
+  await check('Checking package boundaries', () => run(process.execPath, ['.scripts/check-boundaries.mjs']))
+  await check('Looking for what nothing uses', () =>
+    run('knip', ['--config', '.knip.json', '--no-config-hints', '--no-progress']),
+  )
+}
+
 /**
- * Runs two packages at a time, because tests wait for agents and disks as much as they compute. Whoever is free takes
- * the largest package that is left, so that no lane works alone at the end. `--only`: everything is built, and
- * neither lane may rebuild files that the other reads.
+ * Runs three packages at a time. Whoever is free takes the largest package that is left, so that no lane works alone at
+ * the end. `--only`: everything is built, and no lane may rebuild files that another reads.
  */
 async function runTests() {
+  // Several packages start a browser at the same time, and it has to be unpacked once.
+  const browser = await run(process.execPath, ['.scripts/find-browser.mjs'], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
   const left = tested.toSorted((a, b) => wholeTests(b) - wholeTests(a))
-  let code = 0
+  let code = browser
   const lane = async () => {
     for (let folder = left.shift(); folder; folder = left.shift()) {
       const ended = await turbo(['test', '--only', `--filter=${nameOf(folder)}`], { logs: 'full' })
@@ -129,7 +132,7 @@ async function runTests() {
       code = ended || code
     }
   }
-  await Promise.all([lane(), lane()])
+  await Promise.all([lane(), lane(), lane()])
   return code
 }
 

@@ -21,8 +21,12 @@ export function showBehaviours(agents: Contestant[]): void {
   const arena = useArena()
   describe.each(agents.map(agent => [agent.name, agent] as const))('%s', (_name, agent) => {
     basics(arena, agent)
-    // The older release is in use, too. Whatever else it does is for `npm run test:all`.
-    if (!agent.isOlder || process.env.CHIRALITY_TEST_ALL) refinements(arena, agent)
+    // An older release, and a form that starts the same agent anew for each turn, are in use, too. Whatever else they do
+    // is for `npm run test:all`.
+    const isSecond =
+      agent.isOlder ||
+      (agent.processPerTurn && agents.some(other => other.harness === agent.harness && !other.processPerTurn))
+    if (!isSecond || process.env.CHIRALITY_TEST_ALL) refinements(arena, agent)
   })
 }
 
