@@ -2,8 +2,8 @@ import type { PermissionRequestEvent } from '@chirality/core'
 import { type AwayEnd, type AwayTurns, isSuspended, type LoopContext } from './loop-context.ts'
 import { loopError } from './loop-error.ts'
 import type { LoopState, TaskState } from './loop-state.ts'
-import { eventsAfter, permissionsOf } from './turn-facts.ts'
-import { readPrompt } from './turn-files.ts'
+import { eventsAfter, turnPermissions } from './turn-facts.ts'
+import { readTurnPrompt } from './turn-files.ts'
 
 export type TurnedAway =
   /** The session is here. Its log has the turn if it started; otherwise this machine starts it. */
@@ -102,9 +102,9 @@ async function runAway(
     project: state.projectRoot,
     order: {
       fromSeq,
-      message: await readPrompt(loop, task),
+      message: await readTurnPrompt(loop, task),
       request: {
-        ...permissionsOf(task),
+        ...turnPermissions(task),
         maxBudgetUsd: usd,
         maxBudgetTokens: tokens,
         timeoutMs: iteration_minutes * MINUTE_MS,

@@ -2,13 +2,13 @@ import type { Stamped } from './journal.ts'
 import { type Seal, sha256 } from './machine-key.ts'
 
 /** A position in a journal: the number of entries up to it, and their combined hash. */
-export interface Link {
+export interface ChainLink {
   count: number
   /** Hash of the previous chain value and the entry's bytes. */
   chain: string
 }
 
-export function firstLink(loopId: string): Link {
+export function firstLink(loopId: string): ChainLink {
   return { count: 0, chain: sha256(`chirality loop ${loopId}`) }
 }
 
@@ -18,9 +18,9 @@ export function firstLink(loopId: string): Link {
  */
 export function chainLines(
   entries: readonly Stamped[],
-  before: Link,
+  before: ChainLink,
   seal: Seal,
-): { text: string; link: Link } {
+): { text: string; link: ChainLink } {
   let { count, chain } = before
   const lines = entries.map((entry, at) => {
     const more = entries.length - at - 1
@@ -49,13 +49,13 @@ export function followsFrom(chain: string, line: string): ChainedLine | undefine
 }
 
 /** Text of `head.json`. Its length never changes, so that it is overwritten in one write. */
-export function headText(loopId: string, { count, chain }: Link, seal: Seal): string {
+export function headText(loopId: string, { count, chain }: ChainLink, seal: Seal): string {
   const sig = seal.sign('head', headWords(loopId, { count, chain }))
   return `{"count":${String(count).padStart(12)},"chain":"${chain}","sig":"${sig}","key":"${seal.id}"}\n`
 }
 
 /** Reads `head.json`. Throws if this machine did not write it. */
-export function readHead(loopId: string, text: string, seal: Seal): Link {
+export function readHead(loopId: string, text: string, seal: Seal): ChainLink {
   const { count, chain, sig, key } = JSON.parse(text) as Record<string, unknown>
   if (typeof count !== 'number' || typeof chain !== 'string' || typeof sig !== 'string')
     throw new Error('is damaged')
@@ -65,7 +65,7 @@ export function readHead(loopId: string, text: string, seal: Seal): Link {
   return { count, chain }
 }
 
-function headWords(loopId: string, { count, chain }: Link): string {
+function headWords(loopId: string, { count, chain }: ChainLink): string {
   return `${loopId} ${count} ${chain}`
 }
 

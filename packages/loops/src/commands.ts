@@ -6,14 +6,14 @@ import type { OwnLoop } from './own-loop.ts'
 import type { Task, TaskList } from './task-list.ts'
 
 /** All commands that a loop on the list runs without asking, each once, in the order of the list. */
-export function commandsOf({ settings, tasks }: TaskList): { setup: string[]; checks: string[] } {
+export function commandsByKind({ settings, tasks }: TaskList): { setup: string[]; checks: string[] } {
   const open = tasks.filter(({ ticked }) => !ticked)
   return { setup: settings.setup, checks: [...new Set(open.flatMap(({ checks }) => checks))] }
 }
 
 /** The same commands in one list, set-up first. */
 export function allCommandsOf(list: TaskList): string[] {
-  const { setup, checks } = commandsOf(list)
+  const { setup, checks } = commandsByKind(list)
   return [...new Set([...setup, ...checks])]
 }
 

@@ -32,7 +32,7 @@ function fileOf(home: string): string {
 }
 
 /** True if the list limits the spending of its loop. */
-export function hasBudget({ budget_usd, budget_tokens }: Partial<LoopSettings>): boolean {
+export function limitsSpending({ budget_usd, budget_tokens }: Partial<LoopSettings>): boolean {
   return budget_usd !== undefined || budget_tokens !== undefined
 }
 
@@ -46,7 +46,7 @@ export function withBudget(
   given: Partial<LoopSettings> = {},
 ): LoopSettings {
   const settings = { ...written, ...given }
-  if (hasBudget(settings) || Object.hasOwn(given, 'budget_usd')) return settings
+  if (limitsSpending(settings) || Object.hasOwn(given, 'budget_usd')) return settings
   const known = readDefaultBudget(home)
   const usd = known === undefined ? STATED_BUDGET_USD : known
   return usd === null ? settings : { ...settings, budget_usd: usd }

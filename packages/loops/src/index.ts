@@ -1,11 +1,11 @@
 // Works through a task list unattended. A task is done when its checks prove it.
 
 export { isAtRest } from './away-turn.ts'
-export type { Link } from './chain.ts'
+export type { ChainLink } from './chain.ts'
 export { type CheckRecord, type CheckResult, type RunningCommand, runCheck } from './checks.ts'
-export { allCommandsOf, awaitedCommands, commandsOf, requireAwaited } from './commands.ts'
+export { allCommandsOf, awaitedCommands, commandsByKind, requireAwaited } from './commands.ts'
 export {
-  hasBudget,
+  limitsSpending,
   readDefaultBudget,
   STATED_BUDGET_USD,
   withBudget,
@@ -21,7 +21,7 @@ export type {
   ParkedStart,
   ParkKind,
   PlanLimit,
-  Spent,
+  Spending,
   Stamped,
   TaskStart,
   TurnError,
@@ -29,7 +29,7 @@ export type {
 export type { Journal } from './journal-file.ts'
 export { claimedIn } from './live-list.ts'
 export type { Loop } from './loop.ts'
-export { LoopBook, type ResumeOptions, type StartOptions } from './loop-book.ts'
+export { LoopBook, type LoopStart, type ResumeOptions } from './loop-book.ts'
 export type { AwayEnd, AwayTurn, AwayTurns } from './loop-context.ts'
 export { type LoopErrorCode, loopError } from './loop-error.ts'
 export { isOver, requireAgain } from './loop-rules.ts'

@@ -1,7 +1,7 @@
 import { type BigIntStats, fsyncSync, lstatSync, mkdirSync, renameSync, rmSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import { OPEN, openRegular, readSmallFile, realFileOps, writeAll, writeFileNow } from '@chirality/disk'
-import { chainLines, firstLink, headText, type Link } from './chain.ts'
+import { type ChainLink, chainLines, firstLink, headText } from './chain.ts'
 import { isNodeError } from './files.ts'
 import type { JournalEntry, Stamped } from './journal.ts'
 import { KeptBytes } from './kept-bytes.ts'
@@ -32,7 +32,7 @@ export class Journal {
   readonly #kept = new KeptBytes()
   #fd: number
   #headFd: number
-  #link: Link
+  #link: ChainLink
   #stats: readonly [BigIntStats | undefined, BigIntStats | undefined]
   #found: string[]
 

@@ -109,7 +109,7 @@ export type JournalEntry =
       task: string
       n: number
       reason: string
-      spent: Spent
+      spent: Spending
       pattern?: string[]
       /** The limit of the plan that ended the turn, which does not count as an attempt. */
       limit?: PlanLimit
@@ -131,7 +131,7 @@ export type JournalEntry =
   /**
    * The task's machine is gone: it starts again, and the turn counts as an attempt. `spent` is its last reported cost.
    */
-  | { type: 'task:lost'; task: string; n: number; why: string; fresh: FreshStart; spent?: Spent }
+  | { type: 'task:lost'; task: string; n: number; why: string; fresh: FreshStart; spent?: Spending }
   | { type: 'checks:start'; task: string; n: number; marker: string }
   | {
       type: 'checks:end'
@@ -207,7 +207,7 @@ export interface ParkedStart extends TaskStart {
   missing?: string[]
 }
 
-export interface Spent {
+export interface Spending {
   usd: number | null
   isEstimate: boolean
   tokens: number

@@ -119,7 +119,7 @@ export function wasDoneBefore({ tickedBefore }: LoopState, { id, ticked }: Task)
 }
 
 /** End of a loop that has no further task to work on. */
-export function endOf(state: LoopState, tasks: readonly Task[]): { reason: LoopEndReason; why: string } {
+export function loopEnd(state: LoopState, tasks: readonly Task[]): { reason: LoopEndReason; why: string } {
   const isOpen = (task: Task) => state.tasks.get(task.id)?.status !== 'merged' && !wasDoneBefore(state, task)
   const open = tasks.filter(isOpen)
   if (open.length === 0) return { reason: 'done', why: doneWords(verdictCounts(state.tasks.values())) }

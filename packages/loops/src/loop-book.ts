@@ -25,7 +25,7 @@ import { TaskTree } from './task-tree.ts'
 import { requireReadable } from './unreadable-loop.ts'
 import { warningsOf } from './warnings.ts'
 
-export interface StartOptions {
+export interface LoopStart {
   /** Overrides the settings of the front matter. */
   settings?: Partial<LoopSettings>
   /** Starts although the project has uncommitted changes, which the agents do not see. */
@@ -43,7 +43,7 @@ export interface StartOptions {
   onEntry?: (entry: Stamped, n: number) => void
 }
 
-export interface ResumeOptions extends Omit<StartOptions, 'allowDirty' | 'loopId' | 'check' | 'allowed'> {
+export interface ResumeOptions extends Omit<LoopStart, 'allowDirty' | 'loopId' | 'check' | 'allowed'> {
   /** A parked or failed task to resume, and a note for its agent. */
   again?: { task: string; note: string }
   /** Commands that the loop may run in addition. */
@@ -66,7 +66,7 @@ export class LoopBook {
   }
 
   /** Makes a loop that is not running yet. Throws if the list or the project is unusable, without changing anything. */
-  async start(host: SessionHost, listFile: string, options: StartOptions = {}): Promise<Loop> {
+  async start(host: SessionHost, listFile: string, options: LoopStart = {}): Promise<Loop> {
     const list = realList(listFile)
     const text = (await readNamedFile(list)) ?? ''
     const parsed = parseTaskList(text, path.basename(list))

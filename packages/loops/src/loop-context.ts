@@ -1,7 +1,7 @@
 import type { PermissionRequestEvent } from '@chirality/core'
 import type { SessionHost } from '@chirality/sessions'
 import type { RunningCommand } from './checks.ts'
-import type { JournalEntry, Spent } from './journal.ts'
+import type { JournalEntry, Spending } from './journal.ts'
 import type { LoopState } from './loop-state.ts'
 import type { Seal } from './machine-key.ts'
 
@@ -108,7 +108,7 @@ export interface AwayTurns {
   /** The machine that has the session, if it is another one. */
   machineOf(sessionId: string): string | undefined
   /** Last reported cost of a session on another machine. */
-  spentOn(sessionId: string): Spent | undefined
+  spentOn(sessionId: string): Spending | undefined
   run(turn: AwayTurn): Promise<AwayEnd>
   /** Tells the machines that the turn is over and its session is here. `none`: no machine was given it. */
   close(id: string, isLeft: () => boolean): Promise<'closed' | 'none' | 'left'>

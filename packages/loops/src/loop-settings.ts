@@ -99,7 +99,7 @@ export interface ReadSettings {
   firstLine: number
 }
 
-export function readSettings(text: string, name: string): ReadSettings {
+export function readListSettings(text: string, name: string): ReadSettings {
   const { yaml, firstLine } = splitFrontMatter(text, name)
   if (yaml === undefined) return { settings: SETTINGS.parse({}), notices: [], firstLine }
   const lineCounter = new LineCounter()

@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import path from 'node:path'
 import { isAlive, listCarefully, lookCarefully } from '@chirality/disk'
-import type { Link } from './chain.ts'
+import type { ChainLink } from './chain.ts'
 import { loopFile, readLoopFile } from './files.ts'
 import { Journal } from './journal-file.ts'
 import type { LoopState } from './loop-state.ts'
@@ -21,7 +21,7 @@ export class LoopStore {
   readonly #onFault: (error: Error) => void
   readonly #kept = new Map<string, { stamp: string; state: LoopState }>()
   /** Position up to which this process has read each journal; earlier entries must not change. */
-  readonly #seen = new Map<string, Link>()
+  readonly #seen = new Map<string, ChainLink>()
   #seal: Seal | undefined
 
   constructor(projectRoot: string, home: string, onFault: (error: Error) => void = () => {}) {

@@ -11,7 +11,7 @@ import { isSetUpAwaited, notAllowed } from './commands.ts'
 import { FinishedSessions } from './finished-sessions.ts'
 import type { JournalEntry, LoopEndReason, LoopRunner, ParkedStart, Stamped, TaskStart } from './journal.ts'
 import type { Journal } from './journal-file.ts'
-import { endOf, LiveList, wasDoneBefore } from './live-list.ts'
+import { LiveList, loopEnd, wasDoneBefore } from './live-list.ts'
 import { LoopBranch } from './loop-branch.ts'
 import {
   type AwayTurns,
@@ -249,7 +249,7 @@ export class Loop {
         })
         running.set(next.task.id, done)
       }
-      if (running.size === 0) return ending ?? endOf(this.state, tasks ?? [])
+      if (running.size === 0) return ending ?? loopEnd(this.state, tasks ?? [])
       const woken = new Promise<void>(resolve => {
         this.#wake = resolve
       })

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { writeFileNow } from '@chirality/disk'
+import { slugOf } from '@chirality/workspaces'
 import { z } from 'zod'
 import { isNodeError, readIfThere } from './files.ts'
 import { loopError } from './loop-error.ts'
 import { openSeal, readSeal, type Seal } from './machine-key.ts'
-import { slugOf } from './task-list.ts'
 
 /**
  * Record of a loop in the user's data folder: this user started it in this project, and it may run these commands. The
@@ -22,7 +22,7 @@ export interface OwnLoop {
 /** Makes an id for a loop on this list. */
 export function newLoopId(list: string): string {
   const name = path.basename(list, path.extname(list))
-  return `${slugOf(name).slice(0, 24)}-${randomBytes(3).toString('hex')}`
+  return `${slugOf(name, 'task').slice(0, 24)}-${randomBytes(3).toString('hex')}`
 }
 
 export const LOOP_ID = /^[a-z0-9][a-z0-9-]{0,60}$/

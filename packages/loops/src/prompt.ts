@@ -1,6 +1,6 @@
 import type { TaskState } from './loop-state.ts'
 
-export interface PromptParts {
+export interface IterationPrompt {
   state: TaskState
   /** Results of earlier tasks, newest last. */
   progress: string
@@ -13,7 +13,7 @@ export interface PromptParts {
  * The message of one iteration. Each part and the whole are capped, so that the output of a check cannot displace the
  * task itself.
  */
-export function packPrompt({ state, progress, patterns, failure }: PromptParts): string {
+export function packPrompt({ state, progress, patterns, failure }: IterationPrompt): string {
   const { task, iterations, notes, handed, earlier, denied = [] } = state
   const isFirst = iterations === 0
   const parts = [

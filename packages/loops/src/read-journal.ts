@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import { openCarefully } from '@chirality/disk'
-import { type ChainedLine, firstLink, followsFrom, type Link, readHead } from './chain.ts'
+import { type ChainedLine, type ChainLink, firstLink, followsFrom, readHead } from './chain.ts'
 import { loopFile, readLoopFile } from './files.ts'
 import type { Stamped } from './journal.ts'
 import { readEntry } from './journal-schema.ts'
@@ -22,7 +22,7 @@ export interface ReadJournal {
   /** Reason why the existing file was not read. */
   fault?: string
   /** Chain position after the last of `entries`. */
-  link: Link
+  link: ChainLink
   /** Bytes of `entries`, line by line. */
   lines: Buffer[]
 }
@@ -34,7 +34,7 @@ interface JournalOf {
   /** The user's data folder, to name the key. */
   home: string
   /** Position up to which this process has read it before. */
-  seen?: Link
+  seen?: ChainLink
 }
 
 /** Reads the journal of a loop, even while another process writes it. Never rejects. Undefined if there is none. */

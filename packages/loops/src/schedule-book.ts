@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
+import { slugOf } from '@chirality/workspaces'
 import { isNodeError } from './files.ts'
 import { loopError } from './loop-error.ts'
 import { newLoopId } from './own-loop.ts'
@@ -19,7 +20,6 @@ import {
   type ScheduleState,
 } from './schedule.ts'
 import { ScheduleJournal } from './schedule-journal.ts'
-import { slugOf } from './task-list.ts'
 
 /**
  * The schedules of a user, each with a journal in `schedules/<id>` of the data folder. Never in a project: a clone must
@@ -84,7 +84,7 @@ export class ScheduleBook {
     requireTimes(schedule.when, now)
     if (this.list().length >= MAX_SCHEDULES)
       throw loopError('schedule-refused', `There are ${MAX_SCHEDULES} schedules already. Remove one first.`)
-    const id = `${slugOf(schedule.name).slice(0, 24)}-${randomBytes(3).toString('hex')}`
+    const id = `${slugOf(schedule.name, 'task').slice(0, 24)}-${randomBytes(3).toString('hex')}`
     mkdirSync(path.join(this.folder, id), { recursive: true, mode: 0o700 })
     this.#append(id, { type: 'schedule:added', schedule: { ...schedule, id } }, now)
     return this.get(id)

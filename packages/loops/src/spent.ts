@@ -1,6 +1,6 @@
-import type { Spent } from './journal.ts'
+import type { Spending } from './journal.ts'
 
-export function addSpent(one: Spent | undefined, other: Spent): Spent {
+export function addSpent(one: Spending | undefined, other: Spending): Spending {
   if (one === undefined) return other
   return {
     usd: one.usd === null && other.usd === null ? null : (one.usd ?? 0) + (other.usd ?? 0),
@@ -12,9 +12,9 @@ export function addSpent(one: Spent | undefined, other: Spent): Spent {
 /** The sum of all tasks' spending. `usd` is null if no agent reported it. */
 export function spentOf(
   state: { tasks: ReadonlyMap<string, SpendingTask> },
-  live?: (sessionId: string) => Spent | undefined,
-): Spent {
-  const sum: Spent = { usd: null, isEstimate: false, tokens: 0 }
+  live?: (sessionId: string) => Spending | undefined,
+): Spending {
+  const sum: Spending = { usd: null, isEstimate: false, tokens: 0 }
   for (const task of state.tasks.values()) {
     const now = (task.status === 'working' ? live?.(task.sessionId) : undefined) ?? task.spent
     const spent = addSpent(task.spentBefore, now)
@@ -28,6 +28,6 @@ export function spentOf(
 export interface SpendingTask {
   status: string
   sessionId: string
-  spent: Spent
-  spentBefore?: Spent
+  spent: Spending
+  spentBefore?: Spending
 }

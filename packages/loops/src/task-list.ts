@@ -1,6 +1,7 @@
 import { didYouMean } from '@chirality/core'
+import { slugOf } from '@chirality/workspaces'
 import { badList as bad } from './loop-error.ts'
-import { isHarnessName, type LoopSettings, namesIn, readSettings, TESTS } from './loop-settings.ts'
+import { isHarnessName, type LoopSettings, namesIn, readListSettings, TESTS } from './loop-settings.ts'
 import { type Item, type Key, readItems } from './task-items.ts'
 
 /** A leaf of the list, which one agent works on. A task with subtasks is a group, whose keys apply to all of them. */
@@ -44,7 +45,7 @@ export interface TaskList {
 export function parseTaskList(text: string, name: string): TaskList {
   if (text.length > MAX_LIST_CHARS)
     throw bad(name, 1, `The list is larger than ${MAX_LIST_CHARS} characters.`)
-  const { settings, notices, firstLine } = readSettings(text, name)
+  const { settings, notices, firstLine } = readListSettings(text, name)
   const { items, notices: told } = readItems(text.split('\n'), firstLine, name)
   const leaves = items.filter(({ isGroup }) => !isGroup)
   if (leaves.length === 0)
@@ -93,7 +94,7 @@ function boxesOf({ at, criteria, heading }: Item): number[] {
 }
 
 function readLeaves(text: string, name: string) {
-  const { firstLine } = readSettings(text, name)
+  const { firstLine } = readListSettings(text, name)
   const lines = text.split('\n')
   const { items } = readItems(lines, firstLine, name)
   const leaves = items.filter(({ isGroup }) => !isGroup)
@@ -120,7 +121,7 @@ function giveIds(leaves: readonly Item[], name: string): string[] {
   return leaves.map(item => {
     const own = item.keys.get('id')?.values[0]
     if (own !== undefined) return own
-    const slug = slugOf(item.title)
+    const slug = slugOf(item.title, 'task')
     let id = slug
     let n = counts.get(slug) ?? 1
     for (; taken.has(id); id = `${slug}-${n}`) n += 1
@@ -131,16 +132,6 @@ function giveIds(leaves: readonly Item[], name: string): string[] {
 }
 
 const ID = /^[a-z0-9][a-z0-9-]{0,59}$/
-
-export function slugOf(words: string): string {
-  const slug = words
-    .normalize('NFKD')
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, 40)
-    .replace(/^-+|-+$/g, '')
-  return slug === '' ? 'task' : slug
-}
 
 function taskOf(
   item: Item,
@@ -229,7 +220,9 @@ function resolveDependencies(tasks: Task[], leaves: Item[], items: Item[], name:
     if (number !== undefined) return tasks.slice(Number(number) - 1, Number(number))
     const named = byName.get(word)
     if (named !== undefined) return [named]
-    const group = items.find(({ isGroup, title }) => isGroup && (title === word || slugOf(title) === word))
+    const group = items.find(
+      ({ isGroup, title }) => isGroup && (title === word || slugOf(title, 'task') === word),
+    )
     return group === undefined ? [] : leavesOf(group)
   }
   tasks.forEach((task, at) => {

@@ -20,17 +20,17 @@ import type { BaseResult } from './proof/verdict.ts'
 import { makeReceipt, writeReceipt } from './receipt.ts'
 import { TaskChecks } from './task-checks.ts'
 import { TaskTree, worktreeOf } from './task-tree.ts'
-import { endOfAttempts, endTurn, freshReason } from './turn-end.ts'
+import { endOfAttempts, freshReason, settleTurn } from './turn-end.ts'
 import {
   budgetOf,
   eventsAfter,
   firstLine,
   lastText,
   PARK_CODES,
-  permissionsOf,
   questionIn,
+  turnPermissions,
 } from './turn-facts.ts'
-import { readOutput, readPrompt } from './turn-files.ts'
+import { readOutput, readTurnPrompt } from './turn-files.ts'
 import { watchTurn } from './watched-turn.ts'
 
 /** Runs one task from the stage in its journal to its end. */
@@ -196,8 +196,8 @@ export class TaskRun {
       since: hasBegun ? since : undefined,
       answerMs: () => state.settings.answer_minutes * MINUTE_MS,
       start: async () =>
-        live.start(await readPrompt(this.#loop, task), {
-          ...permissionsOf(task),
+        live.start(await readTurnPrompt(this.#loop, task), {
+          ...turnPermissions(task),
           ...this.#budget(),
           timeoutMs: limitMs,
           unattended: true,
@@ -205,7 +205,7 @@ export class TaskRun {
     })
     if (watched.left) return 'stopped'
     const asked = this.#asked ?? watched.asked
-    return endTurn(this.#loop, task, live, { fromSeq, asked, isTakenUp: hasBegun })
+    return settleTurn(this.#loop, task, live, { fromSeq, asked, isTakenUp: hasBegun })
   }
 
   /** Applies a limit that another turn met, before a turn starts. */

@@ -1,5 +1,5 @@
 import type { CheckRecord } from './checks.ts'
-import type { DiffStat, ParkKind, PlanLimit, Spent, TaskStart, TurnError } from './journal.ts'
+import type { DiffStat, ParkKind, PlanLimit, Spending, TaskStart, TurnError } from './journal.ts'
 import type { CheckCount, Flag, Proof } from './proof/verdict.ts'
 import { addSpent } from './spent.ts'
 import type { Task } from './task-list.ts'
@@ -29,15 +29,15 @@ export interface TaskState {
   iterations: number
   /** Attempts since a person last resumed the task. */
   attempts: number
-  spent: Spent
+  spent: Spending
   /** Spending in earlier sessions. */
-  spentBefore?: Spent
+  spentBefore?: Spending
   /** The agent that the task was last handed to, instead of the one that the list names. */
   harness?: string
   /** Changes of agent, oldest first. */
   handed?: HandOver[]
   /** Sessions of earlier attempts by the same agent, with their spending. */
-  earlier?: { sessionId: string; spent: Spent }[]
+  earlier?: { sessionId: string; spent: Spending }[]
   /** Failure of the last turn. `same` counts consecutive turns that failed alike and changed no file. */
   fault?: TurnError & { same: number }
   /** Requests of the agent that were denied in its last turn. */
@@ -87,7 +87,7 @@ export interface HandOver {
   to: string
   /** Session and spending of the previous agent. */
   sessionId: string
-  spent: Spent
+  spent: Spending
   at: string
   why: string
 }

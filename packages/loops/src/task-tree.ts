@@ -11,6 +11,7 @@ import {
   findRepository,
   type GitRepository,
   git,
+  OWN_IDENTITY,
   overNested,
   stageFiles,
   type Worktree,
@@ -362,7 +363,7 @@ export class TaskTree {
   /** Empty if the user has an identity, else Chirality's. */
   async #identity(): Promise<Record<string, string>> {
     const own = await this.#run(['config', '--get', 'user.email'], { okCodes: [0, 1] })
-    return own.length > 0 ? {} : IDENTITY
+    return own.length > 0 ? {} : OWN_IDENTITY
   }
 
   async #text(args: string[], options: Parameters<typeof git>[2] = {}): Promise<string> {
@@ -411,9 +412,3 @@ const SLOW_MS = 120_000
 /** Limit for the length of a command line. */
 const MAX_PATHS = 200
 const BIG = { maxBytes: 64 * 1024 * 1024, timeoutMs: SLOW_MS }
-const IDENTITY = {
-  GIT_AUTHOR_NAME: 'Chirality',
-  GIT_AUTHOR_EMAIL: 'chirality@localhost',
-  GIT_COMMITTER_NAME: 'Chirality',
-  GIT_COMMITTER_EMAIL: 'chirality@localhost',
-}

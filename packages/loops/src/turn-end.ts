@@ -6,7 +6,7 @@ import { isUsedUp, type LoopContext, type TaskOutcome } from './loop-context.ts'
 import { writeBudget } from './loop-keeper.ts'
 import type { TaskState } from './loop-state.ts'
 import { patternsIn } from './prompt.ts'
-import { eventsAfter, lastText, parkedBy, roleOf, spentIn } from './turn-facts.ts'
+import { eventsAfter, lastText, parkedBy, roleOf, sessionSpending } from './turn-facts.ts'
 
 export interface EndedTurn {
   /** Last event of the session's log before the turn. */
@@ -21,7 +21,7 @@ export interface EndedTurn {
  * Decides how a task continues after a turn of its agent, and records that together with the turn's end: a process
  * killed here leaves both or neither. Undefined if the files have to be checked; `handed` if another agent continues.
  */
-export async function endTurn(
+export async function settleTurn(
   loop: LoopContext,
   task: TaskState,
   live: LiveSession,
@@ -42,7 +42,7 @@ export async function endTurn(
     task: id,
     n: task.iterations,
     reason,
-    spent: spentIn(live),
+    spent: sessionSpending(live),
     pattern: patternsIn(lastText(live, fromSeq)),
     limit,
     error,

@@ -1,6 +1,6 @@
 import { factsOf, type PermissionRequestEvent, type UIEvent } from '@chirality/core'
 import type { LiveSession } from '@chirality/sessions'
-import type { JournalEntry, ParkKind, Spent } from './journal.ts'
+import type { JournalEntry, ParkKind, Spending } from './journal.ts'
 import type { TaskState } from './loop-state.ts'
 import { addSpent } from './spent.ts'
 
@@ -54,13 +54,13 @@ function optionsOf(request: PermissionRequestEvent): string[] {
 
 const MAX_OPTIONS = 10
 
-export function spentIn({ status }: LiveSession): Spent {
+export function sessionSpending({ status }: LiveSession): Spending {
   return { usd: status.costUsd, isEstimate: status.costIsEstimate, tokens: status.tokens }
 }
 
 /** Budget of the task's session: the rest after earlier sessions of the same start. */
 export function budgetOf({ task: { budgetUsd, budgetTokens }, handed = [], earlier = [] }: TaskState) {
-  const before = [...handed, ...earlier].reduce<Spent | undefined>(
+  const before = [...handed, ...earlier].reduce<Spending | undefined>(
     (sum, { spent }) => addSpent(sum, spent),
     undefined,
   )
@@ -84,7 +84,7 @@ export const roleOf = ({ task }: TaskState): Role => (task.expect === 'none' ? '
  * Permissions of the turn. A persona has its own; otherwise a planner reads and a coder writes. Anything else is asked,
  * and parks the task.
  */
-export function permissionsOf(task: TaskState) {
+export function turnPermissions(task: TaskState) {
   if (task.task.persona !== undefined) return {}
   const role = roleOf(task)
   const autoApproveTools = [...ROLE_TOOLS[role]]

@@ -6,7 +6,7 @@ import { sha256 } from './machine-key.ts'
 type Folder = Pick<LoopContext, 'folder' | 'noteAltered'>
 
 /** The prompt of the agent's turn. If its file was changed, only the title of the task is used. */
-export async function readPrompt({ folder, noteAltered }: Folder, task: TaskState): Promise<string> {
+export async function readTurnPrompt({ folder, noteAltered }: Folder, task: TaskState): Promise<string> {
   const name = iterationFile(task)
   const text = await readLoopFile(folder, 'prompts', name)
   const isOwn = text !== undefined && (task.prompt === undefined || sha256(text) === task.prompt)

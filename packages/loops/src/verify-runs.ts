@@ -10,14 +10,18 @@ import type { Proof } from './proof/verdict.ts'
 import { TaskTree } from './task-tree.ts'
 import type { Add, Facts, VerifyOptions } from './verify-facts.ts'
 
-interface Place {
+interface VerifyContext {
   options: VerifyOptions
   add: Add
   projectRoot: string
 }
 
 /** Runs the checks on the commit, on the base, and on the commit with the judging files of the base. */
-export async function runAgain(facts: Facts, repository: TaskTree, place: Place): Promise<CheckResult[]> {
+export async function runAgain(
+  facts: Facts,
+  repository: TaskTree,
+  place: VerifyContext,
+): Promise<CheckResult[]> {
   const { receipt, checks, proof } = facts
   const { add } = place
   const at = (commit: string, putBack: readonly string[] = []) =>
@@ -90,7 +94,7 @@ async function checkJudged(
 async function runAt(
   facts: Facts,
   repository: TaskTree,
-  at: Place & { commit: string; putBack: readonly string[] },
+  at: VerifyContext & { commit: string; putBack: readonly string[] },
 ): Promise<Ran> {
   const { commit, putBack, options, projectRoot } = at
   const { host, signal = new AbortController().signal } = options

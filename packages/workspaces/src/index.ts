@@ -28,7 +28,7 @@ export type { ChangedFile, Changes, FileChange, GitStatus, MovedSubmodule } from
 export { diffTrees, diffWorkTree, fileOfTree, type TreePair } from './git/diff-trees.ts'
 export { findRepository } from './git/find-repository.ts'
 export type { GitSetting, OpenedRepository } from './git/git.ts'
-export { type GitOptions, type GitRepository, git } from './git/git.ts'
+export { type GitOptions, type GitRepository, git, OWN_IDENTITY } from './git/git.ts'
 export { gitStatus, parseStatus } from './git/git-status.ts'
 export type { MovedInTurn } from './git/moved-submodules.ts'
 export { movedSubmodules, submodulesOfTurn } from './git/moved-submodules.ts'
@@ -143,7 +143,7 @@ export {
   type RepositoryMark,
   repositoryMark,
 } from './worktrees/carried-work.ts'
-export { type Base, checkBase, listBranches } from './worktrees/check-base.ts'
+export { type Base, checkBase, listBranches, slugOf } from './worktrees/check-base.ts'
 export { diskUse } from './worktrees/disk-use.ts'
 export type { KeptWork, SetupRecord, Worktree } from './worktrees/worktree-records.ts'
 export {

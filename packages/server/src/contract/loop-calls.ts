@@ -1,5 +1,5 @@
 import type { VerdictWord } from '@chirality/core'
-import type { DiffStat, LoopEndReason, ParkKind, Receipt, Spent, Stamped } from '@chirality/loops'
+import type { DiffStat, LoopEndReason, ParkKind, Receipt, Spending, Stamped } from '@chirality/loops'
 import { z } from 'zod'
 import { byProject, harnessId, project, relativePath, usd } from './values.ts'
 
@@ -68,7 +68,7 @@ const setLimits = z.strictObject({
 
 const spent = z.strictObject({
   ...{ usd: z.number().nullable(), isEstimate: z.boolean(), tokens: z.number() },
-}) satisfies z.ZodType<Spent>
+}) satisfies z.ZodType<Spending>
 
 const END_REASONS = [
   ...(['done', 'blocked', 'stopped', 'limit', 'rate-limit', 'list-missing', 'failed'] as const),

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import {
-  commandsOf,
+  commandsByKind,
   type LoopBook,
   loopError,
   parseTaskList,
@@ -29,7 +29,7 @@ export async function planLoop({ host, book, root, list, file }: PlanOptions): P
   const changed = typeof base === 'string' ? [] : await book.uncommitted(file)
   const open = await book.openOn(file)
   const toDo = parsed?.tasks.filter(({ ticked }) => !ticked) ?? []
-  const commands = parsed === undefined ? null : commandsOf(parsed)
+  const commands = parsed === undefined ? null : commandsByKind(parsed)
   const fingerprint = commands === null ? '' : markOf(list, commands)
   const problems: LoopPlan['problems'] = [
     ...(problem === undefined ? [] : [{ kind: 'list' as const, words: problem }]),
@@ -69,7 +69,7 @@ export async function allowCommands(
   parsed: TaskList,
   fingerprint: string,
 ): Promise<void> {
-  if (markOf(list, commandsOf(parsed)) !== fingerprint)
+  if (markOf(list, commandsByKind(parsed)) !== fingerprint)
     throw loopError(
       'loop-refused',
       'The list names other commands than those that were shown. Look at them again.',

@@ -17,7 +17,7 @@ import {
   readLoopReceipt,
   readNamedFile,
   receiptText,
-  type Spent,
+  type Spending,
   spentOf,
   type Task,
   type TaskState,
@@ -44,7 +44,7 @@ export interface Shown {
   book: LoopBook
   runs: LoopSummary['runs']
   /** What a session has spent by now. */
-  live: (sessionId: string) => Spent | undefined
+  live: (sessionId: string) => Spending | undefined
   /** That runs now before any task. */
   command?: RunningCommand | undefined
 }

@@ -104,12 +104,13 @@ export async function freeBranch(repository: GitRepository, slug: string, id: st
   return isTaken ? `chirality/${id}` : wanted
 }
 
-export function slugOf(title: string): string {
+/** Words as part of a name, in lower-case letters, digits and dashes. */
+export function slugOf(title: string, otherwise = 'work'): string {
   const words = title
     .normalize('NFKD')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .slice(0, 40)
     .replace(/^-+|-+$/g, '')
-  return words === '' ? 'work' : words
+  return words === '' ? otherwise : words
 }

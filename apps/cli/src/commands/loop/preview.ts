@@ -2,8 +2,8 @@ import path from 'node:path'
 import { usdText, visibleLine } from '@chirality/core'
 import {
   allCommandsOf,
-  hasBudget,
   type LoopSettings,
+  limitsSpending,
   parseTaskList,
   readDefaultBudget,
   readNamedFile,
@@ -66,7 +66,7 @@ export async function budgetFor(
   { settings }: TaskList,
   given: Partial<LoopSettings>,
 ): Promise<{ settings: Partial<LoopSettings>; words?: string }> {
-  if (hasBudget(settings) || hasBudget(given) || Object.hasOwn(given, 'budget_usd'))
+  if (limitsSpending(settings) || limitsSpending(given) || Object.hasOwn(given, 'budget_usd'))
     return { settings: given }
   const usd = await defaultBudget(userDataFolder())
   const words =
