@@ -158,7 +158,7 @@ test.each([{}, PHONE])('a loop shows its tasks, takes an answer, and is accepted
 
   await page.getByLabel('Your answer').fill('All three.')
   await page.getByRole('button', { name: 'Answer' }).click()
-  await page.getByRole('button', { name: 'Accept 1 into main' }).click()
+  await page.getByRole('button', { name: 'Accept 1 into main, 1 to look at' }).click()
   await page.getByText('Merged into main.').waitFor()
   expect(api.called('loops.resume')).toEqual([
     { loopId: LOOP.loopId, again: { task: 'two', note: 'All three.' } },

@@ -201,8 +201,9 @@ async function changedBelow(top: string, since: number): Promise<string[]> {
   let seen = 0
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     for (const entry of entriesOf(folder)) {
-      // Runners keep their caches there.
-      if (folder === top && entry.name.startsWith('.') && entry.name !== '.bin') continue
+      // Runners and loaders keep their caches there.
+      if (entry.name === '.cache' || (folder === top && entry.name.startsWith('.') && entry.name !== '.bin'))
+        continue
       const file = path.join(folder, entry.name)
       if (entry.isDirectory()) folders.push(file)
       else if (isChanged(statOf(file), since)) found.push(file)

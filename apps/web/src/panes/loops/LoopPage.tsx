@@ -148,24 +148,19 @@ function MorningCard({ loop }: { loop: ShownLoop }) {
   const client = useClient()
   const flagged = loop.tasks.filter(({ status, flags }) => status === 'merged' && flags.length > 0)
   const ready = loop.tasks.filter(({ status, accepted }) => status === 'merged' && accepted === null)
+  const doubted = ready.filter(({ flags }) => flags.length > 0).length
   const accept = useAction(
     () => client.loops.accept.mutate({ loopId: loop.loopId }),
     accepted => `Merged into ${accepted.into}.`,
   )
   return (
     <section className="page__card" aria-label="What became of it">
-      <h2>What became of it</h2>
+      <h2>{flagged.length === 0 ? 'What became of it' : 'Look at this first'}</h2>
       <ul className="page__list">
         {flagged.map(({ id, title, flags }) => (
           <li key={id}>
             <b>{title}</b>
-            <ul className="loops__flags">
-              {flags.map(({ kind, words, files }) => (
-                <li key={`${kind} ${words}`}>
-                  {withCode(words)} <code>{files.join(', ')}</code>
-                </li>
-              ))}
-            </ul>
+            <Flags flags={flags} />
           </li>
         ))}
         {flagged.length === 0 ? <li>Nothing to look at was found.</li> : null}
@@ -175,15 +170,27 @@ function MorningCard({ loop }: { loop: ShownLoop }) {
         <span className="spacer" />
         {ready.length === 0 || loop.baseBranch === null ? null : (
           <Button
-            look={asksForCommands(loop) ? 'plain' : 'primary'}
+            look={asksForCommands(loop) || doubted > 0 ? 'plain' : 'primary'}
             disabled={accept.isBusy}
             onClick={accept.run}
           >
-            {`Accept ${ready.length} into ${loop.baseBranch}`}
+            {`Accept ${ready.length} into ${loop.baseBranch}${doubted > 0 ? `, ${doubted} to look at` : ''}`}
           </Button>
         )}
       </div>
     </section>
+  )
+}
+
+function Flags({ flags }: Pick<LoopTask, 'flags'>) {
+  return (
+    <ul className="loops__flags">
+      {flags.map(({ kind, words, files }) => (
+        <li key={`${kind} ${words}`}>
+          {withCode(words)} <code>{files.join(', ')}</code>
+        </li>
+      ))}
+    </ul>
   )
 }
 
@@ -258,6 +265,19 @@ function TaskRow({ loop, task, first }: { loop: ShownLoop; task: LoopTask; first
   )
 }
 
+/** A text that is shown when its title is opened. */
+function Folded({ title, text }: { title: string; text: string | null }) {
+  if (text === null) return null
+  return (
+    <details>
+      <summary>{title}</summary>
+      <ScrollRegion className="page__text" label={title}>
+        <pre>{text}</pre>
+      </ScrollRegion>
+    </details>
+  )
+}
+
 function TaskDetails({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
   const client = useClient()
   const { loopId, version, runs } = loop
@@ -279,6 +299,7 @@ function TaskDetails({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
   const canTake = task.status === 'merged' && task.accepted === null && runs === 'no'
   return (
     <div className="page__card loops__details">
+      {task.flags.length === 0 ? null : <Flags flags={task.flags} />}
       <ul className="page__list">
         {data.checks.map(({ command, exitCode, stopped, ms, tail }) => (
           <li key={command}>
@@ -301,22 +322,8 @@ function TaskDetails({ loop, task }: { loop: ShownLoop; task: LoopTask }) {
         <p key={at}>{`Handed from ${from} to ${to}. ${why}`}</p>
       ))}
       {data.failure === null ? null : <p className="loops__problem">{data.failure.split('\n')[0]}</p>}
-      {data.prompt === null ? null : (
-        <details>
-          <summary>What the agent was told</summary>
-          <ScrollRegion className="page__text" label="What the agent was told">
-            <pre>{data.prompt}</pre>
-          </ScrollRegion>
-        </details>
-      )}
-      {data.receiptText === null ? null : (
-        <details>
-          <summary>Receipt</summary>
-          <ScrollRegion className="page__text" label="Receipt">
-            <pre>{data.receiptText}</pre>
-          </ScrollRegion>
-        </details>
-      )}
+      <Folded title="What the agent was told" text={data.prompt} />
+      <Folded title="Receipt" text={data.receiptText} />
       <div className="page__buttons">
         {task.sessionId ? (
           <Link

@@ -29,7 +29,8 @@ export function loopTone({ runs, counts, end, warnings }: LoopSummary): DotTone 
   if (counts.parked > 0) return 'need'
   if (runs !== 'no') return 'work'
   if (counts.failed > 0 || end?.reason === 'failed') return 'bad'
-  return end?.reason === 'done' ? 'ok' : 'quiet'
+  if (end?.reason !== 'done') return 'quiet'
+  return counts.look + counts.noCheck > 0 ? 'need' : 'ok'
 }
 
 /** Each limit with what is used of it. */
