@@ -1,4 +1,5 @@
-import type { RemoteSession, ServerFile } from '@chirality/server'
+import type { RemoteSession } from '@chirality/centre'
+import type { ServerFile } from '@chirality/server'
 import { userDataFolder } from '@chirality/sessions'
 import { UsageError } from './exit-code.ts'
 import { isInFleet } from './in-fleet.ts'

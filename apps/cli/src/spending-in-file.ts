@@ -1,5 +1,5 @@
+import { budgetKey } from '@chirality/centre'
 import { readMember, storedSpending } from '@chirality/fleet'
-import { budgetKey } from '@chirality/server'
 import type { SpentElsewhere } from '@chirality/sessions'
 
 /** What other machines spent on a project, as the file of this machine says: read again each time it is asked. */

@@ -1,6 +1,6 @@
 import path from 'node:path'
+import { remoteSessions } from '@chirality/centre'
 import { mirrorsFolder, storedRemoteSessions } from '@chirality/fleet'
-import { remoteSessions } from '@chirality/server'
 import { userDataFolder } from '@chirality/sessions'
 
 /** What the hub of this user last heard of other machines, from its files. It is loaded only by a machine of a fleet. */

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { RawLogKeeper } from '@chirality/centre'
 import { lockProject } from '@chirality/sessions'
 import { expect, test } from 'vitest'
-import { RawLogKeeper } from '../src/trpc/data-router.ts'
 import { sessionWith, startTestServer } from './support/test-server.ts'
 import { connect } from './support/trpc-client.ts'
 
@@ -66,8 +66,7 @@ test('the rule of the user is applied to the open projects by itself', async () 
   const server = await startTestServer()
   const { client } = connect(server)
   const old = rawLog(server.project, 'old', 40)
-  const facts = { home: server.home } as ConstructorParameters<typeof RawLogKeeper>[0]['facts']
-  const keeper = new RawLogKeeper({ host: server.host, facts })
+  const keeper = new RawLogKeeper({ host: server.host, home: server.home })
   await keeper.apply()
   expect(existsSync(old)).toBe(true)
   await client.data.setRule.mutate({ rule: { keep: 'days', days: 30 } })

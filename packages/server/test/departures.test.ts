@@ -4,13 +4,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { DiscardedSessions, ProjectRegistry } from '@chirality/centre'
 import { expect, onTestFinished, test } from 'vitest'
 import { SendPace } from '../src/http/send-pace.ts'
 import { StaticFiles } from '../src/http/static-files.ts'
-import { ProjectRegistry } from '../src/projects/project-registry.ts'
 import { OpenStreams } from '../src/rest/open-streams.ts'
 import type { CallContext } from '../src/trpc/context.ts'
-import { DiscardedSessions } from '../src/trpc/discarded-sessions.ts'
 import { appRouter } from '../src/trpc/router.ts'
 import { seeded } from './support/random.ts'
 import { sessionWith, startTestServer, type TestServer } from './support/test-server.ts'
@@ -138,8 +137,8 @@ test.each(['a socket', 'HTTP'])(
     const pace = new SendPace({ buffered: () => 0, onDrain: () => {}, giveUp: () => {} })
     const projects = new ProjectRegistry(server.home)
     const discarded = new DiscardedSessions({ home: server.home, deleteForGood: async () => {} })
-    const services = { host: server.host, projects, discarded }
-    const context = { ...services, pace, takesJson: where === 'a socket' } as CallContext
+    const centre = { host: server.host, projects, discarded } as unknown as CallContext['centre']
+    const context: CallContext = { centre, caller: { pace, takesJson: where === 'a socket' } }
     const caller = appRouter.createCaller(context, { signal: gone })
     const events = await caller.session.events({ sessionId, lastEventId: String(log.lastSeq) })
     expect(await events[Symbol.asyncIterator]().next()).toMatchObject({ done: true })

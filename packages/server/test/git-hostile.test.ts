@@ -10,10 +10,10 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { toCallError } from '@chirality/centre'
 import { initRepository, type Repository } from '@chirality/fixtures'
 import { gitStatus, TurnChanges } from '@chirality/workspaces'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { toCallError } from '../src/errors/to-call-error.ts'
 import { createCommitted } from './support/repository.ts'
 
 /** A file that is there only if somebody ran something. */

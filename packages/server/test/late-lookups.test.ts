@@ -1,10 +1,10 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import type { FleetLocal, FleetService } from '@chirality/centre'
 import type { SessionHarness } from '@chirality/core'
 import { ClaudeCodeHarness, HarnessRegistry, sendSignal } from '@chirality/runner'
 import { expect, onTestFinished, test } from 'vitest'
-import type { FleetLocal, FleetService } from '../src/fleet/fleet-service.ts'
 import { startTestServer } from './support/test-server.ts'
 
 test('a server leaves no process of an agent that the fleet asked about while the server was stopped', async () => {

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { tracedProcesses } from '@chirality/centre'
 import { initRepository } from '@chirality/fixtures'
 import { TurnTrees } from '@chirality/workspaces'
 import { expect, test } from 'vitest'
-import { tracedProcesses } from '../src/system/session-processes.ts'
 import { sessionWith, startTestServer } from './support/test-server.ts'
 import { connect } from './support/trpc-client.ts'
 

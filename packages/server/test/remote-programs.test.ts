@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
+import type { FleetService, RemoteSession } from '@chirality/centre'
 import { expect, test } from 'vitest'
-import type { FleetService, RemoteSession } from '../src/fleet/fleet-service.ts'
 import { type ReceivedEvent, readSse } from './support/read-sse.ts'
 import { sessionWith, startTestServer } from './support/test-server.ts'
 import { connect } from './support/trpc-client.ts'

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { turnEvents } from '@chirality/centre'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { SendPace } from '../src/http/send-pace.ts'
 import { HEARTBEAT_MS, SseStream } from '../src/http/sse.ts'
-import { turnEvents } from '../src/trpc/event-batches.ts'
 import { appendEvents, sessionWith, startTestServer } from './support/test-server.ts'
 
 /** More than the buffers of the system hold. */

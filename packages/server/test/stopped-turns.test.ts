@@ -1,7 +1,7 @@
+import { StoppedTurns } from '@chirality/centre'
 import { isEnclosing } from '@chirality/runner'
 import { expect, test } from 'vitest'
 import type { RunningServer } from '../src/index.ts'
-import { StoppedTurns } from '../src/system/stopped-turns.ts'
 import { createWorld, serveWorld, type World } from './support/agents.ts'
 import { connect } from './support/trpc-client.ts'
 import { SessionWatch } from './support/watch-session.ts'

@@ -1,4 +1,5 @@
-import { listBrowsers, removeBrowser, type ServerFile, type SignedInBrowser } from '@chirality/server'
+import type { SignedInBrowser } from '@chirality/centre'
+import { listBrowsers, removeBrowser, type ServerFile } from '@chirality/server'
 import { userDataFolder } from '@chirality/sessions'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { noArgument, readOptions, wholeNumber } from '../options.ts'

@@ -5,15 +5,10 @@ import { homedir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { FleetService } from '@chirality/centre'
 import { hasCode } from '@chirality/core'
 import { buildChildEnv, hideEnvironment, processEnv, startProgram } from '@chirality/runner'
-import {
-  type FleetService,
-  LINK_MINUTES,
-  type RunningServer,
-  readServerFile,
-  startServer,
-} from '@chirality/server'
+import { LINK_MINUTES, type RunningServer, readServerFile, startServer } from '@chirality/server'
 import { ProjectLockedError, userDataFolder } from '@chirality/sessions'
 import { agentEnvironment } from '../agent-environment.ts'
 import type { RunningDemo } from '../demo/start-demo.ts'

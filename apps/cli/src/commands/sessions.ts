@@ -128,7 +128,7 @@ async function withFleet(
 ): Promise<SearchResult> {
   const fleet = await knownFleet()
   if (fleet === undefined) return own
-  const { searchMirrors, withMirrored } = await import('@chirality/server')
+  const { searchMirrors, withMirrored } = await import('@chirality/centre')
   return withMirrored(own, await searchMirrors(fleet, options), options.limit)
 }
 

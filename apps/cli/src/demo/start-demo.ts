@@ -1,3 +1,4 @@
+import type { Demo } from '@chirality/centre'
 import type { SessionHarness } from '@chirality/core'
 import {
   createHarness,
@@ -7,7 +8,6 @@ import {
 } from '@chirality/runner'
 import { MESSAGES_API_META } from '@chirality/runner/messages-api'
 import { type Script, type ScriptAnswer, startScriptedModel } from '@chirality/scripted-model'
-import type { Demo } from '@chirality/server'
 import { readPrices, userDataFolder } from '@chirality/sessions'
 import { BROKEN_LINE, breakDemoProject, FIXED_LINE, makeDemoProject } from './demo-project.ts'
 

@@ -7,8 +7,6 @@ import {
   verify,
 } from 'node:crypto'
 
-export const BROWSER_ID = /^[0-9a-f]{16}$/
-
 /** The public half of a browser's key, as SPKI in base64url. Undefined for anything but ECDSA on P-256. */
 export function parseBrowserKey(spki: string): KeyObject | undefined {
   try {

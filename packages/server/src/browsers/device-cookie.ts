@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { BROWSER_ID } from './browser-key.ts'
+import { BROWSER_ID } from '@chirality/centre'
 
 /** The value of a device's cookie: which device, and its secret. The data folder has a digest of the secret only. */
 export interface DeviceCookie {

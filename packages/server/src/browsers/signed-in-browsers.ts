@@ -1,29 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { stat, utimes } from 'node:fs/promises'
 import path from 'node:path'
+import {
+  BROWSER_ID,
+  listUserFiles,
+  readUserFile,
+  removeUserFile,
+  type SignedInBrowser,
+  writeUserFile,
+} from '@chirality/centre'
 import { z } from 'zod'
 import type { Keys } from '../guard/keys.ts'
-import { listUserFiles, readUserFile, removeUserFile, writeUserFile } from '../system/user-files.ts'
-import { BROWSER_ID, Challenges, isSignedBy, parseBrowserKey, signInText } from './browser-key.ts'
+import { Challenges, isSignedBy, parseBrowserKey, signInText } from './browser-key.ts'
 import { type DeviceCookie, digestOfSecret, isSecretOf, newDeviceSecret } from './device-cookie.ts'
-
-/** A browser that may use the server. */
-export interface SignedInBrowser {
-  id: string
-  /** Derived from its User-Agent, for example "Firefox on Linux". */
-  name: string
-  /** The address of the page that signed in. */
-  origin: string
-  addedAt: string
-  lastSignInAt: string
-  lastSeenAt: string
-  /** The network address that it last signed in from. Null if that is not known. */
-  address: string | null
-  /** False if it has neither a key nor a cookie: it is signed in until the server stops. */
-  remembered: boolean
-  /** Whether it has a page open now. */
-  isConnected: boolean
-}
 
 export interface BrowserSignIn {
   token: string

@@ -1,14 +1,22 @@
+import { CALLS, errorCode, journalEntry } from '@chirality/centre'
 import { EXPORT_FORMATS } from '@chirality/sessions'
 import { z } from 'zod'
 import { parseBrowserKey } from '../browsers/browser-key.ts'
 import type { RouteKind } from '../guard/guard.ts'
-import * as answers from './answers.ts'
 import { rpcErrorAnswer } from './error-answers.ts'
-import { envelope, errorCode, uiEvent } from './events.ts'
-import * as fileAnswers from './file-answers.ts'
-import * as loops from './loop-calls.ts'
-import { scheduleEndpoints } from './schedule-calls.ts'
-import * as values from './values.ts'
+
+const { decisions, files, loops, schedules, sessions, system, trust, turns, worktrees } = CALLS
+const envelope = CALLS.session.events.yields.element
+const { project: projectPath } = trust.get.input.shape
+const browserId = system.revokeBrowser.input.shape.id
+const { message, options } = turns.start.input.shape
+/** What identifies a session, a worktree, a loop and its tasks in a path. */
+export const PATH_IDS = {
+  session: sessions.get.input.shape.sessionId,
+  worktree: worktrees.remove.input.shape.id,
+  loop: loops.get.input.shape.loopId,
+  task: loops.task.input.shape.task,
+}
 
 /** A REST or SSE route: its access, input and output. */
 export interface Endpoint {
@@ -38,16 +46,16 @@ export type Answer = { description: string; status: 200 | 201 | 202 | 204 } & (
   | { empty: true }
 )
 
-const project = { projectRoot: values.project }
+const project = { projectRoot: projectPath }
 const events = {
   as: z
     .enum(['events', 'envelopes'])
     .optional()
     .describe('`envelopes`: also when each came, and in which turn.'),
 }
-const anEvent = z.union([uiEvent, envelope])
+const anEvent = z.union([envelope.shape.event, envelope])
 const other = z.object({ session: z.string().optional().describe('Another session than the default one.') })
-const session = z.strictObject({ session: answers.storedSession })
+const session = z.strictObject({ session: sessions.get.output })
 
 const signIn = z.union([
   z.strictObject({
@@ -62,7 +70,7 @@ const signIn = z.union([
       .optional(),
   }),
   z.strictObject({
-    browser: values.browserId,
+    browser: browserId,
     challenge: z.string().max(128),
     signature: z.string().max(128),
   }),
@@ -101,25 +109,37 @@ export const coreEvent = z
 export type CoreEvent = z.infer<typeof coreEvent>
 
 const get = <E extends Omit<Endpoint, 'method' | 'kind'>>(endpoint: E) => ({
-  ...{ method: 'GET' as const, kind: 'call' as const },
+  method: 'GET' as const,
+  kind: 'call' as const,
   ...endpoint,
 })
 const post = <E extends Omit<Endpoint, 'method' | 'kind'>>(endpoint: E) => ({
-  ...{ method: 'POST' as const, kind: 'call' as const },
+  method: 'POST' as const,
+  kind: 'call' as const,
   ...endpoint,
 })
 const del = <E extends Omit<Endpoint, 'method' | 'kind'>>(endpoint: E) => ({
-  ...{ method: 'DELETE' as const, kind: 'call' as const },
+  method: 'DELETE' as const,
+  kind: 'call' as const,
   ...endpoint,
 })
 const json = <S extends z.ZodType>(description: string, schema: S) => ({
-  ...{ status: 200 as const, description },
+  status: 200 as const,
+  description,
   json: schema,
 })
 const nothing = (description: string) => ({ status: 204 as const, description, empty: true as const })
 const stream = <S extends z.ZodType>(description: string, schema: S) => ({
-  ...{ status: 200 as const, description },
+  status: 200 as const,
+  description,
   events: schema,
+})
+
+const changeOfSchedule = (action: string, summary: string) => ({
+  path: `/api/harness/schedules/:id/${action}`,
+  summary,
+  answer: json('The schedule', schedules.pause.output),
+  refuses: [404, 409],
 })
 
 /** Every route, apart from the files of the dashboard and from tRPC, whose procedures are in `CALLS`. */
@@ -182,14 +202,14 @@ export const ENDPOINTS = {
     path: '/api/harness/turn',
     summary: 'Runs a turn and streams its UI events',
     query: z.object(events),
-    body: values.turnInput,
+    body: turns.start.input,
     answer: stream('UI events until the turn is over', anEvent),
     refuses: [404, 409, 412, 422, 503],
   }),
   interrupt: post({
     path: '/api/harness/interrupt',
     summary: 'Interrupts the turn of a session',
-    body: values.bySession,
+    body: turns.interrupt.input,
     answer: json('Whether there was a turn', z.strictObject({ interrupted: z.boolean() })),
     refuses: [404],
   }),
@@ -197,22 +217,20 @@ export const ENDPOINTS = {
     path: '/api/harness/decisions',
     summary: 'Permission requests that wait for an answer, oldest first',
     query: z.object({ sessionId: z.string().optional() }),
-    answer: json('The requests', z.strictObject({ pending: z.array(answers.pendingDecision) })),
+    answer: json('The requests', z.strictObject({ pending: decisions.pending.output })),
     refuses: [404],
   }),
   answerDecision: post({
     path: '/api/harness/decisions',
     summary: 'Allows or denies a permission request. The first answer counts',
-    body: values.answer,
+    body: decisions.answer.input,
     answer: nothing('The agent has it'),
     refuses: [404, 409],
   }),
   createSession: post({
     path: '/api/harness/session/create',
     summary: 'Makes a session',
-    body: values.newSession
-      .omit({ project: true })
-      .extend({ ...project, persona: values.personaId.nullish(), machine: values.machineName.optional() }),
+    body: sessions.create.input.omit({ project: true }).extend(project),
     answer: { status: 201 as const, description: 'The session', json: session },
     refuses: [404, 409, 412, 422],
   }),
@@ -220,26 +238,26 @@ export const ENDPOINTS = {
     path: '/api/harness/trust',
     summary: 'What a project brings for its agents to run, and whether they use it',
     query: z.object(project),
-    answer: json('The files, with their contents and a fingerprint', answers.shownTrust),
+    answer: json('The files, with their contents and a fingerprint', trust.get.output),
   }),
   allowTrust: post({
     path: '/api/harness/trust',
     summary: 'Lets agents use exactly the files that were shown',
-    body: values.trustInput.omit({ project: true }).extend(project),
-    answer: json('The files', answers.shownTrust),
+    body: trust.allow.input.omit({ project: true }).extend(project),
+    answer: json('The files', trust.get.output),
     refuses: [409],
   }),
   revokeTrust: del({
     path: '/api/harness/trust',
     summary: 'Takes that back',
     query: z.object(project),
-    answer: json('The files', answers.shownTrust),
+    answer: json('The files', trust.get.output),
   }),
   listSessions: get({
     path: '/api/harness/session/list',
     summary: 'Sessions, newest first',
-    query: z.object({ projectRoot: values.project.optional() }),
-    answer: json('Sessions', z.array(answers.storedSession)),
+    query: z.object({ projectRoot: projectPath.optional() }),
+    answer: json('Sessions', sessions.list.output.shape.sessions),
   }),
   getSession: get({
     path: '/api/harness/session/:id',
@@ -273,23 +291,23 @@ export const ENDPOINTS = {
     summary: 'Which turn wrote each line of a file, for which prompt and money',
     query: z.object({
       ...project,
-      path: values.relativePath,
-      sessionId: values.sessionId.optional().describe('In the worktree of this session.'),
-      line: z.coerce.number().pipe(values.lineNumber).optional(),
+      path: files.blame.input.shape.path,
+      sessionId: PATH_IDS.session.optional().describe('In the worktree of this session.'),
+      line: z.coerce.number().pipe(files.blame.input.shape.line.unwrap()).optional(),
     }),
-    answer: json('The lines, and their turns; null without git', fileAnswers.blame.nullable()),
+    answer: json('The lines, and their turns; null without git', files.blame.output),
     refuses: [404, 422],
   }),
   listWorktrees: get({
     path: '/api/harness/worktrees',
     summary: 'The worktrees of sessions, also removed ones whose work is kept',
-    query: z.object({ projectRoot: values.project.optional() }),
-    answer: json('With the disk space that each takes', z.array(fileAnswers.shownWorktree)),
+    query: z.object({ projectRoot: projectPath.optional() }),
+    answer: json('With the disk space that each takes', worktrees.list.output),
   }),
   removeWorktree: del({
     path: '/api/harness/worktrees/:id',
     summary: 'Removes a worktree. What is nowhere else is kept in the repository',
-    answer: json('What is kept', fileAnswers.removedWorktree),
+    answer: json('What is kept', worktrees.remove.output),
     refuses: [404, 409, 412],
   }),
   restoreWorktree: post({
@@ -307,62 +325,94 @@ export const ENDPOINTS = {
   listLoops: get({
     path: '/api/harness/loops',
     summary: 'Loops, newest first',
-    query: z.object({ projectRoot: values.project.optional() }),
-    answer: json('Loops', z.array(loops.loopSummary)),
+    query: z.object({ projectRoot: projectPath.optional() }),
+    answer: json('Loops', loops.list.output),
   }),
   startLoop: post({
     path: '/api/harness/loops',
     summary: 'Works through a task list of a project',
-    body: loops.newLoop.omit({ project: true }).extend(project),
-    answer: json('The loop', loops.loopSummary),
+    body: loops.start.input.omit({ project: true }).extend(project),
+    answer: json('The loop', loops.start.output),
     refuses: [404, 409, 412, 422],
   }),
   getLoop: get({
     path: '/api/harness/loops/:id',
     summary: 'A loop with its tasks',
-    answer: json('The loop', loops.shownLoop),
+    answer: json('The loop', loops.get.output),
     refuses: [404],
   }),
   loopEvents: get({
     path: '/api/harness/loops/:id/events',
     summary: 'The journal of a loop, until it does not run any more',
     resumes: true as const,
-    answer: stream('Entries', loops.journalEntry),
+    answer: stream('Entries', journalEntry),
     refuses: [404, 409, 503],
   }),
   stopLoop: post({
     path: '/api/harness/loops/:id/stop',
     summary: 'Stops a loop. Answers when no agent and no check of it runs',
-    answer: json('The loop', loops.loopSummary),
+    answer: json('The loop', loops.start.output),
     refuses: [404],
   }),
   resumeLoop: post({
     path: '/api/harness/loops/:id/resume',
     summary: 'Goes on with a loop, sets limits, or puts a task back with an answer or a note',
-    body: loops.goOn,
-    answer: json('The loop', loops.loopSummary),
+    body: loops.resume.input.omit({ loopId: true }),
+    answer: json('The loop', loops.start.output),
     refuses: [404, 409, 412],
   }),
   loopReport: get({
     path: '/api/harness/loops/:id/report',
     summary: 'The report of a loop',
-    answer: json('Markdown', z.strictObject({ markdown: z.string() })),
+    answer: json('Markdown', loops.report.output),
     refuses: [404],
   }),
   acceptLoop: post({
     path: '/api/harness/loops/:id/accept',
     summary: 'Merges what is proved into the branch that the loop began at',
-    body: z.strictObject({ task: loops.taskId.optional().describe('Only up to this task.') }),
-    answer: json('What was merged', loops.acceptance),
+    body: z.strictObject({ task: PATH_IDS.task.optional().describe('Only up to this task.') }),
+    answer: json('What was merged', loops.accept.output),
     refuses: [404, 409],
   }),
   revertLoopTask: post({
     path: '/api/harness/loops/:id/tasks/:task/revert',
     summary: 'Takes the change of a proved task back from the branch of the loop',
-    answer: json('The loop', loops.loopSummary),
+    answer: json('The loop', loops.start.output),
     refuses: [404, 409],
   }),
-  ...scheduleEndpoints,
+  listSchedules: get({
+    path: '/api/harness/schedules',
+    summary: 'Schedules, oldest first',
+    answer: json('Schedules', schedules.list.output),
+  }),
+  addSchedule: post({
+    path: '/api/harness/schedules',
+    summary: 'Runs a prompt or a loop at times',
+    body: schedules.add.input.omit({ project: true }).extend(project),
+    answer: json('The schedule', schedules.add.output),
+    refuses: [404, 409],
+  }),
+  getSchedule: get({
+    path: '/api/harness/schedules/:id',
+    summary: 'A schedule with its last runs and their receipts',
+    answer: json('The schedule', schedules.get.output),
+    refuses: [404],
+  }),
+  removeSchedule: del({
+    path: '/api/harness/schedules/:id',
+    summary: 'Removes a schedule. What runs goes on',
+    answer: nothing('Removed'),
+    refuses: [404],
+  }),
+  changeSchedule: post({
+    ...changeOfSchedule('change', 'Changes all of it but its project, and whether it is a prompt or a loop'),
+    body: schedules.change.input.omit({ id: true }),
+  }),
+  pauseSchedule: post(changeOfSchedule('pause', 'Pauses a schedule')),
+  resumeSchedule: post(
+    changeOfSchedule('resume', 'Goes on with a schedule. Times while it was paused are not made up for'),
+  ),
+  runSchedule: post(changeOfSchedule('run', 'Runs it now, beside its times')),
   coreEvents: get({
     path: '/events',
     summary: 'Events of the default session',
@@ -375,7 +425,7 @@ export const ENDPOINTS = {
     path: '/prompt',
     summary: 'Gives the default session a prompt',
     query: other,
-    body: z.strictObject({ content: values.message, options: values.turnOptions.optional() }),
+    body: z.strictObject({ content: message, options }),
     answer: {
       ...{ status: 202 as const, description: 'The turn' },
       json: z.strictObject({ sessionId: z.string(), turnId: z.string() }),

@@ -1,8 +1,7 @@
+import { type Answered, cursor, EVERY_CALL } from '@chirality/centre'
 import { z } from 'zod'
-import { type Call, everyContractCall } from './calls.ts'
 import { type Answer, ENDPOINTS, type Endpoint } from './endpoints.ts'
 import { callErrorAnswer, errorAnswer } from './error-answers.ts'
-import { cursor } from './values.ts'
 
 type Json = Record<string, unknown>
 
@@ -10,7 +9,7 @@ type Json = Record<string, unknown>
  * The content of `GET /openapi.json` and `docs/openapi.json`: every route and every procedure, from the schemas that
  * the server itself checks with. Built on demand, because it costs more than the rest of a start.
  */
-export function openApi(version: string, procedures: ReadonlyMap<string, 'query' | 'mutation'>): Json {
+export function openApi(version: string): Json {
   const schemas = new Components()
   const paths: Record<string, Json> = {}
   for (const [operationId, endpoint] of Object.entries<Endpoint>(ENDPOINTS)) {
@@ -18,11 +17,10 @@ export function openApi(version: string, procedures: ReadonlyMap<string, 'query'
     const described = { operationId, ...operation(endpoint, schemas) }
     paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: described }
   }
-  for (const [name, call] of everyContractCall()) {
-    const type = procedures.get(name)
-    if (type === undefined) continue
-    const described = { operationId: name.replaceAll('.', '_'), ...procedure(call, type, schemas) }
-    paths[`/trpc/${name}`] = { [type === 'mutation' ? 'post' : 'get']: described }
+  for (const [name, call] of EVERY_CALL) {
+    if (call.kind === 'subscription') continue
+    const described = { operationId: name.replaceAll('.', '_'), ...procedure(call, schemas) }
+    paths[`/trpc/${name}`] = { [call.kind === 'mutation' ? 'post' : 'get']: described }
   }
   return {
     openapi: '3.1.0',
@@ -112,22 +110,22 @@ function refusedAs(refusal: z.ZodType, schemas: Components): Json {
 }
 
 /** A tRPC procedure over HTTP. */
-function procedure({ input, output }: Call, type: 'query' | 'mutation', schemas: Components): Json {
+function procedure({ about, kind, input, output }: Answered, schemas: Components): Json {
   const refused = { $ref: '#/components/responses/CallRefused' }
   const responses = {
     200: { description: 'The answer', content: json(callAnswer(output, schemas)) },
     ...{ '4XX': refused, '5XX': refused },
   }
-  if (input === undefined) return { responses }
+  if (input === undefined) return { summary: about, responses }
   const required = !input.safeParse(undefined).success
   const content = json(schemas.of(input, 'input'))
-  if (type === 'mutation') return { requestBody: { required, content }, responses }
-  return { parameters: [{ name: 'input', in: 'query', required, content }], responses }
+  if (kind === 'mutation') return { summary: about, requestBody: { required, content }, responses }
+  return { summary: about, parameters: [{ name: 'input', in: 'query', required, content }], responses }
 }
 
 /** JSON has no undefined: an answer that is it has no `data`. */
-function callAnswer(output: z.ZodType | undefined, schemas: Components): Json {
-  const answers = output !== undefined && !(output instanceof z.ZodVoid)
+function callAnswer(output: z.ZodType, schemas: Components): Json {
+  const answers = !(output instanceof z.ZodVoid)
   const required = answers && !output.safeParse(undefined).success ? { required: ['data'] } : {}
   const properties = answers ? { data: schemas.of(output, 'output') } : {}
   const result = { type: 'object', properties, ...required, additionalProperties: false }

@@ -1,4 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { ProgramScope } from '@chirality/centre'
 import type { TokenVerdict } from './guard.ts'
 
 /** The state of a link's secret. */
@@ -112,13 +113,6 @@ export class Keys {
     link.used = true
     return 'good'
   }
-}
-
-/** What the token of a program is for. */
-export interface ProgramScope {
-  projectRoot: string
-  /** The session whose agent started the program. Null for a program of the user. */
-  sessionId: string | null
 }
 
 interface Link {

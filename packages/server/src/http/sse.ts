@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { HttpError } from '../errors/call-error.ts'
+import { HttpError } from './http-error.ts'
 import { type Outlet, SendPace } from './send-pace.ts'
 
 export interface ServerSentEvent {

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { type FileHandle, open, realpath } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import path from 'node:path'
-import { HttpError } from '../errors/call-error.ts'
+import { HttpError } from './http-error.ts'
 
 /** Serves the built dashboard. A path without a file gets the app's page, which does its own routing. */
 export class StaticFiles {

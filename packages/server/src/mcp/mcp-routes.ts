@@ -1,18 +1,17 @@
+import type { Centre } from '@chirality/centre'
+import { PROGRAM_TOOLS, type ProgramCall, wordsOf } from '@chirality/centre'
 import type { ProgressNotification } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
 import { ENDPOINTS } from '../contract/endpoints.ts'
-import { HttpError } from '../errors/call-error.ts'
 import { bearerOf, type Keys } from '../guard/keys.ts'
+import { HttpError } from '../http/http-error.ts'
 import type { Route } from '../http/routes.ts'
 import { route } from '../rest/route.ts'
 import { MAX_CALL_BYTES } from '../rest/trpc-route.ts'
-import type { AppServices } from '../trpc/context.ts'
-import { type ProgramCall, wordsOf } from './mcp-tool.ts'
-import { MCP_TOOLS } from './mcp-tools.ts'
 
 /** Sessions and loops for other programs, through the Model Context Protocol over streamable HTTP: a call is answered with a stream if
  * it asks for progress, else with JSON. */
-export function mcpRoutes(services: AppServices, keys: Keys): Route[] {
+export function mcpRoutes(centre: Centre, keys: Keys): Route[] {
   return [
     route(ENDPOINTS.mcp, async ({ request, response, readBody }) => {
       const message = await readBody({ maxBytes: MAX_CALL_BYTES })
@@ -25,7 +24,7 @@ export function mcpRoutes(services: AppServices, keys: Keys): Route[] {
       const { StreamableHTTPServerTransport } = await import(
         '@modelcontextprotocol/sdk/server/streamableHttp.js'
       )
-      const server = await createServer({ services, scope, signal: gone.signal, progress: () => {} })
+      const server = await createServer({ centre, scope, signal: gone.signal, progress: () => {} })
       const transport = new StreamableHTTPServerTransport({
         sessionIdGenerator: undefined,
         enableJsonResponse: !asksForProgress(message),
@@ -44,11 +43,11 @@ async function createServer(call: ProgramCall) {
     import('@modelcontextprotocol/sdk/types.js'),
   ])
   const server = new Server(
-    { name: 'chirality', version: call.services.facts.version },
+    { name: 'chirality', version: call.centre.version },
     { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
   )
   server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: MCP_TOOLS.map(({ name, title, description, hints, input, output }) => ({
+    tools: PROGRAM_TOOLS.map(({ name, title, description, hints, input, output }) => ({
       ...{ name, title, description },
       annotations: { title, ...hints },
       inputSchema: z.toJSONSchema(input, { io: 'input' }) as { type: 'object' },
@@ -56,7 +55,7 @@ async function createServer(call: ProgramCall) {
     })),
   }))
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal, sendNotification }) => {
-    const tool = MCP_TOOLS.find(({ name }) => name === params.name)
+    const tool = PROGRAM_TOOLS.find(({ name }) => name === params.name)
     if (tool === undefined) return failure(`There is no tool ${JSON.stringify(params.name)}.`)
     try {
       const result = await tool.run(params.arguments ?? {}, {
@@ -70,7 +69,7 @@ async function createServer(call: ProgramCall) {
     } catch (error) {
       const words = wordsOf(error)
       if (words !== undefined) return failure(words)
-      call.services.host.logFault(error)
+      call.centre.host.logFault(error)
       return failure('Chirality failed to do this. The cause is in its harness.log.')
     }
   })

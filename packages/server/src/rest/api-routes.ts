@@ -1,15 +1,15 @@
 import type { IncomingMessage } from 'node:http'
+import type { Centre } from '@chirality/centre'
 import { deviceCookieHeader, readDeviceCookie, removeDeviceCookieHeader } from '../browsers/device-cookie.ts'
 import type { SignedInBrowsers } from '../browsers/signed-in-browsers.ts'
 import { ENDPOINTS } from '../contract/endpoints.ts'
 import { openApi } from '../contract/openapi.ts'
-import { HttpError } from '../errors/call-error.ts'
 import { type Keys, LINK_MINUTES, type LinkUse } from '../guard/keys.ts'
 import { RateLimit } from '../guard/rate-limit.ts'
+import { HttpError } from '../http/http-error.ts'
 import type { Route } from '../http/routes.ts'
 import { mcpRoutes } from '../mcp/mcp-routes.ts'
-import type { AppServices } from '../trpc/context.ts'
-import { type AppRouter, callTypes } from '../trpc/router.ts'
+import type { AppRouter } from '../trpc/router.ts'
 import { coreRoutes } from './core-routes.ts'
 import { harnessRoutes } from './harness-routes.ts'
 import { loopRoutes } from './loop-routes.ts'
@@ -18,7 +18,7 @@ import { route } from './route.ts'
 import { serveTrpcRequest } from './trpc-route.ts'
 
 export interface ApiOptions extends BasicRouteOptions {
-  services: AppServices
+  centre: Centre
   router: AppRouter
   onFault: (error: unknown) => void
 }
@@ -31,22 +31,22 @@ export interface Api {
 
 /** Every route there is, apart from the files of the dashboard. */
 export function apiRoutes(options: ApiOptions): Api {
-  const { services, keys, version, router, onFault } = options
+  const { centre, keys, version, router, onFault } = options
   const trpc: Omit<Route, 'method'> = {
     endpoint: null,
     path: '/trpc/*',
     kind: 'call',
-    handle: request => serveTrpcRequest(request, { router, services, keys, onFault }),
+    handle: request => serveTrpcRequest(request, { router, centre, keys, onFault }),
   }
   const streams = new OpenStreams()
   return {
     routes: [
       ...basicRoutes(options),
-      ...harnessRoutes(services, streams),
-      ...loopRoutes(services, streams),
-      ...coreRoutes(services, streams),
-      ...mcpRoutes(services, keys),
-      route(ENDPOINTS.openApi, ({ reply }) => reply(openApi(version, callTypes(router)))),
+      ...harnessRoutes(centre, streams),
+      ...loopRoutes(centre, streams),
+      ...coreRoutes(centre, streams),
+      ...mcpRoutes(centre, keys),
+      route(ENDPOINTS.openApi, ({ reply }) => reply(openApi(version))),
       { method: 'GET', ...trpc },
       { method: 'POST', ...trpc },
     ],

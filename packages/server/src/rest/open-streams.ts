@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { HttpError } from '../errors/call-error.ts'
+import { HttpError } from '../http/http-error.ts'
 import { SseStream } from '../http/sse.ts'
 
 /** The open SSE responses: limited in number, and ended when the server stops. */

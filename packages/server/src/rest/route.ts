@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http'
+import { checked, describeProblems } from '@chirality/centre'
 import type { z } from 'zod'
-import { checked } from '../contract/checked.ts'
 import type { Endpoint } from '../contract/endpoints.ts'
-import { HttpError } from '../errors/call-error.ts'
-import { describeProblems } from '../errors/to-call-error.ts'
+import { HttpError } from '../http/http-error.ts'
 import { sendJson, sendNothing } from '../http/respond.ts'
 import type { Route, RouteRequest } from '../http/routes.ts'
 

@@ -1,16 +1,16 @@
+import type { Centre } from '@chirality/centre'
 import { nodeHTTPRequestHandler } from '@trpc/server/adapters/node-http'
-import { reportFault } from '../errors/to-call-error.ts'
 import { bearerOf, type Keys } from '../guard/keys.ts'
+import { reportFault } from '../http/http-error.ts'
 import type { RouteRequest } from '../http/routes.ts'
 import { SendPace } from '../http/send-pace.ts'
 import { responseOutlet } from '../http/sse.ts'
 import { MAX_BATCH } from '../socket/trpc-socket.ts'
-import type { AppServices } from '../trpc/context.ts'
 import type { AppRouter } from '../trpc/router.ts'
 
 export interface TrpcRouteOptions {
   router: AppRouter
-  services: AppServices
+  centre: Centre
   keys: Keys
   onFault: (error: unknown) => void
 }
@@ -18,7 +18,7 @@ export interface TrpcRouteOptions {
 /** tRPC over HTTP, for programs, and for calls that exceed a socket's message size. */
 export async function serveTrpcRequest(
   { request, response, url }: RouteRequest,
-  { router, services, keys, onFault }: TrpcRouteOptions,
+  { router, centre, keys, onFault }: TrpcRouteOptions,
 ): Promise<void> {
   const pace = new SendPace(responseOutlet(response))
   response.once('close', () => pace.close())
@@ -32,8 +32,8 @@ export async function serveTrpcRequest(
     maxBodySize: MAX_CALL_BYTES,
     maxBatchSize: MAX_BATCH,
     createContext: async () => ({
-      ...{ ...services, pace, takesJson: false },
-      browser: keys.browserOf(bearerOf(request.headers.authorization)),
+      centre,
+      caller: { pace, takesJson: false, browser: keys.browserOf(bearerOf(request.headers.authorization)) },
     }),
     // A request that tRPC cannot read is refused with JSON, but tRPC would send that as text.
     responseMeta: ({ info }) =>

@@ -1,19 +1,20 @@
 import type { Duplex } from 'node:stream'
+import type { Centre } from '@chirality/centre'
 import { SIGNED_OUT_CLOSE } from '@chirality/core'
 import { TRPCError } from '@trpc/server'
 import { getWSConnectionHandler } from '@trpc/server/adapters/ws'
 import type { WebSocket } from 'ws'
-import { reportFault } from '../errors/to-call-error.ts'
 import { RateLimit } from '../guard/rate-limit.ts'
+import { reportFault } from '../http/http-error.ts'
 import { SendPace, type SendPaceOptions } from '../http/send-pace.ts'
-import type { AppServices, CallContext } from '../trpc/context.ts'
+import type { CallContext } from '../trpc/context.ts'
 import { limitedEncoder } from '../trpc/encoder.ts'
 import type { AppRouter } from '../trpc/router.ts'
 import type { AcceptedSocket } from './socket-server.ts'
 
 export interface TrpcSocketOptions {
   router: AppRouter
-  services: AppServices
+  centre: Centre
   pace?: SendPaceOptions
   onFault: (error: unknown) => void
 }
@@ -50,7 +51,7 @@ export function serveTrpc(accepted: AcceptedSocket, options: TrpcSocketOptions):
           message: 'Send the token of this server as connectionParams.',
         })
       }
-      return { ...options.services, pace, takesJson: true, browser: accepted.browser() }
+      return { centre: options.centre, caller: { pace, takesJson: true, browser: accepted.browser() } }
     },
     onError: failed => reportFault(failed, options.onFault),
   })

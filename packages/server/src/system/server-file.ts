@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
+import { listUserFiles, readUserFile, writeUserFile } from '@chirality/centre'
 import { z } from 'zod'
-import { listUserFiles, readUserFile, writeUserFile } from './user-files.ts'
 
 /** The facts that the command line needs to use a running server; readable by the user only. */
 export interface ServerFile {

@@ -1,3 +1,4 @@
+import { JsonEvents } from '@chirality/centre'
 import { type Encoder, jsonEncoder } from '@trpc/server/adapters/ws'
 
 export interface EncoderLimits {
@@ -17,15 +18,6 @@ export function limitedEncoder({ maxBatch, takeRate }: EncoderLimits): Encoder {
       if (!takeRate(calls)) throw new RangeError('Too many calls. Wait a moment.')
       return message
     },
-  }
-}
-
-/** Marks envelopes that are already JSON. Only this encoder can write it, so it may only be sent to a socket. */
-export class JsonEvents {
-  readonly text: string
-
-  constructor(text: string) {
-    this.text = text
   }
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { ProjectRegistry } from '../../src/projects/project-registry.ts'
+import { ProjectRegistry } from '@chirality/centre'
 
 const [home = '', folder = '', name = '', count = ''] = process.argv.slice(2)
 const registry = new ProjectRegistry(home)

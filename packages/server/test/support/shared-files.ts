@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { KeptNumbers, ProjectRegistry } from '@chirality/centre'
 import type { PermissionRequestEvent } from '@chirality/core'
 import { ScheduleBook } from '@chirality/loops'
 import { addConfiguredAgent, readConfiguredAgents } from '@chirality/runner'
@@ -13,8 +14,6 @@ import {
 } from '@chirality/sessions'
 import { SignedInBrowsers } from '../../src/browsers/signed-in-browsers.ts'
 import { Keys } from '../../src/guard/keys.ts'
-import { ProjectRegistry } from '../../src/projects/project-registry.ts'
-import { KeptNumbers } from '../../src/system/kept-numbers.ts'
 
 export interface SharedPlace {
   /** The user's data folder. */

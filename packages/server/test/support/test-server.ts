@@ -2,11 +2,11 @@ import { mkdirSync } from 'node:fs'
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { checkAnswers } from '@chirality/centre'
 import type { SessionHarness, UIEvent } from '@chirality/core'
 import { HarnessRegistry } from '@chirality/runner'
 import type { SessionLog } from '@chirality/sessions'
 import { onTestFinished } from 'vitest'
-import { checkAnswers } from '../../src/contract/checked.ts'
 import { type RunningServer, type ServerOptions, startServer } from '../../src/index.ts'
 
 export interface TestServer extends RunningServer {

@@ -1,5 +1,5 @@
+import type { FleetLocal, FleetService, RemoteSession } from '@chirality/centre'
 import type { SessionLog } from '@chirality/sessions'
-import type { FleetLocal, FleetService, RemoteSession } from '../../src/fleet/fleet-service.ts'
 import { createWorld } from './agents.ts'
 import { startTestServer, type TestServer } from './test-server.ts'
 

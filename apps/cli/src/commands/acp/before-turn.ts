@@ -1,4 +1,5 @@
-import type { CallInputs, CallOutputs, HarnessInfo, ServerFile } from '@chirality/server'
+import type { HarnessInfo } from '@chirality/centre'
+import type { CallInputs, CallOutputs, ServerFile } from '@chirality/server'
 import { askProcedure, callProcedure, ServerRefusedError } from '../../running-server.ts'
 import type { EditorServers } from './editor-servers.ts'
 import type { EditorSession } from './editor-session.ts'

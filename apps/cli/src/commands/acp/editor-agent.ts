@@ -1,5 +1,6 @@
 import path from 'node:path'
-import type { CallOutputs, HarnessInfo, ServerFile } from '@chirality/server'
+import type { HarnessInfo } from '@chirality/centre'
+import type { CallOutputs, ServerFile } from '@chirality/server'
 import { askProcedure, callProcedure, ServerRefusedError } from '../../running-server.ts'
 import { type AskCard, askTrust, lendServers, lent } from './before-turn.ts'
 import { asObject, type EditorConnection, EditorError, type JsonObject, RPC } from './editor-connection.ts'

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { type CallInputs, type HarnessInfo, toolServerConfig } from '@chirality/server'
+import { type HarnessInfo, toolServerConfig } from '@chirality/centre'
+import type { CallInputs } from '@chirality/server'
 import { TrustStore } from '@chirality/sessions'
 import { asObject } from './editor-connection.ts'
 

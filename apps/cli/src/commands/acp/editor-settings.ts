@@ -1,5 +1,6 @@
+import type { HarnessInfo } from '@chirality/centre'
 import { PERMISSION_WORDS, type PermissionMode, type ThinkingLevel } from '@chirality/core'
-import type { CallOutputs, HarnessInfo } from '@chirality/server'
+import type { CallOutputs } from '@chirality/server'
 import type { JsonObject } from './editor-connection.ts'
 
 type StoredSession = CallOutputs['sessions']['get']

@@ -1,0 +1,3 @@
+import { packageTests } from '../../.scripts/vitest.ts'
+
+export default packageTests()
