@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Answered, AnyCall, Caller, Follower, Subscription, Where, Yielded } from './call.ts'
+import type { Answered, AnyCall, Caller, CallPlace, StreamCall, StreamCaller, Yielded } from './call.ts'
 import { EVERY_CALL } from './calls.ts'
 import type { Centre } from './centre.ts'
 import { checked } from './checked.ts'
@@ -38,11 +38,11 @@ async function answerHere(centre: Centre, call: Answered, input: unknown, caller
 }
 
 /** Begins a stream. An input that does not fit its schema is an error before the stream begins. */
-export function follow<S extends Subscription>(
+export function follow<S extends StreamCall>(
   centre: Centre,
   call: S,
   input: unknown,
-  follower: Follower,
+  follower: StreamCaller,
 ): ReturnType<S['run']> {
   try {
     return told(call.run(centre, call.input?.parse(input), follower)) as ReturnType<S['run']>
@@ -70,7 +70,7 @@ export async function answerHub(centre: Centre, { path, input }: RemoteCall): Pr
   return answer({ ...centre, machines: undefined }, call, input)
 }
 
-const MAY_BE_ASKED: ReadonlySet<Where> = new Set(['owner', 'each', 'named'])
+const MAY_BE_ASKED: ReadonlySet<CallPlace> = new Set(['owner', 'each', 'named'])
 
 const PATHS: ReadonlyMap<AnyCall, string> = new Map([...EVERY_CALL].map(([path, call]) => [call, path]))
 

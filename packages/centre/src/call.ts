@@ -11,7 +11,7 @@ export interface Caller {
 }
 
 /** A caller that stays and is sent what comes. */
-export interface Follower extends Caller {
+export interface StreamCaller extends Caller {
   pace: Pace
   /** Whether events may come as `JsonEvents`. */
   takesJson: boolean
@@ -26,10 +26,10 @@ export interface Follower extends Caller {
  * - `each`: on the machine of each session in `sessionIds`. Only `eachSession` makes such a call.
  * - `named`: on the machine that the input names; the handler asks it.
  */
-export type Where = 'here' | 'owner' | 'mirror' | 'each' | 'named'
+export type CallPlace = 'here' | 'owner' | 'mirror' | 'each' | 'named'
 
 /** Only a call without a session may leave the place out: it is done here. One for several sessions is `eachSession`. */
-type WhereOf<I> =
+type PlaceOf<I> =
   'sessionId' extends Keys<I>
     ? { where: 'here' | 'owner' | 'mirror' }
     : 'sessionIds' extends Keys<I>
@@ -52,7 +52,7 @@ export interface Call<
   about: string
   input: I
   output: O
-  where: Exclude<Where, 'each'>
+  where: Exclude<CallPlace, 'each'>
   /** The session that an answer says was made: a machine that made it for this one is asked no further. */
   makes?(answer: z.output<O>): unknown
   run(centre: Centre, input: ParsedInput<I>, caller: Caller): Promise<z.output<O>> | z.output<O>
@@ -72,7 +72,7 @@ export interface EachCall<I extends z.ZodType = z.ZodType, O extends z.ZodType =
 }
 
 /** A stream that is followed until the caller leaves. It is read here, or from the mirror. */
-export interface Subscription<
+export interface StreamCall<
   I extends InputSchema = InputSchema,
   Y extends z.ZodType = z.ZodType,
   R extends boolean = boolean,
@@ -83,7 +83,7 @@ export interface Subscription<
   yields: Y
   /** Whether each part has an `id`, from which a reader can go on. */
   resumes: R
-  run(centre: Centre, input: ParsedInput<I>, follower: Follower): AsyncIterable<Yielded<z.output<Y>>>
+  run(centre: Centre, input: ParsedInput<I>, follower: StreamCaller): AsyncIterable<Yielded<z.output<Y>>>
 }
 
 /** A part of a stream, and the place from which a reader goes on after it, if it can. */
@@ -94,7 +94,7 @@ export interface Yielded<T> {
 
 /** A call with one answer. */
 export type Answered = Call | EachCall
-export type AnyCall = Answered | Subscription
+export type AnyCall = Answered | StreamCall
 
 /** Calls by their names. The path to a call in the tree is its name everywhere. */
 export interface CallTree {
@@ -104,7 +104,7 @@ export interface CallTree {
 type Definition<I extends InputSchema, O extends z.ZodType> = Omit<
   Call<'query', I, O>,
   'kind' | 'input' | 'where'
-> & { input?: I } & WhereOf<I>
+> & { input?: I } & PlaceOf<I>
 
 /** Defines a call that changes nothing. */
 export function query<O extends z.ZodType, I extends InputSchema = undefined>(
@@ -130,8 +130,8 @@ export function eachSession<
 
 /** Defines a stream. */
 export function subscription<Y extends z.ZodType, R extends boolean, I extends InputSchema = undefined>(
-  definition: Omit<Subscription<I, Y, R>, 'kind' | 'input'> & { input?: I },
-): Subscription<I, Y, R> {
+  definition: Omit<StreamCall<I, Y, R>, 'kind' | 'input'> & { input?: I },
+): StreamCall<I, Y, R> {
   return { kind: 'subscription', ...definition, input: definition.input as I }
 }
 
@@ -141,17 +141,17 @@ function complete<I extends InputSchema, O extends z.ZodType>(definition: Defini
     where = 'here',
     ...rest
   } = definition as Omit<Definition<I, O>, 'where'> & {
-    where?: Exclude<Where, 'each'>
+    where?: Exclude<CallPlace, 'each'>
   }
   return { ...rest, input: input as I, where }
 }
 
 /** Every call of a tree by its path, such as `turns.queue.edit`. */
-export function callsOf(tree: CallTree, above: readonly string[] = []): Map<string, AnyCall> {
+export function flatCalls(tree: CallTree, above: readonly string[] = []): Map<string, AnyCall> {
   return new Map(
     Object.entries(tree).flatMap(([name, part]): [string, AnyCall][] => {
       const path = [...above, name]
-      return isCall(part) ? [[path.join('.'), part]] : [...callsOf(part, path)]
+      return isCall(part) ? [[path.join('.'), part]] : [...flatCalls(part, path)]
     }),
   )
 }

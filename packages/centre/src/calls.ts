@@ -1,4 +1,4 @@
-import { type AnyCall, type CallTree, callsOf } from './call.ts'
+import { type AnyCall, type CallTree, flatCalls } from './call.ts'
 import { agentCalls as agents } from './calls/agents.ts'
 import { budgetCalls as budgets } from './calls/budgets.ts'
 import { dataCalls as data } from './calls/data.ts'
@@ -48,4 +48,4 @@ export const CALLS = {
 } satisfies CallTree
 
 /** Every call by its path, such as `turns.queue.edit`. */
-export const EVERY_CALL: ReadonlyMap<string, AnyCall> = callsOf(CALLS)
+export const EVERY_CALL: ReadonlyMap<string, AnyCall> = flatCalls(CALLS)

@@ -214,7 +214,7 @@ async function close(
   }
 }
 
-/** What a clone has in the place of Chirality's files may not keep the others from being opened: its fault is told. */
+/** A clone with odd things in the place of Chirality's files keeps no other project from being opened: its fault is told. */
 async function openTelling(
   host: SessionHost,
   root: string,

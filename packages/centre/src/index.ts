@@ -5,10 +5,10 @@ export {
   type Call,
   type CallTree,
   type EachCall,
-  type Follower,
   type InputSchema,
   isCall,
-  type Subscription,
+  type StreamCall,
+  type StreamCaller,
 } from './call.ts'
 export type { FleetEvent } from './calls/fleet.ts'
 export type { ProjectInfo } from './calls/projects.ts'

@@ -29,7 +29,7 @@ export interface RemoteSession {
   session: StoredSession
   /** Null if it is not open there. */
   status: SessionStatus | null
-  /** What a loop or schedule of that machine tells of it itself. */
+  /** The news that a loop or schedule of that machine tells itself. */
   work?: ToldByWork | undefined
 }
 
@@ -45,13 +45,13 @@ export interface FleetLocal {
   version: string
   agents: () => Promise<Machine['agents']>
   repositories: () => Promise<Machine['repositories']>
-  /** What was spent on each project of this machine, open or not, also nothing, by the name that its budget has on every machine. */
+  /** The spending on each project of this machine, open or not, also nothing, by the name that its budget has on every machine. */
   spent: () => Promise<({ key: string } & ProjectSpending)[]>
   answer: (call: RemoteCall) => Promise<unknown>
   onRemoved: (listener: (sessionId: string) => void) => () => void
   /** Whether its user deleted the session and can restore it still. */
   isDiscarded: (sessionId: string) => boolean
-  /** What a loop or schedule that has the session at work tells of it itself: hubs send no messages of that. */
+  /** The news that a loop or schedule with the session at work tells itself: hubs send no messages of that. */
   toldByWork: (sessionId: string) => ToldByWork | undefined
   /** A session went to another machine. */
   left: (sessionId: string) => void
@@ -82,9 +82,9 @@ export interface FleetService {
   /** The project folder that has the mirrored logs of a machine. */
   mirrorRoot(machine: string): string
   machines(): Machine[]
-  /** As `machines` tells it: lists of many sessions ask it for each. */
+  /** The state that `machines` tells, without the rest: lists of many sessions ask it for each. */
   stateOf(machine: string): Machine['state']
-  /** What other machines spent on a project, by the name that its budget has on every machine. Also before `start`. */
+  /** The spending of other machines on a project, by the name that its budget has on every machine. Also before `start`. */
   spentElsewhere(key: string): SpentElsewhere[]
   sessions(): RemoteSession[]
   session(sessionId: string): RemoteSession | undefined
@@ -167,10 +167,35 @@ function closedStatus(session: StoredSession): SessionStatus {
   const { costUsd, costIsEstimate, tokens, workedMs } = session
   const { budgetUsd = null, budgetTokens = null, budgetMinutes = null } = settings
   return {
-    ...{ sessionId: id, projectRoot, title, harness, model, persona, mode, shelf, updatedAt, lastSeq },
-    ...{ costUsd, costIsEstimate, tokens, workedMs, budgetUsd, budgetTokens, budgetMinutes },
-    ...{ phase: 'idle', condition: conditionOf({ phase: 'idle', lastTurn, leftUnanswered }) },
-    ...{ lastTurn, leftUnanswered, turnId: null, turnStartedAt: null, lastLine: progress.lastLine },
-    ...{ pending: [], policyProblem: null, queue: [], steered: [], queueHeld: false, logHealth: 'ok' },
+    sessionId: id,
+    projectRoot,
+    title,
+    harness,
+    model,
+    persona,
+    mode,
+    shelf,
+    updatedAt,
+    lastSeq,
+    costUsd,
+    costIsEstimate,
+    tokens,
+    workedMs,
+    budgetUsd,
+    budgetTokens,
+    budgetMinutes,
+    phase: 'idle',
+    condition: conditionOf({ phase: 'idle', lastTurn, leftUnanswered }),
+    lastTurn,
+    leftUnanswered,
+    turnId: null,
+    turnStartedAt: null,
+    lastLine: progress.lastLine,
+    pending: [],
+    policyProblem: null,
+    queue: [],
+    steered: [],
+    queueHeld: false,
+    logHealth: 'ok',
   }
 }

@@ -21,7 +21,7 @@ const amount = z.strictObject({ logs: z.int(), bytes: z.number() })
 const prunedProject = amount.extend({ projectRoot: z.string() })
 const problem = z.strictObject({ projectRoot: z.string(), message: z.string() })
 
-/** Of one project, or of all that are registered. */
+/** A rule for one project, or for all that are registered. */
 const wanted = z.strictObject({ rule, project: project.optional() })
 
 const plan = z.strictObject({

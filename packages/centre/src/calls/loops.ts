@@ -8,9 +8,9 @@ import {
   goOn,
   loopPlan,
   loopSummary,
+  loopTaskDetails,
   newLoop,
   shownLoop,
-  taskDetails,
   taskFile,
   taskId,
 } from '../shapes/loops.ts'
@@ -49,7 +49,7 @@ export const loopCalls = {
   task: query({
     about: 'Gives the output of the last checks of a task, what its agent was told, and its receipt.',
     input: byTask,
-    output: taskDetails,
+    output: loopTaskDetails,
     run: ({ loops }, input) => loops.task(input.loopId, input.task),
   }),
 

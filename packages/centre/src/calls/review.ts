@@ -39,7 +39,8 @@ const filePath = relativePath.min(1)
 const MAX_FILES = 10_000
 const MAX_LINES = 200_000
 const hunk = z.strictObject({
-  ...{ oldStart: z.int().nonnegative(), newStart: z.int().nonnegative() },
+  oldStart: z.int().nonnegative(),
+  newStart: z.int().nonnegative(),
   lines: z.array(z.string()).min(1).max(MAX_LINES).describe('Each begins with a blank, `+` or `-`.'),
 })
 
@@ -47,7 +48,8 @@ const moveCause = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('discard') }),
   z.strictObject({ kind: z.literal('fork') }),
   z.strictObject({
-    ...{ kind: z.literal('back'), turnId: z.string() },
+    kind: z.literal('back'),
+    turnId: z.string(),
     sessionId: z.string().describe('The session that going back made.'),
   }),
 ]) satisfies z.ZodType<MoveCause>
@@ -67,9 +69,11 @@ const fileMove = z.strictObject({
 }) satisfies z.ZodType<FileMove>
 
 const branchState = z.strictObject({
-  ...{ branch: z.string(), base: z.string() },
+  branch: z.string(),
+  base: z.string(),
   ahead: z.int().describe('Commits that the base does not have.'),
-  ...{ behind: z.int(), uncommitted: z.int() },
+  behind: z.int(),
+  uncommitted: z.int(),
   conflicts: files.describe('Files that would not merge.'),
   blocked: z
     .string()
@@ -96,8 +100,10 @@ const backPlan = z.strictObject({
 }) satisfies z.ZodType<ShownBackPlan>
 
 const pushPlan = z.strictObject({
-  ...{ remotes: z.array(z.string()), remote: z.string(), branch: z.string() },
-  url: z.string().describe('Where the remote is, without a password. Give it to `push`.'),
+  remotes: z.array(z.string()),
+  remote: z.string(),
+  branch: z.string(),
+  url: z.string().describe('CallPlace the remote is, without a password. Give it to `push`.'),
   base: z.string().nullable().describe('Null: the default branch there.'),
   commit: z.string().describe('The newest of the branch. Give it to `push`.'),
   kind: z.enum(['new', 'forward', 'up-to-date']).describe('What the remote has of the branch.'),
@@ -110,19 +116,23 @@ const pushPlan = z.strictObject({
   command: z.string().describe('As it is run.'),
   pullRequest: z.discriminatedUnion('can', [
     z.strictObject({
-      ...{ can: z.literal(true), title: z.string(), body: z.string() },
+      can: z.literal(true),
+      title: z.string(),
+      body: z.string(),
       program: z.enum(['gh', 'glab']).describe('Of the user, which opens it.'),
       into: z
         .array(z.strictObject({ repository: z.string(), command: z.string() }))
         .min(1)
-        .describe('Where it can be opened; the first is proposed. For a fork that is `upstream`.'),
+        .describe('CallPlace it can be opened; the first is proposed. For a fork that is `upstream`.'),
     }),
     z.strictObject({ can: z.literal(false), reason: z.string() }),
   ]),
 }) satisfies z.ZodType<ShownPushPlan>
 
 const pushResult = z.strictObject({
-  ...{ remote: z.string(), branch: z.string(), commit: z.string() },
+  remote: z.string(),
+  branch: z.string(),
+  commit: z.string(),
   kind: z.enum(['new', 'forward', 'up-to-date']),
   said: z.string().describe('What the remote said besides.'),
   pullRequest: z

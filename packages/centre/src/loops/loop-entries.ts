@@ -11,7 +11,7 @@ export interface LoopChange {
 
 interface LoopEntriesOptions {
   loopId: string
-  /** What its journal has by now. */
+  /** The entries that its journal has by now. */
   past: () => Promise<Stamped[]>
   after: number
   signal: AbortSignal

@@ -22,7 +22,7 @@ interface PlanOptions {
   file: string
 }
 
-/** What a loop on the list would do and run, and what keeps it from starting. Changes nothing. */
+/** The plan of a loop on the list: its tasks and commands, and what keeps it from starting. Changes nothing. */
 export async function planLoop({ host, book, root, list, file }: PlanOptions): Promise<LoopPlan> {
   const { parsed, problem } = await read(file)
   const base = await checkBase(root).catch((error: unknown) => messageOf(error))
@@ -44,15 +44,21 @@ export async function planLoop({ host, book, root, list, file }: PlanOptions): P
   ]
   const settings = parsed && withBudget(host.home, parsed.settings)
   return {
-    ...{ list, problems, tasks: toDo.map(shownTask), done: (parsed?.tasks.length ?? 0) - toDo.length },
-    ...{ notices: parsed?.notices ?? [], branch: typeof base === 'string' ? null : base.branch },
+    list,
+    problems,
+    tasks: toDo.map(shownTask),
+    done: (parsed?.tasks.length ?? 0) - toDo.length,
+    notices: parsed?.notices ?? [],
+    branch: typeof base === 'string' ? null : base.branch,
     ...(commands ?? { setup: [], checks: [] }),
     limits: {
       budgetUsd: settings?.budget_usd ?? null,
       maxIterations: settings?.max_iterations ?? null,
       maxMinutes: settings?.max_minutes ?? null,
-      ...{ parallel: settings?.parallel ?? 1, waitForLimits: settings?.wait_for_limits ?? 0 },
-      ...{ handOver: settings?.hand_over ?? false, nextHarnesses: settings?.next_harnesses ?? [] },
+      parallel: settings?.parallel ?? 1,
+      waitForLimits: settings?.wait_for_limits ?? 0,
+      handOver: settings?.hand_over ?? false,
+      nextHarnesses: settings?.next_harnesses ?? [],
     },
     openLoop: open?.loopId ?? null,
     fingerprint,
@@ -94,8 +100,15 @@ function markOf(list: string, commands: { setup: string[]; checks: string[] }): 
 
 function shownTask({ id, title, groups, dependsOn, checks, expect, persona, harness, model }: Task) {
   return {
-    ...{ id, title, groups, dependsOn, expect, checks: checks.length },
-    ...{ persona: persona ?? null, harness: harness ?? null, model: model ?? null },
+    id,
+    title,
+    groups,
+    dependsOn,
+    expect,
+    checks: checks.length,
+    persona: persona ?? null,
+    harness: harness ?? null,
+    model: model ?? null,
   }
 }
 

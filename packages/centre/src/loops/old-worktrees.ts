@@ -67,7 +67,7 @@ async function ofLoops({ schedule, runs }: ScheduleState, { loops }: OldWorktree
 
 const CAN_GO_ON = new Set<ShownTask['status']>(['working', 'parked', 'failed', 'reverted'])
 
-/** As `ScheduleBook.claim()` names them. */
+/** The name that `ScheduleBook.claim()` gives the worktree of a run. */
 function isOfRun(worktreeId: string, scheduleId: string): boolean {
   const prefix = `${scheduleId.slice(0, 40)}-`
   return worktreeId.startsWith(prefix) && /^[0-9a-f]{8}$/.test(worktreeId.slice(prefix.length))

@@ -65,7 +65,7 @@ export async function promptTurn(
   return isLate && end.outcome === 'stopped' ? OUT_OF_TIME : end
 }
 
-/** What the log says of the only turn of a run. */
+/** The end of the only turn of a run, as the log says it. */
 function endOf(live: LiveSession): TurnEnd {
   const events = eventsAfter(live, 0)
   const end = events.findLast(event => event.type === 'turn:end')

@@ -18,7 +18,7 @@ export async function withCommands(root: string, what: Work, before?: Work): Pro
   return { ...what, commands: allCommandsOf(parseTaskList(await readRegularFile(file), path.basename(file))) }
 }
 
-/** What a scheduled loop does at a limit of the plan. Undefined is as its list says. */
+/** The way on for a scheduled loop at a limit of the plan. Undefined is as its list says. */
 export function limitsOfPlan({ waitForLimits, nextHarnesses }: Extract<Schedule['what'], { kind: 'loop' }>) {
   if (nextHarnesses === undefined) return { waitForLimits }
   return {

@@ -60,7 +60,7 @@ export class ServerLoops {
   readonly #options: ServerLoopsOptions
   readonly #books: LoopBooks
   readonly #running = new Map<string, Running>()
-  /** By project: two starts on one list, or a resume and a merge, must not meet. */
+  /** The work of each project, one after the other: two starts on one list, or a resume and a merge, must not meet. */
   readonly #turns = new KeyedQueue()
   readonly #listeners = new Set<(change: LoopChange) => void>()
   #continuing: Promise<void> = Promise.resolve()
@@ -81,7 +81,7 @@ export class ServerLoops {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Of all registered projects if none is named, newest first. */
+  /** Loops, newest first, of all registered projects if none is named. */
   async list(project?: string): Promise<LoopSummary[]> {
     const { projects } = this.#options
     const roots =
@@ -147,7 +147,10 @@ export class ServerLoops {
     const loop = await this.#turns.run(root, async () => {
       const book = this.#books.require(root)
       const opened = await book.start(this.#options.host, file, {
-        ...{ settings: withLimits({}, limits), by: 'server', ...untilOf(limits), ...this.#away },
+        settings: withLimits({}, limits),
+        by: 'server',
+        ...untilOf(limits),
+        ...this.#away,
         onEntry: (...change) => this.#changed(opened.state.loopId, ...change),
         ...(allowDirty === undefined ? {} : { allowDirty }),
         ...own,
@@ -173,12 +176,12 @@ export class ServerLoops {
         const { state, book } = await this.#find(loopId)
         requireAwaited(state, allow ?? [])
         const opened = await book.resume(this.#options.host, loopId, {
-          ...{ settings: withLimits(state.settings, limits ?? {}), by: 'server', ...untilOf(limits) },
+          settings: withLimits(state.settings, limits ?? {}),
+          by: 'server',
+          ...untilOf(limits),
           ...this.#away,
-          ...{
-            allow: [...(allow ?? []), ...(allowed ?? [])],
-            onEntry: (...change) => this.#changed(loopId, ...change),
-          },
+          allow: [...(allow ?? []), ...(allowed ?? [])],
+          onEntry: (...change) => this.#changed(loopId, ...change),
           ...(again === undefined ? {} : { again }),
           ...(asFound === undefined ? {} : { asFound }),
         })
@@ -241,7 +244,10 @@ export class ServerLoops {
   async *entries(loopId: string, after: number, signal: AbortSignal): AsyncGenerator<[number, Stamped][]> {
     const { book } = await this.#find(loopId)
     yield* loopEntries({
-      ...{ loopId, after, signal, past: () => book.entries(loopId) },
+      loopId,
+      after,
+      signal,
+      past: () => book.entries(loopId),
       isRunning: () => this.#running.has(loopId),
       onChange: listener => this.onChange(listener),
     })
@@ -296,7 +302,9 @@ export class ServerLoops {
     // Another process may have the project: `chirality loop resume` or a later server goes on with it.
     if ((await findProjectOwner(root)) !== undefined && !this.#options.host.projects().includes(root)) return
     const opened = await book.resume(this.#options.host, loopId, {
-      ...{ by: 'server', onEntry: (...change) => this.#changed(loopId, ...change), ...this.#away },
+      by: 'server',
+      onEntry: (...change) => this.#changed(loopId, ...change),
+      ...this.#away,
       ...(state.until === undefined ? {} : { until: new Date(state.until) }),
     })
     this.#run(root, opened)

@@ -298,7 +298,11 @@ export class ServerSchedules {
       const until = maxMinutes ? new Date(this.#now() + maxMinutes * 60_000).toISOString() : undefined
       const allUsd = budgetUsd && budgetUsd + (before?.usd ?? 0)
       const limits = {
-        ...{ budgetUsd: allUsd, maxIterations, parallel, answerMinutes, until },
+        budgetUsd: allUsd,
+        maxIterations,
+        parallel,
+        answerMinutes,
+        until,
         ...limitsOfPlan(what),
       }
       if (known === undefined) await loops.start({ project, list: what.list, limits }, { loopId, allowed })
@@ -338,13 +342,17 @@ export class ServerSchedules {
       const chosen = Object.entries({ harness, persona, model, permissionMode, budgetUsd })
       await host.createSession(root, {
         ...Object.fromEntries(chosen.filter(([, value]) => value !== undefined)),
-        ...{ id: sessionId, title: name },
+        id: sessionId,
+        title: name,
         ...(worktreeId === undefined ? {} : { worktree: { id: worktreeId } }),
       })
     }
     const live = await host.session(sessionId)
     const end = await promptTurn(host, live, {
-      ...{ prompt: what.prompt, answerMinutes, timeoutMs: maxMinutes * 60_000, allow: what.allow ?? [] },
+      prompt: what.prompt,
+      answerMinutes,
+      timeoutMs: maxMinutes * 60_000,
+      allow: what.allow ?? [],
       spentMs: this.#now() - Date.parse(run.claimedAt),
     })
     const { costUsd, costIsEstimate, tokens, harness, model } = live.status
@@ -354,9 +362,16 @@ export class ServerSchedules {
 
   #receipt(run: ScheduleRun, facts: Pick<RunReceipt, 'outcome' | 'words'> & Partial<RunReceipt>): RunReceipt {
     return {
-      ...{ sessions: run.sessionId === undefined ? [] : [run.sessionId], loopId: run.loopId ?? null },
-      ...{ harness: null, model: null, costUsd: null, costIsEstimate: false, tokens: 0 },
-      ...{ ...facts, words: facts.words.slice(0, MAX_WORDS), exitCode: EXIT_CODES[facts.outcome] },
+      sessions: run.sessionId === undefined ? [] : [run.sessionId],
+      loopId: run.loopId ?? null,
+      harness: null,
+      model: null,
+      costUsd: null,
+      costIsEstimate: false,
+      tokens: 0,
+      ...facts,
+      words: facts.words.slice(0, MAX_WORDS),
+      exitCode: EXIT_CODES[facts.outcome],
       endedAt: new Date(this.#now()).toISOString(),
     }
   }
@@ -365,9 +380,14 @@ export class ServerSchedules {
     const { schedule, isPaused, runs, skipped } = state
     const next = nextTime(state)
     return {
-      ...{ ...schedule, addedAt: state.addedAt, isPaused, skipped, last: runs[0] ?? null },
+      ...schedule,
+      addedAt: state.addedAt,
+      isPaused,
+      skipped,
+      last: runs[0] ?? null,
       next: next === null ? null : new Date(next).toISOString(),
-      ...{ words: timesInWords(schedule.when), upcoming: nextTimes(state, SHOWN_TIMES) },
+      words: timesInWords(schedule.when),
+      upcoming: nextTimes(state, SHOWN_TIMES),
       isRunning: state.asked > 0 || runs.some(({ receipt }) => receipt === null),
     }
   }
@@ -383,10 +403,15 @@ export class ServerSchedules {
 }
 
 const LOOP_OUTCOMES: Record<LoopEndReason, RunOutcome> = {
-  ...{ done: 'done', blocked: 'failed', stopped: 'stopped', limit: 'limit', 'rate-limit': 'limit' },
-  ...{ 'list-missing': 'failed', failed: 'failed' },
+  done: 'done',
+  blocked: 'failed',
+  stopped: 'stopped',
+  limit: 'limit',
+  'rate-limit': 'limit',
+  'list-missing': 'failed',
+  failed: 'failed',
 }
-/** Those of the command line. */
+/** The exit codes of the command line. */
 const EXIT_CODES: Record<RunOutcome, number> = { done: 0, failed: 1, 'needs-you': 1, limit: 5, stopped: 130 }
 const PROMPT_MINUTES = 60
 const MAX_WORDS = 2_000

@@ -43,9 +43,9 @@ export interface Shown {
   state: LoopState
   book: LoopBook
   runs: LoopSummary['runs']
-  /** What a session has spent by now. */
+  /** The spending of a session by now. */
   live: (sessionId: string) => Spending | undefined
-  /** That runs now before any task. */
+  /** The command that runs now, before any task. */
   command?: RunningCommand | undefined
 }
 
@@ -57,11 +57,18 @@ export async function summaryOf({ state, book, runs, live }: Shown): Promise<Loo
   const inProject = path.relative(projectRoot, state.list)
   const isWaiting = runs !== 'no' && waitUntil !== undefined && Date.parse(waitUntil) > Date.now()
   return {
-    ...{ loopId, project: projectRoot, startedAt, runs, isOver: isOver(state), version: entries, iterations },
+    loopId,
+    project: projectRoot,
+    startedAt,
+    runs,
+    isOver: isOver(state),
+    version: entries,
+    iterations,
     list: inProject.startsWith('..') ? state.list : inProject,
     counts: {
       ...verdictCounts(known),
-      ...{ working: count('working'), toGo: tasksToGo(state, tasks).length - count('working') },
+      working: count('working'),
+      toGo: tasksToGo(state, tasks).length - count('working'),
       claimed: claimedIn(state, tasks ?? []).length,
     },
     spent: spentOf(state, live),
@@ -71,14 +78,19 @@ export async function summaryOf({ state, book, runs, live }: Shown): Promise<Loo
       maxIterations: settings.max_iterations ?? null,
       maxMinutes: settings.max_minutes ?? null,
       until: state.until ?? null,
-      ...{ parallel: settings.parallel, answerMinutes: settings.answer_minutes },
-      ...{ maxAttempts: settings.max_attempts, maxFailures: settings.max_failures },
-      ...{ waitForLimits: settings.wait_for_limits, waits: state.waits },
-      ...{ handOver: settings.hand_over ?? false, nextHarnesses: settings.next_harnesses ?? [] },
+      parallel: settings.parallel,
+      answerMinutes: settings.answer_minutes,
+      maxAttempts: settings.max_attempts,
+      maxFailures: settings.max_failures,
+      waitForLimits: settings.wait_for_limits,
+      waits: state.waits,
+      handOver: settings.hand_over ?? false,
+      nextHarnesses: settings.next_harnesses ?? [],
     },
     working: known.flatMap(({ status, sessionId }) => (status === 'working' ? [sessionId] : [])),
     unproved: known.flatMap(unprovedTask),
-    ...{ warnings: warningsOf(state), mustSay: state.broken.length > 0 },
+    warnings: warningsOf(state),
+    mustSay: state.broken.length > 0,
     waitsUntil: isWaiting ? waitUntil : null,
     end,
   }
@@ -90,7 +102,14 @@ function unprovedTask(task: TaskState): UnprovedTask[] {
   const { id, title } = task.task
   return [
     {
-      ...{ id, title, status, iterations, endedAt, parked, why, sessionId: sessionOf(task) },
+      id,
+      title,
+      status,
+      iterations,
+      endedAt,
+      parked,
+      why,
+      sessionId: sessionOf(task),
       ...(commands === undefined ? {} : { commands }),
       ...(options === undefined ? {} : { options }),
     },
@@ -102,13 +121,18 @@ function sessionOf({ commands, iterations, sessionId }: TaskState): string | nul
   return commands !== undefined && iterations === 0 ? null : sessionId
 }
 
-/** Those that a person may set, in the place of what they were. */
+/** The settings with the limits that a person set. */
 export function withLimits<S extends Partial<LoopSettings>>(settings: S, limits: LoopLimits): S {
   const all = {
-    ...{ budget_usd: limits.budgetUsd, budget_tokens: limits.budgetTokens, parallel: limits.parallel },
-    ...{ max_iterations: limits.maxIterations, max_minutes: limits.maxMinutes },
-    ...{ answer_minutes: limits.answerMinutes, wait_for_limits: limits.waitForLimits },
-    ...{ hand_over: limits.handOver, next_harnesses: limits.nextHarnesses },
+    budget_usd: limits.budgetUsd,
+    budget_tokens: limits.budgetTokens,
+    parallel: limits.parallel,
+    max_iterations: limits.maxIterations,
+    max_minutes: limits.maxMinutes,
+    answer_minutes: limits.answerMinutes,
+    wait_for_limits: limits.waitForLimits,
+    hand_over: limits.handOver,
+    next_harnesses: limits.nextHarnesses,
   }
   const next: Record<string, unknown> = { ...settings }
   // Undefined, and not left out: it takes the place of a limit that there was.
@@ -133,13 +157,18 @@ export async function shownLoop(shown: Shown, branch: string | null): Promise<Sh
     ...(await summaryOf(shown)),
     base: {
       checks: firstBase(state).map(({ command, state: found, counted }) => ({
-        ...{ command, state: found, tests: counted?.counts.tests ?? null },
+        command,
+        state: found,
+        tests: counted?.counts.tests ?? null,
       })),
       running: runningOf(shown.command),
     },
     // With the copy in the project, if nobody writes it now.
     ...(shown.runs === 'no' ? { warnings: await shown.book.warnings(state) } : {}),
-    ...{ branch, baseBranch: state.baseBranch, listProblem: problem, changes: state.changes },
+    branch,
+    baseBranch: state.baseBranch,
+    listProblem: problem,
+    changes: state.changes,
     tasks: [
       ...tasks.map(task => {
         const begun = state.tasks.get(task.id)
@@ -167,10 +196,29 @@ function notBegun(listed: Task, state: LoopState): ShownTask {
   const isClaimed = claimedIn(state, [listed]).length > 0
   const status = isClaimed ? 'claimed' : listed.ticked ? 'ticked' : 'open'
   return {
-    ...{ id, title, groups, dependsOn, status, stage: null, inList: true },
-    ...{ iterations: 0, sessionId: null, worktreeId: null, checks: checks.map(command => ({ command })) },
-    ...{ diff: null, spent: null, startedAt: null, endedAt: null, parked: null, why: null, commit: null },
-    ...{ accepted: null, flags: [], verdict: null, harness: task.harness ?? null, handed: [] },
+    id,
+    title,
+    groups,
+    dependsOn,
+    status,
+    stage: null,
+    inList: true,
+    iterations: 0,
+    sessionId: null,
+    worktreeId: null,
+    checks: checks.map(command => ({ command })),
+    diff: null,
+    spent: null,
+    startedAt: null,
+    endedAt: null,
+    parked: null,
+    why: null,
+    commit: null,
+    accepted: null,
+    flags: [],
+    verdict: null,
+    harness: task.harness ?? null,
+    handed: [],
   }
 }
 
@@ -181,8 +229,16 @@ function begunTask(task: TaskState, inList: boolean, live: Shown['live']): Shown
   const done = new Map(results.map(({ command, exitCode }) => [command, exitCode]))
   const isAtWork = status === 'working'
   return {
-    ...{ id, title, groups, dependsOn, status, inList, iterations, startedAt },
-    ...{ sessionId: sessionOf(task), worktreeId: sessionOf(task) === null ? null : worktreeId },
+    id,
+    title,
+    groups,
+    dependsOn,
+    status,
+    inList,
+    iterations,
+    startedAt,
+    sessionId: sessionOf(task),
+    worktreeId: sessionOf(task) === null ? null : worktreeId,
     stage: isAtWork ? stageOf(task) : null,
     harness: task.harness ?? task.task.harness ?? null,
     handed: (task.handed ?? []).map(({ from, to, at, why }) => ({ from, to, at, why })),
@@ -191,11 +247,16 @@ function begunTask(task: TaskState, inList: boolean, live: Shown['live']): Shown
       command,
       ...(isAtWork && (stage.at === 'turn' || stage.at === 'checks') ? {} : resultOf(done, command)),
     })),
-    ...{ diff: task.diff ?? null, endedAt: task.endedAt ?? null, parked: task.parked ?? null },
+    diff: task.diff ?? null,
+    endedAt: task.endedAt ?? null,
+    parked: task.parked ?? null,
     spent: addSpent(task.spentBefore, (isAtWork ? live(sessionId) : undefined) ?? task.spent),
     ...(task.commands === undefined ? {} : { commands: task.commands }),
     ...(task.options === undefined ? {} : { options: task.options }),
-    ...{ why: task.why ?? null, commit: task.commit ?? null, accepted: task.accepted ?? null, flags },
+    why: task.why ?? null,
+    commit: task.commit ?? null,
+    accepted: task.accepted ?? null,
+    flags,
     verdict: verdictOf(task)?.word ?? null,
     ...(task.machine === undefined ? {} : { machine: task.machine }),
     ...(isAtWork && task.waits !== undefined ? { waits: task.waits } : {}),

@@ -51,7 +51,8 @@ test('a machine that is away keeps no other from it, and the answer says which a
     done: ['a1', 'x1'],
     failed: [
       {
-        ...{ sessionIds: ['b1', 'b2'], code: 'machine-away' },
+        sessionIds: ['b1', 'b2'],
+        code: 'machine-away',
         message: 'The machine b cannot be reached now. Nothing was done.',
       },
     ],
@@ -62,7 +63,8 @@ test('a machine that is away keeps no other from it, and the answer says which a
 test('if none is done it is an error that does not say otherwise', async () => {
   const { shelve } = fleetWith({ b: away('b'), c: away('c') })
   await expect(shelve('b1', 'b2')).rejects.toMatchObject({
-    ...{ code: 'machine-away', message: 'The machine b cannot be reached now. Nothing was done.' },
+    code: 'machine-away',
+    message: 'The machine b cannot be reached now. Nothing was done.',
   })
   await expect(shelve('b1', 'c1')).rejects.toMatchObject({
     code: 'machine-away',

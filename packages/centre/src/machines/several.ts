@@ -53,7 +53,7 @@ export async function onEachMachine(
   return { done, failed: faults.list() }
 }
 
-/** What failed, one entry for each reason: five hundred sessions mostly have one. */
+/** The failures, one entry for each reason: five hundred sessions mostly have one. */
 class Faults {
   readonly #byReason = new Map<string, { error: CodedError; sessionIds: string[] }>()
   readonly #ids = new Set<string>()
@@ -72,7 +72,9 @@ class Faults {
 
   list(): SeveralDone['failed'] {
     return [...this.#byReason.values()].map(({ error: { code, message }, sessionIds }) => ({
-      ...{ sessionIds, code, message },
+      sessionIds,
+      code,
+      message,
     }))
   }
 

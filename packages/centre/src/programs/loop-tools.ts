@@ -13,7 +13,10 @@ import {
 } from './program-tool.ts'
 
 const toldLoop = z.object({
-  ...{ loop_id: z.string(), list: z.string(), started_at: z.string(), state: z.string() },
+  loop_id: z.string(),
+  list: z.string(),
+  started_at: z.string(),
+  state: z.string(),
   why: z.string().optional(),
   warnings: z.array(z.string()).optional(),
   tasks_by_state: z.record(z.string(), z.number()),
@@ -23,7 +26,7 @@ const toldLoop = z.object({
 })
 
 /**
- * What programs can do with the loops of one project. None of the tools allows a command: one that the user has not
+ * Tools for the loops of one project. None of the tools allows a command: one that the user has not
  * allowed parks its task, and the user is asked.
  */
 export const LOOP_TOOLS: readonly ProgramTool[] = [
@@ -134,14 +137,21 @@ async function untilEnded(id: string, withinMs: number, call: ProgramCall): Prom
 
 function told({ loopId, list, runs, counts, spent, startedAt, end, working, warnings }: LoopSummary) {
   return {
-    ...{ loop_id: loopId, list, started_at: startedAt },
+    loop_id: loopId,
+    list,
+    started_at: startedAt,
     state: runs === 'no' ? (end?.reason ?? 'stopped') : 'running',
     ...(end === null ? {} : { why: end.why }),
     ...(warnings.length === 0 ? {} : { warnings }),
     tasks_by_state: {
-      ...{ proved: counts.proved, proved_look_at_this: counts.look, changed_no_check: counts.noCheck },
-      ...{ parked: counts.parked, failed: counts.failed, working: counts.working },
-      ...{ ticked_by_somebody_not_proved: counts.claimed, to_go: counts.toGo },
+      proved: counts.proved,
+      proved_look_at_this: counts.look,
+      changed_no_check: counts.noCheck,
+      parked: counts.parked,
+      failed: counts.failed,
+      working: counts.working,
+      ticked_by_somebody_not_proved: counts.claimed,
+      to_go: counts.toGo,
     },
     session_ids: working,
     cost_usd: spent.usd,
@@ -152,7 +162,11 @@ function told({ loopId, list, runs, counts, spent, startedAt, end, working, warn
 function toldTask(told: ShownTask) {
   const { id, title, status, why, commands, checks, sessionId, iterations, spent, verdict, flags } = told
   return {
-    ...{ task: id, title, state: status, session_id: sessionId, turns: iterations },
+    task: id,
+    title,
+    state: status,
+    session_id: sessionId,
+    turns: iterations,
     ...(verdict === null ? {} : { verdict: VERDICT_WORDS[verdict] }),
     ...(flags.length === 0 ? {} : { look_at: flags.map(({ words, files }) => [words, ...files].join(' ')) }),
     ...(why === null ? {} : { why }),

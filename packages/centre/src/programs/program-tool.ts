@@ -20,13 +20,13 @@ export interface ProgramTool {
   description: string
   hints: ToolHints
   input: z.ZodObject
-  /** What it returns. Undefined: a text. */
+  /** The form of its answer. Undefined: a text. */
   output?: z.ZodObject
   /** Returns what the program gets as JSON, or a text. Throws `Refused` for what it must not do. */
   run(input: unknown, call: ProgramCall): Promise<unknown>
 }
 
-/** What a program may rely on before it calls a tool. */
+/** Facts that a program may rely on before it calls a tool. */
 export interface ToolHints {
   readOnlyHint: boolean
   destructiveHint: boolean
@@ -36,15 +36,24 @@ export interface ToolHints {
 
 /** It changes nothing. */
 export const READS: ToolHints = {
-  ...{ readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  readOnlyHint: true,
+  destructiveHint: false,
+  idempotentHint: true,
+  openWorldHint: false,
 }
 /** It makes an agent work, which may change files and reach the network. */
 export const WORKS: ToolHints = {
-  ...{ readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  readOnlyHint: false,
+  destructiveHint: true,
+  idempotentHint: false,
+  openWorldHint: true,
 }
 /** It ends work, and changes nothing else; a second call does nothing. */
 export const ENDS: ToolHints = {
-  ...{ readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  readOnlyHint: false,
+  destructiveHint: false,
+  idempotentHint: true,
+  openWorldHint: false,
 }
 
 /** A reason that the program is told. */
@@ -100,7 +109,7 @@ export function tool<I extends z.ZodObject>(definition: {
   }
 }
 
-/** What a program is told of an error. Faults of the server are not explained to programs. */
+/** The words of an error for a program. Faults of the server are not explained to programs. */
 export function wordsOf(error: unknown): string | undefined {
   return error instanceof Refused || isCodedError(error) ? error.message : undefined
 }

@@ -21,7 +21,7 @@ import type { ProgramScope } from './programs.ts'
 const MAX_PROMPT_CHARS = 256 * 1024
 
 /**
- * What programs can do with the sessions and loops of one project. None of the tools answers a permission request: that is left to
+ * Tools for the sessions and loops of one project. None of the tools answers a permission request: that is left to
  * a person, so an agent cannot approve what it asked another agent to do.
  */
 export const PROGRAM_TOOLS: readonly ProgramTool[] = [
@@ -52,8 +52,12 @@ export const PROGRAM_TOOLS: readonly ProgramTool[] = [
     output: z.object({
       sessions: z.array(
         z.object({
-          ...{ session_id: z.string(), title: z.string().nullish(), agent: z.string().nullish() },
-          ...{ state: z.string(), cost_usd: z.number().nullish(), updated_at: z.string() },
+          session_id: z.string(),
+          title: z.string().nullish(),
+          agent: z.string().nullish(),
+          state: z.string(),
+          cost_usd: z.number().nullish(),
+          updated_at: z.string(),
         }),
       ),
     }),
@@ -144,7 +148,9 @@ export const PROGRAM_TOOLS: readonly ProgramTool[] = [
     title: 'Wait for an answer',
     hints: READS,
     output: z.object({
-      ...{ session_id: z.string(), state: z.string(), answer: z.string() },
+      session_id: z.string(),
+      state: z.string(),
+      answer: z.string(),
       waits_for_user: z.array(z.string()).optional(),
       error: z.string().optional(),
       answer_is_cut: z.boolean().optional(),

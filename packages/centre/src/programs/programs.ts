@@ -1,7 +1,7 @@
 import type { SessionHost } from '@chirality/sessions'
 import { KeptNumbers } from '../system/kept-numbers.ts'
 
-/** What the token of a program is for. */
+/** The work that the token of a program is for. */
 export interface ProgramScope {
   projectRoot: string
   /** The session whose agent started the program. Null for a program of the user. */

@@ -31,7 +31,7 @@ import {
 import { SendSlots } from './send-slots.ts'
 import { type ToldByWork, toldByWork, type Work } from './told-by-work.ts'
 
-/** What a message may show: only that somebody is needed, the name of the session, or also what is asked. */
+/** The details that a message may show: only that somebody is needed, the name of the session, or also what is asked. */
 export const PUSH_DETAILS = ['nothing', 'name', 'text'] as const
 export type PushDetail = (typeof PUSH_DETAILS)[number]
 
@@ -182,8 +182,12 @@ export class PushService {
     const subject = subjectOf(notice)
     const topic = createHash('sha256').update(subject).digest('base64url').slice(0, 32)
     const headers = {
-      ...{ authorization: vapidHeader(await this.#vapid(), url.origin), ttl: '3600', urgency: 'high', topic },
-      ...{ 'content-encoding': 'aes128gcm', 'content-type': 'application/octet-stream' },
+      authorization: vapidHeader(await this.#vapid(), url.origin),
+      ttl: '3600',
+      urgency: 'high',
+      topic,
+      'content-encoding': 'aes128gcm',
+      'content-type': 'application/octet-stream',
       'content-length': String(body.length),
     }
     return post(url, { headers, address, body })
@@ -274,13 +278,13 @@ function post(
   const isTls = url.protocol === 'https:'
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const options: RequestOptions & { servername?: string } = {
-    ...{
-      method: 'POST',
-      host: address,
-      port: url.port || (isTls ? 443 : 80),
-      path: url.pathname + url.search,
-    },
-    ...{ headers: { ...headers, host: url.host }, timeout: ANSWER_MS, agent: false },
+    method: 'POST',
+    host: address,
+    port: url.port || (isTls ? 443 : 80),
+    path: url.pathname + url.search,
+    headers: { ...headers, host: url.host },
+    timeout: ANSWER_MS,
+    agent: false,
     ...(isTls && !isIP(host) ? { servername: host } : {}),
   }
   return new Promise((resolve, reject) => {
@@ -309,7 +313,7 @@ type LoopNotice = { kind: 'loop'; loopId: string; title: string; needsYou: boole
 type RunNotice = { kind: 'schedule'; scheduleId: string; title: string; needsYou: boolean; words: string }
 type Notice = SessionNotice | LoopNotice | RunNotice
 
-/** What a later message replaces. */
+/** The subject of a message: a later one with the same replaces it. */
 function subjectOf(notice: Notice): string {
   if (notice.kind === 'loop') return notice.loopId
   return notice.kind === 'schedule' ? notice.scheduleId : notice.sessionId
@@ -345,7 +349,7 @@ function noticeOf(status: SessionStatus, before: SessionStatus | undefined): Ses
   return hasEnded && status.queue.length === 0 ? { kind: 'ended', sessionId, status } : undefined
 }
 
-/** What the worker shows, as far as the user allowed it. */
+/** The text that the worker shows, as far as the user allowed it. */
 function shownOf(notice: Notice, show: PushDetail): Record<string, string> {
   if (notice.kind === 'loop' || notice.kind === 'schedule') return shownOfWork(notice, show)
   const { kind, sessionId, status } = notice

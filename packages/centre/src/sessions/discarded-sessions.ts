@@ -32,7 +32,7 @@ export class DiscardedSessions {
     return this.#timers.has(sessionId)
   }
 
-  /** Those that a server which was killed left. */
+  /** Takes over the sessions that a server which was killed left. */
   async load(): Promise<void> {
     const now = Date.now()
     for (const [id, at] of Object.entries(await this.#stored.all()))

@@ -14,7 +14,7 @@ export interface Pace {
 }
 
 /** The reader of a turn, until it leaves. */
-export interface TurnReader {
+export interface PacedReader {
   pace: Pace
   signal: AbortSignal
 }
@@ -111,7 +111,7 @@ interface TurnStream {
 /** The events of a turn of this machine. */
 export function turnEvents(
   { host, session, turnId, after }: TurnStream,
-  stream: TurnReader,
+  stream: PacedReader,
 ): AsyncGenerator<Envelope[]> {
   const settled = (_: number, signal: AbortSignal) => turnOver(host, session, { turnId, signal })
   return eventsOfTurn({ log: session.log, turnId, after, settled }, stream)
@@ -127,7 +127,7 @@ interface LoggedTurn {
 }
 
 /** The events of one turn up to its last, which can come after `turn:end`. The turn goes on if the reader leaves. */
-export async function* eventsOfTurn(turn: LoggedTurn, stream: TurnReader): AsyncGenerator<Envelope[]> {
+export async function* eventsOfTurn(turn: LoggedTurn, stream: PacedReader): AsyncGenerator<Envelope[]> {
   const { log, turnId, after, settled } = turn
   const { pace, signal } = stream
   let lastSeq: number | undefined

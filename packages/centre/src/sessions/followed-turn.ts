@@ -6,14 +6,14 @@ import { forwarded } from '../machines/forward.ts'
 import { type FleetService, remoteSession } from '../machines.ts'
 import type { startedTurn } from '../shapes/sessions.ts'
 import type { turnInput } from '../shapes/values.ts'
-import { eventsOfTurn, type TurnReader, turnEvents } from './event-batches.ts'
+import { eventsOfTurn, type PacedReader, turnEvents } from './event-batches.ts'
 import { liveSession } from './live-session.ts'
 
 /** A turn whose events are read until its end. */
 export interface FollowedTurn {
   turnId: string
   /** Up to its last event; without a `turn:end` if its machine is away before. */
-  events(reader: TurnReader): AsyncGenerator<Envelope[]>
+  events(reader: PacedReader): AsyncGenerator<Envelope[]>
 }
 
 /** Starts a turn on the machine that has its session. */
@@ -59,7 +59,7 @@ interface Mirrored {
 
 async function* mirroredEvents(
   { machines, log, sessionId, turnId, after }: Mirrored,
-  { pace, signal }: TurnReader,
+  { pace, signal }: PacedReader,
 ): AsyncGenerator<Envelope[]> {
   const away = new AbortController()
   const listeners = new Set<() => void>([

@@ -49,7 +49,7 @@ export function requireKept({ discarded }: Pick<Centre, 'discarded'>, sessionId:
     throw callError('not-found', `The session ${sessionId} was deleted. It can be restored for a minute.`)
 }
 
-/** What cannot be done with a session of another machine says where it is, not that there is none. */
+/** A session of another machine is refused with the name of that machine: to say that there is none would be wrong. */
 function requireHere({ machines }: Pick<Centre, 'machines'>, sessionId: string): void {
   const owner = remoteSession(machines, sessionId)?.machine
   if (owner !== undefined) throw elsewhere(owner)
@@ -191,11 +191,13 @@ export async function pendingDecisions(centre: Centre, sessionId?: string): Prom
   )
 }
 
-/** As its machine last told it. When it was asked is not told: the status changed then, or later. */
+/** The requests that a machine last told of. The time of asking is not told: the status changed then, or later. */
 function pendingThere({ status }: RemoteSession): PendingDecision[] {
   const { sessionId, updatedAt: askedAt, pending, policyProblem } = status ?? NOTHING_PENDING
   return pending.map(request => ({
-    ...{ sessionId, askedAt, request },
+    sessionId,
+    askedAt,
+    request,
     ...(policyProblem === null ? {} : { policyProblem }),
   }))
 }

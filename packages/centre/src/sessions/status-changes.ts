@@ -104,8 +104,10 @@ export class StatusChanges {
 
   take(): { sessions: SessionStatus[]; removed: string[]; loops: string[]; schedules: boolean } {
     const taken = {
-      ...{ sessions: [...this.#changed.values()], removed: [...this.#removed] },
-      ...{ loops: [...this.#loops], schedules: this.#schedules },
+      sessions: [...this.#changed.values()],
+      removed: [...this.#removed],
+      loops: [...this.#loops],
+      schedules: this.#schedules,
     }
     this.#schedules = false
     this.#loops.clear()

@@ -78,7 +78,10 @@ export const machine = z
     load: z.number().describe('Of the last minute, for each core.'),
     agents: z.array(
       z.strictObject({
-        ...{ id: z.string(), name: z.string(), installed: z.boolean(), loggedIn: z.boolean() },
+        id: z.string(),
+        name: z.string(),
+        installed: z.boolean(),
+        loggedIn: z.boolean(),
         version: z.string().nullable(),
       }),
     ),
@@ -126,7 +129,9 @@ export const keptSession = z.strictObject({
 export const invitation = z.strictObject({ code: z.string(), fingerprint: z.string() })
 
 export const fleetInfo = z.strictObject({
-  ...{ machine: z.string(), role: machineRole, url: z.string() },
+  machine: z.string(),
+  role: machineRole,
+  url: z.string(),
   connected: z.boolean(),
   problem: z
     .string()
@@ -151,13 +156,14 @@ export const forgottenMachine = z.strictObject({
   sessions: z.int().describe('How many sessions of it this hub knew.'),
 })
 
-/** Where a new session would run. */
+/** CallPlace a new session would run. */
 export const placement = z.strictObject({
   machine: z.string().nullable().describe('Null: it waits.'),
   why: z.string(),
   offers: z.array(
     z.strictObject({
-      ...{ machine: z.string(), isThis: z.boolean() },
+      machine: z.string(),
+      isThis: z.boolean(),
       project: z.string().nullable().describe('The folder of the project there.'),
       problem: z.string().nullable().describe('Why the machine does not fit.'),
     }),
@@ -165,7 +171,9 @@ export const placement = z.strictObject({
 })
 
 export const harnessModel = z.strictObject({
-  ...{ id: z.string(), label: z.string(), isDefault: z.boolean().optional() },
+  id: z.string(),
+  label: z.string(),
+  isDefault: z.boolean().optional(),
   description: z
     .string()
     .optional()
@@ -183,12 +191,17 @@ export const slashCommand = z.strictObject({
 
 const policyRule = z.strictObject({
   effect: z.enum(['allow', 'ask', 'deny']),
-  ...{ tool: z.string(), pattern: z.string().optional(), line: z.int(), text: z.string() },
+  tool: z.string(),
+  pattern: z.string().optional(),
+  line: z.int(),
+  text: z.string(),
 })
 
 export const policySource = z.strictObject({
   kind: z.enum(['user-persona', 'user-project', 'user-global', 'persona', 'project']),
-  ...{ file: z.string(), exists: z.boolean(), trusted: z.boolean() },
+  file: z.string(),
+  exists: z.boolean(),
+  trusted: z.boolean(),
   rules: z.array(policyRule),
   problems: z.array(z.strictObject({ line: z.int(), message: z.string() })),
 }) satisfies z.ZodType<PolicySource>
@@ -197,14 +210,20 @@ const tools = z.array(z.string()).optional()
 
 export const personaConfig = z
   .strictObject({
-    ...{ id: z.string(), sourceFile: z.string(), description: z.string().optional() },
-    ...{ allowedTools: tools, disallowedTools: tools, autoApproveTools: tools },
+    id: z.string(),
+    sourceFile: z.string(),
+    description: z.string().optional(),
+    allowedTools: tools,
+    disallowedTools: tools,
+    autoApproveTools: tools,
     harness: z.string().optional(),
     nextHarnesses: tools,
     model: z.string().optional(),
     permissionMode: permissionMode.exclude(['auto', 'bypassPermissions']).optional(),
-    ...{ maxTurns: z.number().optional(), budgetUsd: z.number().optional() },
-    ...{ budgetTokens: z.number().optional(), budgetMinutes: z.number().optional() },
+    maxTurns: z.number().optional(),
+    budgetUsd: z.number().optional(),
+    budgetTokens: z.number().optional(),
+    budgetMinutes: z.number().optional(),
     policy: z.array(policyRule).optional(),
   })
   .meta({ id: 'Persona' }) satisfies z.ZodType<PersonaConfig>
@@ -219,7 +238,10 @@ export const personaEntry = z.discriminatedUnion('kind', [
   }),
   z.strictObject({
     kind: z.literal('broken'),
-    ...{ id: z.string(), sourceFile: z.string(), error: z.string(), line: z.int().optional() },
+    id: z.string(),
+    sourceFile: z.string(),
+    error: z.string(),
+    line: z.int().optional(),
     problems: z.array(personaProblem),
   }),
 ]) satisfies z.ZodType<PersonaEntry>
@@ -244,7 +266,8 @@ export const personaSource = z.strictObject({
 
 export const personaDraft = z.strictObject({
   persona: personaConfig.nullable(),
-  ...{ problems: z.array(personaProblem), warnings: z.array(personaProblem) },
+  problems: z.array(personaProblem),
+  warnings: z.array(personaProblem),
   prompt: composedPrompt,
   /** What the agent that it would run with cannot be held to. */
   unmet: z.array(z.string()),
@@ -260,11 +283,15 @@ const secretNames = z.array(z.string())
 
 /** Values of variables and headers are never given out: only their names. */
 const toolServer = z.strictObject({
-  ...{ name: z.string(), fingerprint: z.string() },
+  name: z.string(),
+  fingerprint: z.string(),
   config: z.discriminatedUnion('type', [
     z.strictObject({
-      ...{ type: z.literal('stdio'), command: z.string(), args: z.array(z.string()) },
-      ...{ env: secretNames, cwd: z.string().optional() },
+      type: z.literal('stdio'),
+      command: z.string(),
+      args: z.array(z.string()),
+      env: secretNames,
+      cwd: z.string().optional(),
     }),
     z.strictObject({ type: z.literal('http'), url: z.string(), headers: secretNames }),
   ]),
@@ -280,30 +307,45 @@ export const toolServerSource = z.strictObject({
     z.strictObject({ kind: z.literal('project') }),
     z.strictObject({ kind: z.literal('user-persona'), persona: z.string() }),
   ]),
-  ...{ file: z.string(), servers: z.array(toolServer), problems: z.array(z.string()) },
+  file: z.string(),
+  servers: z.array(toolServer),
+  problems: z.array(z.string()),
 })
 
 export const serverProbe = z.discriminatedUnion('kind', [
   z.strictObject({
-    ...{ kind: z.literal('connected'), ms: z.number(), tools: z.array(z.string()), hasMore: z.boolean() },
+    kind: z.literal('connected'),
+    ms: z.number(),
+    tools: z.array(z.string()),
+    hasMore: z.boolean(),
   }),
   z.strictObject({ kind: z.literal('failed'), error: z.string(), lastWords: z.string() }),
 ]) satisfies z.ZodType<ServerProbe>
 
 const ownAgent = z.strictObject({
-  ...{ id: z.string(), name: z.string(), title: z.string().optional(), command: z.string() },
-  ...{ args: z.array(z.string()), env: z.array(z.string()), fingerprint: z.string() },
+  id: z.string(),
+  name: z.string(),
+  title: z.string().optional(),
+  command: z.string(),
+  args: z.array(z.string()),
+  env: z.array(z.string()),
+  fingerprint: z.string(),
 }) satisfies z.ZodType<OwnAgent>
 
 export const ownAgents = z.strictObject({
-  ...{ file: z.string(), agents: z.array(ownAgent), problems: z.array(z.string()) },
+  file: z.string(),
+  agents: z.array(ownAgent),
+  problems: z.array(z.string()),
   refusal: z.string().nullable().describe('Why the caller may not change them.'),
 })
 
 export const agentProbe = z.discriminatedUnion('kind', [
   z.strictObject({
-    ...{ kind: z.literal('answered'), ms: z.number(), version: z.string().nullable() },
-    ...{ can: z.array(z.string()), logins: z.array(z.string()) },
+    kind: z.literal('answered'),
+    ms: z.number(),
+    version: z.string().nullable(),
+    can: z.array(z.string()),
+    logins: z.array(z.string()),
   }),
   z.strictObject({ kind: z.literal('failed'), error: z.string() }),
 ]) satisfies z.ZodType<AgentProbe>

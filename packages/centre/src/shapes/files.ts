@@ -80,7 +80,10 @@ export const turnDiff = z.strictObject({
 }) satisfies z.ZodType<FoundTurnDiff>
 
 const userCommit = z.strictObject({
-  ...{ id: z.string(), author: z.string(), at: z.number(), subject: z.string() },
+  id: z.string(),
+  author: z.string(),
+  at: z.number(),
+  subject: z.string(),
 })
 const when = z.number().nullable()
 
@@ -98,8 +101,11 @@ const lineOrigin = z.discriminatedUnion('kind', [
 ])
 
 const blamedTurn = z.strictObject({
-  ...{ sessionId: z.string(), turnId: z.string(), title: z.string().nullable() },
-  ...{ harness: z.string().nullable(), model: z.string().nullable() },
+  sessionId: z.string(),
+  turnId: z.string(),
+  title: z.string().nullable(),
+  harness: z.string().nullable(),
+  model: z.string().nullable(),
   prompt: z.string().nullable().describe('Its first 2,000 characters.'),
   at: z.string().nullable(),
   costUsd: z.number().nullable().describe('Of the whole turn.'),
@@ -122,7 +128,10 @@ const keptWork = z.strictObject({
 
 export const shownWorktree = z
   .strictObject({
-    ...{ id: z.string(), projectRoot: z.string(), folder: z.string(), branch: z.string() },
+    id: z.string(),
+    projectRoot: z.string(),
+    folder: z.string(),
+    branch: z.string(),
     base: z.string().describe('The commit it began at.'),
     baseBranch: z.string().nullable(),
     createdAt: z.string(),
@@ -149,7 +158,10 @@ const planned = {
 
 export const worktreePlan = z.discriminatedUnion('can', [
   z.strictObject({
-    ...{ can: z.literal(true), ...planned, commit: z.string(), branch: z.string().nullable() },
+    can: z.literal(true),
+    ...planned,
+    commit: z.string(),
+    branch: z.string().nullable(),
     uncommitted: z.int().describe('Changed files in the project’s folder, which the worktree will not have.'),
     hasLfsPointers: z.boolean().describe('Files of Git LFS would be pointers, because LFS is not set up.'),
   }),
@@ -158,17 +170,19 @@ export const worktreePlan = z.discriminatedUnion('can', [
 
 const lineRanges = z.array(z.tuple([z.int(), z.int()])).describe('First and last line of each.')
 
-/** What other sessions of the repository changed in the files that a session changed. */
+/** Changes of other sessions of the repository in the files that a session changed. */
 export const overlaps = z.array(
   z.strictObject({
-    ...{ sessionId: z.string(), title: z.string().nullable() },
+    sessionId: z.string(),
+    title: z.string().nullable(),
     branch: z.string().nullable().describe('Null if it works in the folder of the project.'),
     inSameFolder: z.boolean(),
     files: z.array(
       z.strictObject({
         path: z.string(),
         conflicts: z.boolean().describe('The two would not merge here.'),
-        ...{ own: lineRanges, theirs: lineRanges },
+        own: lineRanges,
+        theirs: lineRanges,
       }),
     ),
   }),
@@ -179,10 +193,5 @@ export type FolderEntry = FolderListing['entries'][number]
 export type FileContent = z.infer<typeof fileContent>
 export type FileOfTree = z.infer<typeof fileOfTree>
 export type GitStatus = z.infer<typeof gitStatus>
-export type ChangedFile = GitStatus['files'][number]
 export type Changes = z.infer<typeof changes>
-export type FileChange = Changes['files'][number]
-export type TurnDiff = z.infer<typeof turnDiff>
-export type Blame = z.infer<typeof blame>
-export type BlamedTurn = z.infer<typeof blamedTurn>
 export type Overlaps = z.infer<typeof overlaps>

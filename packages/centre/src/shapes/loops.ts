@@ -15,7 +15,7 @@ const minutes = z
   .positive()
   .max(60 * 24 * 30)
 
-/** What a person sets; the rest is in the front matter of the list. Null is no limit. */
+/** Limits that a person sets; the rest is in the front matter of the list. Null is no limit. */
 const limits = z.strictObject({
   budgetUsd: usd.nullish(),
   budgetTokens: z.int().positive().nullish(),
@@ -67,7 +67,9 @@ const setLimits = z.strictObject({
 })
 
 const spent = z.strictObject({
-  ...{ usd: z.number().nullable(), isEstimate: z.boolean(), tokens: z.number() },
+  usd: z.number().nullable(),
+  isEstimate: z.boolean(),
+  tokens: z.number(),
 }) satisfies z.ZodType<Spending>
 
 const END_REASONS = [
@@ -81,15 +83,14 @@ const PARK_KINDS = [
 const time = z.string()
 
 const unprovedTask = z.strictObject({
-  ...{
-    id: z.string(),
-    title: z.string(),
-    status: z.enum(['working', 'parked', 'failed']),
-    iterations: z.int(),
-  },
+  id: z.string(),
+  title: z.string(),
+  status: z.enum(['working', 'parked', 'failed']),
+  iterations: z.int(),
   sessionId: z.string().nullable().describe('Null if nothing of it has run.'),
   endedAt: time.nullable(),
-  ...{ parked: z.enum(PARK_KINDS).nullable(), why: z.string().nullable() },
+  parked: z.enum(PARK_KINDS).nullable(),
+  why: z.string().nullable(),
   commands: z.array(z.string()).optional().describe('It is parked because nobody allowed these commands.'),
   options: z.array(z.string()).optional().describe('The answers that its agent offered.'),
 })
@@ -98,7 +99,8 @@ export type UnprovedTask = z.infer<typeof unprovedTask>
 
 export const loopSummary = z
   .strictObject({
-    ...{ loopId: z.string(), project: z.string() },
+    loopId: z.string(),
+    project: z.string(),
     list: z.string().describe('Its file: a path in the project, or an absolute one.'),
     startedAt: time,
     runs: z
@@ -111,7 +113,10 @@ export const loopSummary = z
       proved: z.int().describe('Their checks held twice, and there is nothing to look at.'),
       look: z.int().describe('Proved, with something to look at.'),
       noCheck: z.int().describe('Merged, and no check says that they are right.'),
-      ...{ parked: z.int(), failed: z.int(), working: z.int(), toGo: z.int() },
+      parked: z.int(),
+      failed: z.int(),
+      working: z.int(),
+      toGo: z.int(),
       claimed: z.int().describe('Ticked by somebody, not proved.'),
     }),
     spent,
@@ -128,7 +133,9 @@ export const loopSummary = z
   .meta({ id: 'LoopSummary' })
 
 const diff = z.strictObject({
-  ...{ files: z.int(), insertions: z.int(), deletions: z.int() },
+  files: z.int(),
+  insertions: z.int(),
+  deletions: z.int(),
 }) satisfies z.ZodType<DiffStat>
 const flag = z.strictObject({ kind: z.string(), words: z.string(), files: z.array(z.string()) })
 
@@ -137,7 +144,10 @@ const runningCommand = z.strictObject({ command: z.string(), since: time, output
 const VERDICTS = ['proved', 'look', 'no-check', 'not-proved', 'parked'] satisfies VerdictWord[]
 
 const shownTask = z.strictObject({
-  ...{ id: z.string(), title: z.string(), groups: z.array(z.string()), dependsOn: z.array(z.string()) },
+  id: z.string(),
+  title: z.string(),
+  groups: z.array(z.string()),
+  dependsOn: z.array(z.string()),
   status: z
     .enum(['open', 'ticked', 'claimed', 'working', 'merged', 'parked', 'failed', 'reverted'])
     .describe(
@@ -176,7 +186,9 @@ export const shownLoop = loopSummary
     baseBranch: z.string().nullable(),
     listProblem: z.string().nullable().describe('Why the list cannot be read.'),
     changes: z.strictObject({
-      ...{ added: z.array(z.string()), changed: z.array(z.string()), removed: z.array(z.string()) },
+      added: z.array(z.string()),
+      changed: z.array(z.string()),
+      removed: z.array(z.string()),
       ticked: z.array(z.string()).describe('By somebody else than the loop.'),
       unticked: z.array(z.string()).describe('Ticks of the loop that somebody took away.'),
     }),
@@ -184,7 +196,8 @@ export const shownLoop = loopSummary
       .strictObject({
         checks: z.array(
           z.strictObject({
-            ...{ command: z.string(), state: z.enum(['green', 'red', 'flaky', 'missing']) },
+            command: z.string(),
+            state: z.enum(['green', 'red', 'flaky', 'missing']),
             tests: z.int().nullable().describe('By the report of the runner.'),
           }),
         ),
@@ -199,10 +212,13 @@ const receipt = z
   .custom<Receipt>(value => typeof value === 'object' && value !== null)
   .meta({ type: 'object' })
 
-export const taskDetails = z.strictObject({
+export const loopTaskDetails = z.strictObject({
   checks: z.array(
     z.strictObject({
-      ...{ command: z.string(), exitCode: z.int().nullable(), ms: z.number(), bytes: z.number() },
+      command: z.string(),
+      exitCode: z.int().nullable(),
+      ms: z.number(),
+      bytes: z.number(),
       stopped: z.string().optional().describe('Why there is no exit code.'),
       tail: z.string().describe('The end of what it printed.'),
       leftBehind: z.int().describe('Processes that it left running, and that were stopped.'),
@@ -221,7 +237,7 @@ export const taskDetails = z.strictObject({
 export type LoopSummary = z.infer<typeof loopSummary>
 export type ShownLoop = z.infer<typeof shownLoop>
 export type ShownTask = z.infer<typeof shownTask>
-export type LoopTaskDetails = z.infer<typeof taskDetails>
+export type LoopTaskDetails = z.infer<typeof loopTaskDetails>
 export type LoopLimits = z.infer<typeof limits>
 
 export const journalEntry = z
@@ -242,16 +258,29 @@ export const loopPlan = z.strictObject({
   list: z.string(),
   tasks: z.array(
     z.strictObject({
-      ...{ id: z.string(), title: z.string(), groups: z.array(z.string()), dependsOn: z.array(z.string()) },
-      ...{ expect: z.enum(['diff', 'none']), checks: z.int(), persona: z.string().nullable() },
-      ...{ harness: z.string().nullable(), model: z.string().nullable() },
+      id: z.string(),
+      title: z.string(),
+      groups: z.array(z.string()),
+      dependsOn: z.array(z.string()),
+      expect: z.enum(['diff', 'none']),
+      checks: z.int(),
+      persona: z.string().nullable(),
+      harness: z.string().nullable(),
+      model: z.string().nullable(),
     }),
   ),
   done: z.int().describe('Tasks that are ticked.'),
-  ...{ setup: z.array(z.string()), checks: z.array(z.string()), notices: z.array(z.string()) },
+  setup: z.array(z.string()),
+  checks: z.array(z.string()),
+  notices: z.array(z.string()),
   limits: setLimits.pick({
-    ...{ budgetUsd: true, maxIterations: true, maxMinutes: true, parallel: true, waitForLimits: true },
-    ...{ handOver: true, nextHarnesses: true },
+    budgetUsd: true,
+    maxIterations: true,
+    maxMinutes: true,
+    parallel: true,
+    waitForLimits: true,
+    handOver: true,
+    nextHarnesses: true,
   }),
   branch: z.string().nullable().describe('What is checked out.'),
   openLoop: z.string().nullable().describe('A loop on this list that is not over.'),
@@ -267,7 +296,8 @@ export const loopPlan = z.strictObject({
 export type LoopPlan = z.infer<typeof loopPlan>
 
 export const newLoop = z.strictObject({
-  ...{ project, list: relativePath.min(1).describe('The file, in the project.') },
+  project,
+  list: relativePath.min(1).describe('The file, in the project.'),
   limits: limits.optional(),
   allowDirty: z.boolean().optional().describe('Although there are changes that are not committed.'),
   commands: z
@@ -278,7 +308,8 @@ export const newLoop = z.strictObject({
 })
 const again = z.strictObject({ task: taskId, note })
 export const goOn = z.strictObject({
-  ...{ limits: limits.optional(), again: again.optional() },
+  limits: limits.optional(),
+  again: again.optional(),
   allow: z
     .array(z.string().min(1).max(100_000))
     .max(1_000)

@@ -17,8 +17,11 @@ const receipt = z.strictObject({
   words: z.string().describe('Why it is not done, or what the agent said last.'),
   sessions: z.array(z.string()),
   loopId: z.string().nullable(),
-  ...{ harness: z.string().nullable(), model: z.string().nullable() },
-  ...{ costUsd: z.number().nullable(), costIsEstimate: z.boolean(), tokens: z.number() },
+  harness: z.string().nullable(),
+  model: z.string().nullable(),
+  costUsd: z.number().nullable(),
+  costIsEstimate: z.boolean(),
+  tokens: z.number(),
   endedAt: time,
 }) satisfies z.ZodType<RunReceipt>
 
@@ -38,10 +41,16 @@ const run = z.strictObject({
 }) satisfies z.ZodType<ScheduleRun>
 
 export const shownSchedule = NEW_SCHEDULE.required({
-  ...{ missed: true, overlap: true, answerMinutes: true, keepRuns: true },
+  missed: true,
+  overlap: true,
+  answerMinutes: true,
+  keepRuns: true,
 })
   .extend({
-    ...{ id: z.string(), addedAt: time, isPaused: z.boolean(), isRunning: z.boolean() },
+    id: z.string(),
+    addedAt: time,
+    isPaused: z.boolean(),
+    isRunning: z.boolean(),
     words: z.string().describe('When it runs, for people.'),
     upcoming: z.array(time).describe('The next times. None if it is paused.'),
     next: time.nullable().describe('Null if it is paused, or no time is left.'),

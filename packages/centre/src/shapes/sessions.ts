@@ -31,17 +31,25 @@ const lastTurn = turnEndReason.nullable() satisfies z.ZodType<TurnEndReason | nu
 
 const ledger = z.strictObject({
   model: z.string(),
-  ...{ statedUsd: z.number(), estimatedUsd: z.number(), unpricedTokens: z.number() },
-  ...{ openUsd: z.number(), openUnpricedTokens: z.number(), highUsd: z.number() },
-  ...{ settledTokens: z.number(), openTokens: z.number(), highTokens: z.number() },
+  statedUsd: z.number(),
+  estimatedUsd: z.number(),
+  unpricedTokens: z.number(),
+  openUsd: z.number(),
+  openUnpricedTokens: z.number(),
+  highUsd: z.number(),
+  settledTokens: z.number(),
+  openTokens: z.number(),
+  highTokens: z.number(),
 }) satisfies z.ZodType<CostLedger>
 
 const settings = z.strictObject({
   model: z.string().optional(),
   permissionMode: permissionMode.optional(),
   thinking: thinking.optional(),
-  ...{ budgetUsd: z.number().optional(), budgetTokens: z.number().optional() },
-  ...{ budgetMinutes: z.number().optional(), maxTurns: z.number().optional() },
+  budgetUsd: z.number().optional(),
+  budgetTokens: z.number().optional(),
+  budgetMinutes: z.number().optional(),
+  maxTurns: z.number().optional(),
 })
 
 export const forkHistory = z.enum(['whole', 'cut', 'account']) satisfies z.ZodType<ForkHistory>
@@ -54,7 +62,7 @@ const sessionFacts = {
   model: z.string().nullable(),
   persona: z.string().nullable(),
   mode,
-  shelf: shelf.describe('Where the user put it: on top of the lists, or out of them.'),
+  shelf: shelf.describe('CallPlace the user put it: on top of the lists, or out of them.'),
   lastTurn,
   leftUnanswered: z.boolean(),
   costUsd: z.number().nullable(),
@@ -220,8 +228,12 @@ export const projectReport = z.strictObject({
 
 export const nativeSession = z.strictObject({
   harness: harnessId,
-  ...{ nativeSessionId: z.string(), cwd: z.string(), title: z.string() },
-  ...{ createdAt: time.optional(), updatedAt: time.optional(), sizeBytes: count.optional() },
+  nativeSessionId: z.string(),
+  cwd: z.string(),
+  title: z.string(),
+  createdAt: time.optional(),
+  updatedAt: time.optional(),
+  sizeBytes: count.optional(),
 }) satisfies z.ZodType<NativeSession>
 
 export const nativeSessions = z.strictObject({
@@ -234,17 +246,30 @@ export const nativeSessions = z.strictObject({
 export const nativePage = z.strictObject({
   lines: z.array(
     z.strictObject({
-      ...{ id: z.string(), turnId: z.string(), harness: z.string(), spool: z.string() },
-      ...{ offset: count, bytes: count, text: z.string(), cut: z.boolean(), torn: z.boolean() },
+      id: z.string(),
+      turnId: z.string(),
+      harness: z.string(),
+      spool: z.string(),
+      offset: count,
+      bytes: count,
+      text: z.string(),
+      cut: z.boolean(),
+      torn: z.boolean(),
     }),
   ),
-  ...{ before: z.string().nullable(), after: z.string().nullable(), more: z.boolean() },
+  before: z.string().nullable(),
+  after: z.string().nullable(),
+  more: z.boolean(),
   problems: z.array(z.strictObject({ turnId: z.string(), message: z.string() })),
 }) satisfies z.ZodType<NativePage>
 
 export const nativeText = z.strictObject({
-  ...{ id: z.string(), bytes: count, from: count, text: z.string() },
-  ...{ next: count.nullable(), torn: z.boolean() },
+  id: z.string(),
+  bytes: count,
+  from: count,
+  text: z.string(),
+  next: count.nullable(),
+  torn: z.boolean(),
 }) satisfies z.ZodType<NativeText>
 
 export const exportPage = z.strictObject({
@@ -255,10 +280,15 @@ export const exportPage = z.strictObject({
 export const searchResult = z.strictObject({
   hits: z.array(
     z.strictObject({
-      ...{ projectRoot: z.string(), sessionId: z.string(), title: z.string().nullable() },
-      ...{ seq: count, at: time, turnId: z.string().nullable() },
+      projectRoot: z.string(),
+      sessionId: z.string(),
+      title: z.string().nullable(),
+      seq: count,
+      at: time,
+      turnId: z.string().nullable(),
       kind: z.enum(['user', 'assistant', 'thinking', 'tool', 'error']),
-      ...{ snippet: z.string(), ranges: z.array(z.tuple([count, count])) },
+      snippet: z.string(),
+      ranges: z.array(z.tuple([count, count])),
     }),
   ),
   unreadable: z.array(z.strictObject({ path: z.string(), error: z.string() })),
@@ -271,13 +301,17 @@ const usageAmount = {
   unpricedTokens: z.number(),
 }
 const usageOf = {
-  ...{ projectRoot: z.string(), harness: harnessId.nullable() },
-  ...{ model: z.string().nullable(), persona: z.string().nullable() },
+  projectRoot: z.string(),
+  harness: harnessId.nullable(),
+  model: z.string().nullable(),
+  persona: z.string().nullable(),
   machine: z.string().optional().describe('The other machine that has it. Absent for this one.'),
 }
 const planWindow = z.strictObject({
-  ...{ name: z.string(), minutes: z.number().optional() },
-  ...{ usedPercent: z.number().optional(), resetsAt: time.optional() },
+  name: z.string(),
+  minutes: z.number().optional(),
+  usedPercent: z.number().optional(),
+  resetsAt: time.optional(),
 })
 
 export const usageReport = z
@@ -287,7 +321,8 @@ export const usageReport = z
     sessions: z
       .array(
         z.strictObject({
-          ...{ sessionId: z.string(), title: z.string().nullable() },
+          sessionId: z.string(),
+          title: z.string().nullable(),
           ...usageOf,
           ...usageAmount,
         }),
@@ -305,15 +340,23 @@ export const usageReport = z
 
 export const budgetState = z
   .strictObject({
-    ...{ total_cost_usd: z.number(), max_cost_usd: z.number().nullable() },
-    ...{ iterations: count, max_iterations: z.number().nullable() },
-    ...{ total_tokens: z.number(), max_tokens: z.number().nullable(), unpriced_tokens: z.number() },
-    ...{ total_minutes: z.number(), max_minutes: z.number().nullable() },
+    total_cost_usd: z.number(),
+    max_cost_usd: z.number().nullable(),
+    iterations: count,
+    max_iterations: z.number().nullable(),
+    total_tokens: z.number(),
+    max_tokens: z.number().nullable(),
+    unpriced_tokens: z.number(),
+    total_minutes: z.number(),
+    max_minutes: z.number().nullable(),
     counted_turns: z.array(z.string()).optional(),
     elsewhere: z
       .array(
         z.strictObject({
-          ...{ machine: z.string(), usd: z.number().nullable(), tokens: z.number(), minutes: z.number() },
+          machine: z.string(),
+          usd: z.number().nullable(),
+          tokens: z.number(),
+          minutes: z.number(),
           turns: count,
           at: z.string().nullable().describe('When it was told. Null: at an unknown time.'),
         }),
@@ -359,10 +402,14 @@ export const severalDone = z.strictObject({
 })
 
 export const sessionProcesses = z.strictObject({
-  ...{ sessionId: z.string(), turnId: z.string().nullable(), harness: z.string().nullable() },
+  sessionId: z.string(),
+  turnId: z.string().nullable(),
+  harness: z.string().nullable(),
   processes: z.array(
     z.strictObject({
-      ...{ pid: z.int(), parentPid: z.int(), command: z.string() },
+      pid: z.int(),
+      parentPid: z.int(),
+      command: z.string(),
       startedAt: z.string().describe('Opaque; with the pid it names one process.'),
       role: z
         .enum(['agent', 'shared-agent', 'started'])
@@ -379,7 +426,9 @@ export const demo = z.strictObject({
   projectRoot: z.string(),
   prompt: z.string(),
   session: z.strictObject({
-    ...{ harness: z.string(), model: z.string(), title: z.string() },
+    harness: z.string(),
+    model: z.string(),
+    title: z.string(),
     permissionMode: z.literal('default'),
   }),
 })

@@ -117,7 +117,8 @@ export const machineName = z
   .describe('A machine of the fleet. Folders that are named beside it are there.')
 
 export const newWork = z.strictObject({
-  ...{ harness: harnessId, project: z.string().min(1).max(4096) },
+  harness: harnessId,
+  project: z.string().min(1).max(4096),
   labels: z.array(z.string().min(1).max(100)).max(100).optional(),
   machine: z
     .string()
@@ -192,7 +193,9 @@ export const ownToolServer = z.strictObject({ project, place: ownPlace, name: se
 
 export const toolServerConfig = z.discriminatedUnion('type', [
   z.strictObject({
-    ...{ type: z.literal('stdio'), command: shortText.min(1), args: z.array(shortText).max(100) },
+    type: z.literal('stdio'),
+    command: shortText.min(1),
+    args: z.array(shortText).max(100),
     env: secrets(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/),
   }),
   z.strictObject({

@@ -125,7 +125,7 @@ const REFUSED = {
   'shared-agent': 'This process also works for other sessions. Stop the turn instead.',
 }
 
-/** Those that still run after the time. */
+/** The processes that still run after the time. */
 async function gone(processes: SessionProcess[], withinMs: number): Promise<SessionProcess[]> {
   const until = Date.now() + withinMs
   let left = await stillRunning(processes)

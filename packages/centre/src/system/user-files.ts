@@ -96,8 +96,13 @@ function toUserFileError(error: unknown, file: string): StorageError {
 }
 
 const CODES: Readonly<Record<string, StorageErrorCode>> = {
-  ...{ ENOSPC: 'no-space', EDQUOT: 'no-space', EMFILE: 'too-many-files', ENFILE: 'too-many-files' },
-  ...{ EACCES: 'not-writable', EPERM: 'not-writable', EROFS: 'not-writable' },
+  ENOSPC: 'no-space',
+  EDQUOT: 'no-space',
+  EMFILE: 'too-many-files',
+  ENFILE: 'too-many-files',
+  EACCES: 'not-writable',
+  EPERM: 'not-writable',
+  EROFS: 'not-writable',
 }
 
 const ADVICE: Partial<Record<StorageErrorCode, string>> = {

@@ -65,7 +65,9 @@ export class SignedInBrowsers {
       return { token, browser: null }
     }
     const file: BrowserFile = {
-      ...{ ...(known ?? { id, name, origin, addedAt: now }), publicKey, address },
+      ...(known ?? { id, name, origin, addedAt: now }),
+      publicKey,
+      address,
       ...(cookie === undefined ? {} : { cookie: digestOfSecret(cookie.secret) }),
     }
     await writeUserFile(this.#home, nameOf(id), `${JSON.stringify(file)}\n`)

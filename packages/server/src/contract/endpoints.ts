@@ -85,7 +85,10 @@ export const coreEvent = z
     z.strictObject({ type: z.enum(['user', 'text', 'reasoning']), content: z.string(), timestamp }),
     z.strictObject({ type: z.literal('tool_call'), ...call }),
     z.strictObject({
-      ...{ type: z.literal('tool_result'), id: z.string(), result: z.string(), isError: z.boolean() },
+      type: z.literal('tool_result'),
+      id: z.string(),
+      result: z.string(),
+      isError: z.boolean(),
       timestamp,
     }),
     z
@@ -95,7 +98,9 @@ export const coreEvent = z
       .strictObject({
         type: z.literal('error'),
         code: errorCode,
-        ...{ message: z.string(), recovered: z.boolean(), timestamp },
+        message: z.string(),
+        recovered: z.boolean(),
+        timestamp,
       })
       .describe('Why a turn failed; with `recovered` it goes on.'),
     z.strictObject({
@@ -427,7 +432,8 @@ export const ENDPOINTS = {
     query: other,
     body: z.strictObject({ content: message, options }),
     answer: {
-      ...{ status: 202 as const, description: 'The turn' },
+      status: 202 as const,
+      description: 'The turn',
       json: z.strictObject({ sessionId: z.string(), turnId: z.string() }),
     },
     refuses: [404, 409, 412],

@@ -54,7 +54,9 @@ function operation(endpoint: Endpoint, schemas: Components): Json {
     ...inPath.map(name => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
     ...(resumes ? resumeParameters(schemas) : []),
     ...Object.entries(query?.shape ?? {}).map(([name, schema]) => ({
-      ...{ name, in: 'query', required: !schema.safeParse(undefined).success },
+      name,
+      in: 'query',
+      required: !schema.safeParse(undefined).success,
       schema: schemas.of(schema as z.ZodType, 'input'),
     })),
   ]
@@ -114,7 +116,8 @@ function procedure({ about, kind, input, output }: Answered, schemas: Components
   const refused = { $ref: '#/components/responses/CallRefused' }
   const responses = {
     200: { description: 'The answer', content: json(callAnswer(output, schemas)) },
-    ...{ '4XX': refused, '5XX': refused },
+    '4XX': refused,
+    '5XX': refused,
   }
   if (input === undefined) return { summary: about, responses }
   const required = !input.safeParse(undefined).success

@@ -33,7 +33,11 @@ function judge(changes: Partial<RequestFacts>): 'in' | `${number} ${GuardReason}
 
 const KINDS: RouteKind[] = ['page', 'sign-in', 'device', 'call', 'socket', 'program']
 const METHOD: Record<RouteKind, string> = {
-  ...{ page: 'GET', 'sign-in': 'POST', device: 'POST', call: 'GET', socket: 'GET' },
+  page: 'GET',
+  'sign-in': 'POST',
+  device: 'POST',
+  call: 'GET',
+  socket: 'GET',
   program: 'POST',
 }
 

@@ -39,7 +39,9 @@ export async function openDoors({
   const port = await listen(server, { host, port: preferred })
   const url = `${tls ? 'https' : 'http'}://${ownHost(host)}:${port}`
   const place = placeOf({
-    ...{ port, tls: tls !== undefined, publicOrigins },
+    port,
+    tls: tls !== undefined,
+    publicOrigins,
     loopback: isLoopback(host) ? host : undefined,
   })
   const doors = { servers: [server], port, url, place, pageUrl: publicOrigins?.[0] ?? url }

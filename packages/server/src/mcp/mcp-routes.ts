@@ -48,7 +48,9 @@ async function createServer(call: ProgramCall) {
   )
   server.setRequestHandler(ListToolsRequestSchema, () => ({
     tools: PROGRAM_TOOLS.map(({ name, title, description, hints, input, output }) => ({
-      ...{ name, title, description },
+      name,
+      title,
+      description,
       annotations: { title, ...hints },
       inputSchema: z.toJSONSchema(input, { io: 'input' }) as { type: 'object' },
       ...(output ? { outputSchema: z.toJSONSchema(output) as { type: 'object' } } : {}),

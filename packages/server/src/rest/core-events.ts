@@ -55,8 +55,11 @@ export class CoreEvents {
       case 'session:error':
         return [
           {
-            ...{ type: 'error', code: event.code, message: event.error },
-            ...{ recovered: event.recovered ?? false, timestamp },
+            type: 'error',
+            code: event.code,
+            message: event.error,
+            recovered: event.recovered ?? false,
+            timestamp,
           },
         ]
       case 'turn:end':

@@ -23,7 +23,10 @@ export function route<const E extends Endpoint>(
 ): Route {
   const { method, path, kind, query, body, answer } = endpoint
   return {
-    ...{ method, path, kind, endpoint },
+    method,
+    path,
+    kind,
+    endpoint,
     handle: request => {
       const { response, url } = request
       return handle({

@@ -63,7 +63,9 @@ export class SocketServer {
     this.#limits = { ...LIMITS, ...options.limits }
     const { maxPayloadBytes: maxPayload, handshakesPerSecond: perSecond, maxSockets } = this.#limits
     this.#server = new WebSocketServer({
-      ...{ noServer: true, maxPayload, perMessageDeflate: false },
+      noServer: true,
+      maxPayload,
+      perMessageDeflate: false,
       autoPong: false,
       // Never the token, which a page sends as another one.
       handleProtocols: offered => offered.has(SOCKET_PROTOCOL) && SOCKET_PROTOCOL,

@@ -1,7 +1,7 @@
-import type { Centre, Follower } from '@chirality/centre'
+import type { Centre, StreamCaller } from '@chirality/centre'
 
 /** The context of a procedure: the application, and who calls it through which connection. */
 export interface CallContext {
   centre: Centre
-  caller: Omit<Follower, 'signal'>
+  caller: Omit<StreamCaller, 'signal'>
 }

@@ -8,7 +8,7 @@ import {
   follow,
   type InputSchema,
   isCall,
-  type Subscription,
+  type StreamCall,
 } from '@chirality/centre'
 import {
   type inferRouterInputs,
@@ -41,7 +41,7 @@ const procedure = t.procedure.input((input: unknown) => input)
 
 /** The procedure of a call, as a client sees it. */
 type ProcedureOf<C> =
-  C extends Subscription<infer I, infer Y>
+  C extends StreamCall<infer I, infer Y>
     ? TRPCSubscriptionProcedure<{
         meta: unknown
         input: Given<I>
@@ -93,7 +93,7 @@ interface Asked {
   signal: AbortSignal | undefined
 }
 
-function streamOf(call: Subscription) {
+function streamOf(call: StreamCall) {
   return procedure.subscription(({ ctx, input, signal }: Asked) => {
     try {
       return sent(follow(ctx.centre, call, input, { ...ctx.caller, signal }))
@@ -103,7 +103,7 @@ function streamOf(call: Subscription) {
   })
 }
 
-async function* sent(stream: ReturnType<Subscription['run']>): AsyncGenerator<unknown> {
+async function* sent(stream: ReturnType<StreamCall['run']>): AsyncGenerator<unknown> {
   try {
     for await (const { id, data } of stream) yield id === undefined ? data : tracked(id, data)
   } catch (error) {
