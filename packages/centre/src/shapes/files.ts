@@ -192,6 +192,4 @@ export type FolderListing = z.infer<typeof folderListing>
 export type FolderEntry = FolderListing['entries'][number]
 export type FileContent = z.infer<typeof fileContent>
 export type FileOfTree = z.infer<typeof fileOfTree>
-export type GitStatus = z.infer<typeof gitStatus>
-export type Changes = z.infer<typeof changes>
 export type Overlaps = z.infer<typeof overlaps>

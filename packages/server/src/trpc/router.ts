@@ -36,8 +36,13 @@ const t = initTRPC.context<CallContext>().create({
   },
 })
 
-/** The input goes on as it came: `answer` parses it, for every transport alike. */
-const procedure = t.procedure.input((input: unknown) => input)
+/**
+ * The input goes on as it came: `answer` parses it, for every transport alike. The body of a request is not read for a call
+ * without input: a client need not send one.
+ */
+function procedureFor({ input }: AnyCall) {
+  return input === undefined ? t.procedure : t.procedure.input((given: unknown) => given)
+}
 
 /** The procedure of a call, as a client sees it. */
 type ProcedureOf<C> =
@@ -83,7 +88,7 @@ function answerOf(call: Answered) {
     answer(ctx.centre, call, input, { ...ctx.caller, signal }).catch((error: unknown) => {
       throw toTrpcError(error)
     })
-  const described = procedure.output(checked(call.output))
+  const described = procedureFor(call).output(checked(call.output))
   return call.kind === 'query' ? described.query(resolve) : described.mutation(resolve)
 }
 
@@ -94,7 +99,7 @@ interface Asked {
 }
 
 function streamOf(call: StreamCall) {
-  return procedure.subscription(({ ctx, input, signal }: Asked) => {
+  return procedureFor(call).subscription(({ ctx, input, signal }: Asked) => {
     try {
       return sent(follow(ctx.centre, call, input, { ...ctx.caller, signal }))
     } catch (error) {
