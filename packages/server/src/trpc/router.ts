@@ -40,9 +40,11 @@ const t = initTRPC.context<CallContext>().create({
  * The input goes on as it came: `answer` parses it, for every transport alike. The body of a request is not read for a call
  * without input: a client need not send one.
  */
-function procedureFor({ input }: AnyCall) {
-  return input === undefined ? t.procedure : t.procedure.input((given: unknown) => given)
+function procedureFor({ input }: AnyCall): typeof taking {
+  return input === undefined ? (t.procedure as unknown as typeof taking) : taking
 }
+
+const taking = t.procedure.input((given: unknown) => given)
 
 /** The procedure of a call, as a client sees it. */
 type ProcedureOf<C> =
