@@ -1,11 +1,13 @@
 // Bundles the command: most of the time that it takes to start would else go into finding and reading small files.
-import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { build } from 'esbuild'
 
 const here = import.meta.dirname
 const dist = path.join(here, 'dist')
-const agentSdk = path.join(here, '..', '..', 'packages', 'runner', 'src', 'agent-sdk')
+const packages = path.join(here, '..', '..', 'packages')
+const agentSdk = path.join(packages, 'runner', 'src', 'agent-sdk')
+const cageKeeper = path.join(packages, 'cage', 'src', 'keeper')
 
 const common = {
   absWorkingDir: here,
@@ -59,6 +61,9 @@ leaveOutUnused(path.join(dist, 'run'))
 for (const file of ['worker.mjs', 'bridged-process.mjs'])
   for (const folder of ['chunks', path.join('run', 'chunks')])
     copyFileSync(path.join(agentSdk, file), path.join(dist, folder, file))
+// The keeper of a cage is a program of its own, beside the code that starts it: in a chunk, or in the command itself.
+for (const folder of ['chunks', 'others', 'run', path.join('run', 'chunks')])
+  cpSync(cageKeeper, path.join(dist, folder, 'keeper'), { recursive: true })
 
 /**
  * An import without names only runs what it imports, and no module of ours does anything by being loaded. esbuild writes one for

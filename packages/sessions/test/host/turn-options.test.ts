@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { UIEvent } from '@chirality/core'
 import { expect, test } from 'vitest'
 import type { NewSession } from '../../src/host/host-options.ts'
+import { CageSettings } from '../../src/trust/cage-settings.ts'
 import { permissionRequest } from '../decisions/permission-request.ts'
 import { eventsOf, untilEvent, useHostWorld } from '../support/host-world.ts'
 import {
@@ -433,4 +434,22 @@ test('to take all checks away is for a turn, never for a session', async () => {
   await session.start('Go', forEver)
   await session.settled()
   expect(harness.turns[0]?.opts.permissionMode).toBe('bypassPermissions')
+})
+
+test('the strictest cage counts, whoever asks for it', async () => {
+  persona('CAGED', 'cage: on')
+  persona('FREE', 'cage: off')
+  const { harness, host, session } = await open({ persona: 'CAGED' })
+  const levels = async (cage?: 'off' | 'on' | 'required') => {
+    await session.start('Go', { cage })
+    await session.settled()
+    return harness.turns.at(-1)?.opts.cage
+  }
+  expect([await levels(), await levels('off'), await levels('required')]).toEqual(['on', 'on', 'required'])
+  await new CageSettings({ home: world.data }).set(world.project, 'required')
+  const { id } = await host.createSession(world.project, { persona: 'FREE' })
+  const free = await host.session(id)
+  await free.start('Go', { cage: 'off' })
+  await free.settled()
+  expect(harness.turns.at(-1)?.opts.cage).toBe('required')
 })
