@@ -63,7 +63,7 @@ export async function planCage(request: CageRequest): Promise<CagePlan> {
   const folders = [cwd, ...(await Promise.all((request.extraFolders ?? []).map(extra => realpath(extra))))]
   const dataFolder = request.dataFolder === undefined ? undefined : await real(request.dataFolder)
   for (const work of folders) refuseUnsuitable(work, [home, folder, ...(dataFolder ? [dataFolder] : [])])
-  await Promise.all(['sockets', 'tmp', 'files'].map(name => mkdir(path.join(folder, name), { mode: 0o700 })))
+  await Promise.all(['sockets', 'tmp'].map(name => mkdir(path.join(folder, name), { mode: 0o700 })))
   const gateway: CageGateway = {
     port: GATEWAY_PORT,
     upstream: env[needs.server.variable] || needs.server.vendor,

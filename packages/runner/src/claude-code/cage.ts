@@ -182,7 +182,7 @@ async function fileLogin(config: string, folder: string): Promise<Login> {
     )
   const placeholder = placeholderKey('sk-ant-oat01-')
   const shown = { ...login, accessToken: placeholder, refreshToken: placeholderKey('sk-ant-ort01-') }
-  const from = path.join(folder, 'files', CREDENTIALS)
+  const from = path.join(folder, CREDENTIALS)
   await writeFile(from, JSON.stringify({ claudeAiOauth: shown }), { mode: 0o600 })
   const mounts: CageMount[] = [{ kind: 'read', from, at: path.join(config, CREDENTIALS) }]
   return { keys: [{ placeholder, real }], env: {}, mounts }

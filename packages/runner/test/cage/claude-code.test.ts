@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import type { HarnessTurnOpts } from '@chirality/core'
 import { cageHere, claudeVersions } from '@chirality/fixtures'
 import { describe, expect, test } from 'vitest'
 import { collect, ofType, statuses } from '../claude-code/support/events.ts'
@@ -34,4 +35,59 @@ describe.each(claudeVersions())('Claude Code $version in a cage', ({ path: binar
     const keys = model.requests.map(({ headers }) => headers['x-api-key'])
     expect(new Set(keys)).toEqual(new Set(['sk-scripted-model']))
   })
+
+  test('a login of `claude auth login` works inside, and its tokens are not there', async () => {
+    const [token, refresh] = ['sk-ant-oat01-the-real-one', 'sk-ant-ort01-the-real-one']
+    login({ accessToken: token, refreshToken: refresh, expiresAt: Date.now() + 3_600_000 })
+    const command = 'cat ~/.claude/.credentials.json; env'
+    const model = await world.model({ answers: [{ tool: 'Bash', input: { command } }, 'Done.'] })
+    const environment = { ...here.environment, ANTHROPIC_API_KEY: undefined }
+    const harness = world.harness(binary, { model, environment })
+    const opts: HarnessTurnOpts = { autoApproveTools: ['Bash'], cage: 'required' }
+    const turn = harness.startTurn(world.session(), 'Look', opts)
+    if (here.refusal !== undefined) return expect(collect(turn)).rejects.toThrow(here.refusal)
+    const events = await collect(turn)
+    expect(ofType(events, 'turn:end')).toMatchObject([{ reason: 'completed' }])
+    const shown = ofType(events, 'tool:result')[0]?.content ?? ''
+    expect(shown).toContain('sk-ant-oat01-caged-')
+    expect(shown).not.toMatch(/the-real-one/)
+    const sent = new Set(model.requests.map(({ headers }) => headers.authorization))
+    expect(sent).toEqual(new Set([`Bearer ${token}`]))
+  })
+
+  test('a login that the cage cannot keep out of reach is refused with what to do', async () => {
+    const model = await world.model({ answers: [], otherwise: 'Never.' })
+    const turn = (cage: 'on' | 'required', environment = {}) => {
+      const harness = world.harness(binary, { model, environment: { ...here.environment, ...environment } })
+      return collect(harness.startTurn(world.session(), 'Hi', { cage }))
+    }
+    const refusal = (text: string) => here.refusal ?? new RegExp(text)
+    writeFileSync(settings(), JSON.stringify({ apiKeyHelper: 'echo a-key' }))
+    await expect(turn('required')).rejects.toThrow(/apiKeyHelper/)
+    await expect(turn('on', { CLAUDE_CODE_USE_BEDROCK: '1' })).rejects.toThrow(
+      /USE_BEDROCK.*turn the cage off/,
+    )
+    login({ accessToken: 'x', refreshToken: 'y', expiresAt: Date.now() })
+    await expect(turn('on', { ANTHROPIC_API_KEY: undefined })).rejects.toThrow(
+      /has to be renewed.*Start `claude` once/,
+    )
+    await expect(turn('on', { HTTPS_PROXY: 'http://127.0.0.1:9' })).rejects.toThrow(
+      refusal('through a proxy'),
+    )
+    expect(model.requests).toEqual([])
+  })
+
+  function login(claudeAiOauth: object): void {
+    const scopes = ['user:inference', 'user:profile']
+    const login = { ...claudeAiOauth, scopes, subscriptionType: 'max' }
+    writeFileSync(
+      path.join(path.dirname(settings()), '.credentials.json'),
+      JSON.stringify({ claudeAiOauth: login }),
+    )
+  }
+
+  function settings(): string {
+    mkdirSync(path.join(world.home, '.claude'), { recursive: true })
+    return path.join(world.home, '.claude', 'settings.json')
+  }
 })
