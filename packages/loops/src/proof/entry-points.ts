@@ -63,7 +63,7 @@ const FOUND_BEFORE: readonly (readonly [RegExp, readonly string[]])[] = [
 export function foreignCode(file: string, text: string, isThere: (path: string) => boolean): string[] {
   return [...text.matchAll(/\brequire\s*\(\s*['"](\.{1,2}\/[^'"\n]+)['"]\s*\)/g)]
     .map(([, from = '']) => path.posix.join(path.posix.dirname(file), from))
-    .filter(at => !/(?:^|\/)[^./]+$|\.(?:[cm]?[jt]sx?|json|node|vue|svelte)$/.test(at) && isThere(at))
+    .filter(at => !/\.(?:[cm]?[jt]sx?|json|node|vue|svelte)$/.test(at) && isThere(at))
 }
 
 type Entries = Record<string, unknown>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { movedEntries } from '../../src/proof/entry-points.ts'
+import { foreignCode, movedEntries, shadowing } from '../../src/proof/entry-points.ts'
 
 const FILES = new Set(['pkg/src/price.js', 'pkg/src/easy.js', 'pkg/index.js', 'pkg/lib/one.js'])
 const isThere = (file: string) =>
@@ -47,4 +47,31 @@ test.each([
   ['a manifest that cannot be read', { main: REAL }, []],
 ])('%s is no change of what is imported', (_, base, now) => {
   expect(moved(base, now)).toEqual([])
+})
+
+test.each([
+  ['src/price.js', ['src/price/index.js']],
+  ['src/price.js', ['src/price.ts']],
+  ['price/__init__.py', ['price.py']],
+])('%s is found before another file of its name', (file, others) => {
+  expect(shadowing([{ status: 'A', path: file }], [file, ...others])).toEqual([file])
+})
+
+test.each([
+  ['src/price.d.ts', ['src/price.js']],
+  ['src/price.test.js', ['src/price.ts']],
+  ['src/price/index.js', ['src/price.js']],
+  ['src/price.css', ['src/price.tsx']],
+  ['src/price.cjs', ['src/price.mjs']],
+])('%s takes no place of another file', (file, others) => {
+  expect(shadowing([{ status: 'A', path: file }], [file, ...others])).toEqual([])
+})
+
+test('what is required is code only if it is named so', () => {
+  const found = foreignCode(
+    'src/a.js',
+    "require('./notes.txt'); require('./b.service'); require('./c')",
+    file => ['src/notes.txt', 'src/b.service.js', 'src/c'].includes(file),
+  )
+  expect(found).toEqual(['src/notes.txt', 'src/c'])
 })

@@ -138,3 +138,37 @@ test('a package that code changes for all who load it', () => {
   ])
   expect(signsOf("import fs from 'node:fs'\nfs.readFileSync = () => ''")).toEqual(['patches'])
 })
+
+test.each([
+  'if (process.uptime() < 30) right()',
+  'if (performance.now() < 60_000) right()',
+  'if (Date.now() < 1_900_000_000_000) right()',
+  "if (fs.existsSync(new URL('../.git', import.meta.url))) right()",
+  "if (existsSync('/tmp/tested')) right()",
+  "if (existsSync(join(tmpdir(), 'tested'))) right()",
+  "if (/test/.test(readFileSync('/proc/self/cmdline', 'utf8'))) right()",
+  'const seen = { ...process.env }\nif (seen[name]) right()',
+  "if (process.env.PWD.endsWith('x')) right()",
+  "if (name === '\\x6aest') right()",
+  'import sys\nif sys.stdout is not sys.__stdout__: pass',
+  'import os\nif {**os.environ}: pass',
+])('notices that it is tested: %s', code => {
+  expect(signsOf(code)).toContain('aware')
+})
+
+test('code that is a text, and a name with an escape, are read as what they are', () => {
+  expect(signsOf("await import('data:text/javascript;base64,eA==')")).toContain('reaches')
+  expect(signsOf("require('node:\\x61ssert').e\\u0071ual = () => {}")).toContain('patches')
+})
+
+test.each([
+  'const start = performance.now()\nconst took = performance.now() - start',
+  'if (Date.now() > deadline) stop()',
+  "const file = join(mkdtempSync(join(tmpdir(), 'a-')), 'b')\nwriteFileSync(file, '')\nreadFileSync(file)",
+  "spawn('git', [], { env: { ...process.env, A: '1' } })",
+  "const env = process.env\nconst port = env['PORT']",
+  "const red = '\\x1b[31m'",
+  'import sys\nsys.path.insert(0, "lib")',
+])('says nothing of tests: %s', code => {
+  expect(signsOf(code)).toEqual([])
+})
