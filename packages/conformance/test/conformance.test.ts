@@ -89,7 +89,7 @@ describe.each([
 describe('an agent of the Agent Client Protocol', () => {
   const odd = fileURLToPath(new URL('programs/odd-agent.mjs', import.meta.url))
 
-  test('what it does in other ways is said of each behaviour', async () => {
+  test('each behaviour that differs is described', async () => {
     const report = await run(acp(odd), {
       only: ['text', 'deny', 'allow', 'steering', 'errors', 'resume', 'exit'],
     })

@@ -200,7 +200,7 @@ test('a machine that was started again in a step of a move says so at once', asy
   await refused
 })
 
-test('what is too large for the broker is refused before anything is sent', async () => {
+test('a request that is too large for the broker is refused before anything is sent', async () => {
   const { hub, worker } = await fleetOfTwo()
   const { call, times } = slowCall()
   await answering({ hub, worker }, call)

@@ -15,7 +15,7 @@ const told = (index: number) =>
     status: null,
   })
 
-test('which machines there are is known without a walk through their sessions', () => {
+test('the machines are listed without a walk through their sessions', () => {
   const folder = mkdtempSync(join(tmpdir(), 'chirality-many-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const remote = new RemoteSessions(folder)

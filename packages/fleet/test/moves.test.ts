@@ -189,7 +189,7 @@ test('the id of a move that another machine chose is no part of a ref or a path'
   }
 })
 
-test('of two clones a session goes into the clean one, says why, and comes back into the one that it left', async () => {
+test('a session goes into the clean one of two clones, says why, and comes back into the one that it left', async () => {
   const { one, two, hub, root } = await twoMachines()
   const other = join(root, 'two', 'other')
   git(root, 'clone', '-q', one.project, other)

@@ -57,14 +57,14 @@ describe('nats-server', () => {
     ).toEqual([false, false, false])
   })
 
-  test('that is named and missing is an error that names the way out', async () => {
+  test('is an error with the way out when the named program is missing', async () => {
     const env = { CHIRALITY_NATS_BIN: join(folder, 'missing') }
     await expect(findNatsServer({ home: folder, env, fetch: true })).rejects.toThrow(
       /2\.10\.23.*CHIRALITY_NATS_BIN/,
     )
   })
 
-  test('that is too old is refused with its version', async () => {
+  test('is refused with its version when it is too old', async () => {
     const old = join(folder, 'old-nats')
     writeFileSync(old, '#!/bin/sh\necho "nats-server: v2.9.10"\n', { mode: 0o755 })
     const env = { CHIRALITY_NATS_BIN: old }
@@ -184,7 +184,7 @@ test('a living process whose command cannot be read, or is another one, is not t
   expect(await brokerPid(home, join(home, 'no-proc'))).toBeUndefined()
 })
 
-test('which sessions the hubs were told of is known to the next server', async () => {
+test('the next server knows the sessions that the hubs were told of', async () => {
   const file = join(folder, 'told.json')
   const told = new ToldSessions(file)
   await told.add('a')
@@ -321,7 +321,7 @@ describe('a mirror', () => {
   })
 })
 
-test('what machines said of their sessions is known again after a restart, and a machine cannot take another’s', () => {
+test('reports of sessions survive a restart, and a machine cannot take the session of another', () => {
   const states = join(folder, 'states')
   const told = (title: string) =>
     JSON.stringify({
@@ -357,7 +357,7 @@ test('what machines said of their sessions is known again after a restart, and a
   expect(new RemoteSessions(states).list()).toEqual([])
 })
 
-describe('who may connect', () => {
+describe('machines that may connect', () => {
   test('is changed by one at a time: nothing that is stored meanwhile is overwritten', async () => {
     const home = join(folder, 'many')
     await initFleet({ home, machine: 'hub' })

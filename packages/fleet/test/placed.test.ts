@@ -6,7 +6,7 @@ import { inWords } from '../src/engine/fault-words.ts'
 import { Machines } from '../src/machines.ts'
 import { choose } from '../src/placement/place.ts'
 
-test('what was placed on a machine counts before its beat says so, and no longer than two beats', () => {
+test('a session placed on a machine counts before its beat says so, and no longer than two beats', () => {
   const machines = new Machines('hub')
   machines.connected(true)
   const agents = [{ id: 'a', name: 'A', installed: true, loggedIn: true, version: null }]
@@ -40,7 +40,7 @@ test('what was placed on a machine counts before its beat says so, and no longer
   expect(machines.forWork(machines.list(), 2).find(one => one.isThis)?.busy).toBe(2)
 })
 
-test('what a broker says in a word or two is said with who said it and what follows', () => {
+test('a short message of a broker is shown with its source and its consequence', () => {
   const said = (error: Error) => (inWords(error) as Error).message
   for (const error of [new TimeoutError(), new Error('x', { cause: new TimeoutError() })])
     expect(said(error)).toBe('The broker did not answer in time. It is tried again; agents work on.')

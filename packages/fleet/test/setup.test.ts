@@ -109,7 +109,7 @@ test('a broker is told once of each configuration, by whoever is first', async (
   }
 })
 
-test('who is not let in hears why: a foreign key, another certificate, a wrong clock, nobody there', async () => {
+test('a machine that is not let in hears why: a foreign key, another certificate, a wrong clock, nobody there', async () => {
   const fleet = await startFleet()
   const { hub, home } = fleet
   await expect(Link.open({ ...hub, seed: newKey().seed })).rejects.toThrow(

@@ -140,7 +140,7 @@ describe('a log on another machine', () => {
     expect(new Set(sessions).size).toBe(1)
   })
 
-  test('of a live session does not wait for the backlog of another', async () => {
+  test('of a live session does not wait for the backlog of another one', async () => {
     const { hub, worker, project } = await fleetOfTwo()
     const live = await sessionLog(project, SESSION)
     say(live, 'first')
@@ -203,7 +203,7 @@ describe('a log on another machine', () => {
     await expect.poll(() => bytes(again.file)).toBe(bytes(logPath(project, SESSION)))
   })
 
-  test('that its machine wrote anew replaces the mirrored one, which is kept', async () => {
+  test('replaces the mirrored one when its machine wrote it anew, and the old one is kept', async () => {
     const { hub, worker, project } = await fleetOfTwo()
     const log = await sessionLog(project, SESSION)
     say(log, 'the old one')

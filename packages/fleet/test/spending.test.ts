@@ -30,7 +30,7 @@ function home(): string {
   return made
 }
 
-test('what was told is kept for the time when the broker is away, without what this machine spent itself', async () => {
+test('reported spending is kept while the broker is away, without the spending of this machine', async () => {
   const at = home()
   const spending = spendingOf(at, 'hub')
   spending.heard('hub', [spent('shop', 9)], new Date())
@@ -148,7 +148,7 @@ test('a hub tells each machine that is there what the others spent on its projec
   ])
 })
 
-test('what a hub tells of many projects is sent in parts', async () => {
+test('a hub sends the spending of many projects in parts', async () => {
   const spending = spendingOf(home(), 'hub')
   const many = Array.from({ length: 2500 }, (_, index) => spent(`${'x'.repeat(990)}${index}`, 1))
   spending.heard('build-1', many, new Date())
@@ -171,7 +171,7 @@ test('what a hub tells of many projects is sent in parts', async () => {
   expect(parts).toBe(3)
 })
 
-test.each([[undefined], ['x'], [{ machine: 'a' }]])('what is no list is refused: %j', told => {
+test.each([[undefined], ['x'], [{ machine: 'a' }]])('a value that is no list is refused: %j', told => {
   const spending = spendingOf(home(), 'hub')
   expect(() => spending.take(told)).toThrow()
 })

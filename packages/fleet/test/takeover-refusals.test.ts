@@ -36,7 +36,7 @@ test('a takeover without a copy says why none came', async () => {
   await expect(takeovers().takeover(nested, 'two')).rejects.toThrow(/contains another repository: inner/)
 })
 
-test('what a killed hub sent to the new machine is removed there when the hub is back', async () => {
+test('pieces that a killed hub sent to the new machine are removed there when the hub is back', async () => {
   const { one, two, takeovers, copied, goes, cut, root, owners } = await twoMachines()
   writeFileSync(join(one.project, 'bird.txt'), 'heron\n')
   const id = await work(one.host, one.project)

@@ -247,7 +247,7 @@ test('a machine that was given a session and is gone before it has it does not k
   await expect(one.host.renameSession(moved, 'mine')).resolves.toBeDefined()
 })
 
-test('of more sessions than fit the copies of those used last stay, and the others are not fetched again', async () => {
+test('when not all fit, the copies of the sessions used last stay, and the others are not fetched again', async () => {
   const { one, copiesOf, cut, sent } = await twoMachines()
   const remote = async (updatedAt: string): Promise<RemoteSession> => {
     const session = await one.host.store.resume(await work(one.host, one.project))
@@ -272,7 +272,7 @@ test('of more sessions than fit the copies of those used last stay, and the othe
   expect(sent()).toBe(0)
 })
 
-test('of a machine that sends no copies none is fetched or kept, and its sessions are not taken over', async () => {
+test('no copy is fetched or kept of a machine that sends none, and its sessions are not taken over', async () => {
   const { one, copied, copies, mirrored, goes, sendsCopies, takeovers, cut, sent } = await twoMachines()
   const id = await work(one.host, one.project)
   await copied(id, 'one')

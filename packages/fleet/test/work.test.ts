@@ -208,7 +208,7 @@ describe('work of a fleet', () => {
     )
   })
 
-  test('that a hub had given before it was killed is gone on with where it is, and is not placed again', async () => {
+  test('continues where it is when its hub was killed, and is not placed again', async () => {
     const { machines, run, register } = fleetOf(['a', 'b'], () => 'work')
     const [a, b] = machines
     await new Claims(register, 'b').step('task-1', { kind: 'take' })
@@ -243,7 +243,7 @@ describe('work of a fleet', () => {
     expect(warnings).toEqual([])
   })
 
-  test('whose result a hub had fetched before it was killed is closed: its machine forgets it, and nobody begins it again', async () => {
+  test('is closed when its hub was killed after fetching the result: its machine forgets it, and nobody starts it again', async () => {
     const { machines, board, register, run, claimOf } = fleetOf(['a'], () => 'work')
     const [a] = machines
     const ours = () => false
@@ -271,7 +271,7 @@ describe('work of a fleet', () => {
     expect(a?.disk.get('task-1')?.asked).toBe(1)
   })
 
-  test('that a machine refuses comes back, and goes to the next one that fits; refused by all it can be tried again', async () => {
+  test('comes back from a machine that refuses it, and goes to the next one that fits; refused by all it can be tried again', async () => {
     const faults: Fault[] = ['refuse']
     const { run, carried, fetched, claimOf } = fleetOf(['a', 'b'], () => faults.shift() ?? 'work')
     const end = await run('one')
@@ -291,7 +291,7 @@ describe('work of a fleet', () => {
     expect(await all.claimOf('two')).toMatchObject({ done: true })
   })
 
-  test('that was done is not given up because it cannot be fetched at once, and that is said', async () => {
+  test('is not given up when it is done and cannot be fetched at once, and that is reported', async () => {
     const { carry, waits, claimOf } = fleetOf(['a'], () => 'work')
     let tries = 0
     const fetch = async () => {
@@ -303,7 +303,7 @@ describe('work of a fleet', () => {
     expect(await claimOf('one')).toEqual({ machine: 'a', epoch: 1, done: true, of: GROUP })
   })
 
-  test('that a move of a killed process keeps here for a moment is carried then', async () => {
+  test('is carried as soon as the move of a killed process lets it go', async () => {
     const { carry, fetched } = fleetOf(['a'], () => 'work')
     let tries = 0
     const moved = async () => {
@@ -314,7 +314,7 @@ describe('work of a fleet', () => {
     expect([tries, fetched]).toEqual([3, ['a']])
   })
 
-  test('whose machine goes before it has anything of it is not lost', async () => {
+  test('is not lost when its machine goes before it has anything of it', async () => {
     const { carry, machines, claimOf } = fleetOf(['a', 'b'], () => 'work')
     const moved: string[] = []
     const end = await carry('one', {

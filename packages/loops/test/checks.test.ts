@@ -21,7 +21,7 @@ test('a check that never ends is stopped with all that it started', async () => 
   expect(await findByMarker(marker)).toEqual([])
 })
 
-test('what a check leaves in the background is ended, and does not hold it up', async () => {
+test('processes that a check leaves in the background are ended, and do not hold it up', async () => {
   const marker = randomUUID()
   const result = await runCheck('sleep 1000 & echo done', { cwd: folder, timeoutMs: LONG_MS, marker })
   expect(result).toMatchObject({ exitCode: 0, output: 'done\n' })
@@ -29,7 +29,7 @@ test('what a check leaves in the background is ended, and does not hold it up', 
   expect(await findByMarker(marker)).toEqual([])
 })
 
-test('of a long output the beginning and the end are kept, and too much of it stops the check', async () => {
+test('the beginning and the end of a long output are kept, and too much of it stops the check', async () => {
   const options = { cwd: folder, timeoutMs: LONG_MS, marker: randomUUID() }
   let heard = 0
   const onOutput = (chunk: Buffer) => {

@@ -88,7 +88,7 @@ test('a suite of files without a test counts none, though it passes', async () =
   expect(counted).toMatchObject({ kind: 'counted', counts: { tests: 0, passed: 0 }, result: { exitCode: 0 } })
 })
 
-test('what a test starts itself is not part of the suite', async () => {
+test('a suite that a test starts itself is not part of the suite', async () => {
   const inner = `import test from 'node:test'
 import { spawnSync } from 'node:child_process'
 test('outer', () => { spawnSync(process.execPath, ['--test', 'inner/'], { stdio: 'inherit' }) })

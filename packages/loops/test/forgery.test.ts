@@ -198,7 +198,7 @@ const GROUPS: Record<string, Record<string, Forgery>> = {
 }
 
 test.each(Object.entries(GROUPS))(
-  'whatever the shell of a task does to %s, no task is proved by it, and what it changed is named',
+  'no task is proved by anything that its shell does to %s, and the change is named',
   {
     timeout: 1_800_000,
   },

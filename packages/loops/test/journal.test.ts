@@ -76,7 +76,7 @@ function chained(before: string, body: string): string {
   return `${body.slice(0, -1)},"chain":"${next}","sig":"${'A'.repeat(86)}=="}`
 }
 
-test('what nobody touched is believed, and its entries are those that were written', async () => {
+test('an untouched journal is believed, and its entries are those that were written', async () => {
   const { store, journal, project, home, folder } = world()
   journal.close()
   const found = await new LoopStore(project, home).read(LOOP)

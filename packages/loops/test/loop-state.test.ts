@@ -180,7 +180,7 @@ test('a turn on another machine: it waits, is placed, and comes back; one that i
   expect(lost.tasks.get('one')?.machine).toBeUndefined()
 })
 
-test('of a project the newest loops are kept, and of the others all with which something can be done', () => {
+test('the newest loops of a project are kept, and of the others all with which something can be done', () => {
   const loop = (loopId: string, fields: object = {}) =>
     ({
       loopId,

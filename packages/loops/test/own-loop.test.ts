@@ -90,7 +90,7 @@ test('a record of allowed commands that somebody changed allows none', SLOW, asy
 })
 
 test(
-  'what a killed process allowed and did not write into the journal lets the task go on',
+  'a command that a killed process allowed without a journal entry lets the task go on',
   SLOW,
   async () => {
     const { home, project, loopId, hostile, resume, hasRun } = await loopWithParkedTask()

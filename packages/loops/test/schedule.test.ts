@@ -41,7 +41,7 @@ test.each(['2026-03-28T22:30:00Z', '2026-10-24T22:30:00Z'])(
   },
 )
 
-test('what is no time is refused with what is wrong', () => {
+test('a value that is no time is refused with the reason', () => {
   const input = (when: unknown) => NEW_SCHEDULE.safeParse({ ...NIGHTLY, when })
   for (const fields of ['', 'x', '* * * * * *', '60 * * * *', '0 0 30 2 *', '@reboot', '* '.repeat(500)])
     expect(input(cron(fields, 'UTC')).success, fields).toBe(false)

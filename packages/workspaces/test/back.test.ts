@@ -167,7 +167,7 @@ PATH='${own}' exec git "$@"
   return { ...opened, env: { ...opened.env, PATH: `${programs}:${own}` } }
 }
 
-test('what a person does to files while they go back stays and is named, and the others are restored', async () => {
+test('files that a person changes while they go back stay and are named, and the others are restored', async () => {
   const { names, back } = await manyChanged()
   const outside = path.join(path.dirname(repository.root), 'outside')
   const work = [

@@ -190,7 +190,7 @@ describe('odd files', () => {
     expect(shown(await blame('b.dos'))).toEqual(['two', 'two', 'between'])
   })
 
-  test('what is not text or is too large is refused with the reason', async () => {
+  test('a file that is not text or is too large is refused with the reason', async () => {
     await turn('one', () => repository.write('b.bin', 'a\0b\n'))
     await expect(blame('b.bin')).rejects.toThrow('Blame of "b.bin" is not available: it is not text')
     repository.write('large.txt', 'x\n'.repeat(3 * 1024 * 1024))

@@ -110,7 +110,7 @@ test.each([
   },
 )
 
-test('what is staged arrives as staged while another git holds the lock of the index', async () => {
+test('staged files arrive as staged while another git holds the lock of the index', async () => {
   here.write('staged.txt', 'staged\n')
   here.run('add', 'staged.txt')
   here.write('staged.txt', 'staged and changed\n')

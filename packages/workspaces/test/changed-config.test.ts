@@ -185,7 +185,7 @@ const readConfig = () =>
     ? '[core]\n\trepositoryformatversion = 0\n[user]\n\tname = A User\n\temail = user@example\n'
     : ''
 
-test.each(WAYS)('what an agent configures while it works runs nothing: %s', async (_name, configure) => {
+test.each(WAYS)('settings that an agent writes while it works run nothing: %s', async (_name, configure) => {
   configure()
   attributes()
   write('a.txt', 'ONE\ntwo\nthree\n')

@@ -71,7 +71,7 @@ const HABITS = {
 
 type Habit = keyof typeof HABITS
 
-test('what a person has not committed is never touched, whatever a session in a worktree does', {
+test('uncommitted files of a person are never touched, whatever a session in a worktree does', {
   timeout: RUNS * 120_000,
 }, async () => {
   const names = Object.keys(HABITS) as Habit[]

@@ -255,7 +255,7 @@ const HISTORY = fc.record({
   pick: fc.nat({ max: 5 }),
 })
 
-test('what is not taken back is as it was, whatever became a file, a link or a folder, and undo brings all of it back', {
+test('files that are not discarded stay as they were, whatever became a file, a link or a folder, and undo brings all of it back', {
   timeout: RUNS * 60_000,
 }, async () => {
   await fc.assert(

@@ -82,7 +82,7 @@ describe('a commit', () => {
     expect(existsSync(mark)).toBe(true)
   })
 
-  test('of some files leaves the others, and what is staged of them, as they are', async () => {
+  test('of some files leaves the others and their staged changes as they are', async () => {
     write('a.txt', 'mine\n')
     repository.run('-C', worktree.folder, 'add', 'a.txt')
     write('new.txt', 'new\n')

@@ -126,7 +126,7 @@ describe('a push', () => {
     expect(refsOf(bare)).toContain(`refs/heads/${branch} ${shown}`)
   })
 
-  test('that ended without a word of the remote says that it is not known what came of it', async () => {
+  test('without an answer of the remote says that its result is not known', async () => {
     const { url, commit: shown } = await planPush(opened, { branch })
     const hook = path.join(repository.root, '.git/hooks/pre-push')
     mkdirSync(path.dirname(hook), { recursive: true })

@@ -111,7 +111,7 @@ test('a file that became a link does not shift the lines of the files after it',
   ])
 })
 
-test('what a hostile repository names for merging and comparing is not run', async () => {
+test('programs that a hostile repository names for merging and comparing are not run', async () => {
   const ran = path.join(folder, 'ran')
   repository.run('config', 'merge.evil.driver', `touch ${ran}`)
   repository.run('config', 'diff.evil.command', `touch ${ran}`)

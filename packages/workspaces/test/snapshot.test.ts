@@ -245,7 +245,7 @@ test('the index of a snapshot whose process was killed is removed, one that is b
   expect(readdirSync(state).sort()).toEqual(['index-now', 'indexes', 'objects'])
 })
 
-test('what a clone has in place of the kept indexes is neither followed nor waited for', async () => {
+test('objects that a clone has in place of the kept indexes are neither followed nor waited for', async () => {
   const { repository, snapshot, plain, state } = create()
   repository.write('a', 'a\n')
   repository.run('add', '.')

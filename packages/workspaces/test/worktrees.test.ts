@@ -219,7 +219,7 @@ describe('a removed worktree', () => {
     expect(repository.run('fsck', '--no-dangling')).toBe('')
   })
 
-  test('whose commits are merged is not kept', async () => {
+  test('is not kept when its commits are merged', async () => {
     const { worktree } = await make()
     writeFileSync(path.join(worktree.folder, 'done.txt'), 'done\n')
     within(worktree.folder, 'add', '.')

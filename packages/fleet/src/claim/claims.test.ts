@@ -75,7 +75,7 @@ describe('a claim', () => {
     )
   })
 
-  test('that several machines take at once goes to one of them', async () => {
+  test('goes to one machine when several take it at once', async () => {
     const register = new Register()
     const results = await Promise.all(
       ['a', 'b', 'c', 'd'].map(machine => new Claims(register, machine).step('work', { kind: 'take' })),
@@ -84,7 +84,7 @@ describe('a claim', () => {
     expect(register.history()).toHaveLength(1)
   })
 
-  test('of a machine that returns after it was followed is stale', () => {
+  test('is stale for a machine that returns after another one replaced it', () => {
     const stored = { machine: 'b', epoch: 2, done: false }
     expect(judgeClaim('a', { kind: 'finish', epoch: 1 }, stored)).toMatchObject({
       kind: 'refused',
@@ -93,7 +93,7 @@ describe('a claim', () => {
     expect(judgeClaim('a', { kind: 'take' }, stored)).toMatchObject({ kind: 'refused', why: 'other' })
   })
 
-  test('that cannot be read is nobody’s to take', async () => {
+  test('is taken by nobody when it cannot be read', async () => {
     const register = new Register()
     await register.publish('', Buffer.from('not json'), { after: 0 })
     const result = await new Claims(register, 'a').step('work', { kind: 'take' })
@@ -131,7 +131,7 @@ describe('a claim', () => {
     expect(await new Claims(register, 'a').step('work', { kind: 'take' })).toMatchObject({ claim: { of } })
   })
 
-  test('of a list of groups that cannot be read is not over', async () => {
+  test('is not over when the list of groups cannot be read', async () => {
     const of = { hub: 'hub', list: 'list', group: 'loop', number: 1 }
     const sound = { id: 'list', last: 3, open: [['other', 2]] }
     const isOver = async (list: unknown) => {

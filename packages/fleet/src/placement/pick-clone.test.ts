@@ -15,7 +15,7 @@ const picked = (...clones: CloneFacts[]) => {
   return [one?.project, why]
 }
 
-test('of several clones the first rule by which they differ decides, and is the reason', () => {
+test('the first rule by which several clones differ decides, and is the reason', () => {
   expect(pickClone([])).toBeUndefined()
   expect(picked(clone('/a'))).toEqual(['/a', 'the only clone'])
   expect(picked(clone('/a'), clone('/b'))).toEqual(['/a', 'the first of 2 clones that fit alike'])
