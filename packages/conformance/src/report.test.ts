@@ -154,7 +154,7 @@ describe('results', () => {
     await storeResult(data, trial('0.900.1', ['supported', 'not-offered']))
     await storeResult(data, trial('0.900.2', ['supported', 'differs']))
     expect([support('0.900.1'), support('0.900.2')]).toEqual(['tested', 'newer'])
-    // As another process would have left it.
+    // File left by another process.
     const other = { ...trial('0.900.3', ['supported']) }
     writeFileSync(path.join(data, 'conformance', 'codex@0.900.3.json'), JSON.stringify(other))
     expect(support('0.900.3')).toBe('newer')

@@ -15,7 +15,7 @@ const PATH = `${path.dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`
 let temporary = ''
 const before = process.env.TMPDIR
 beforeEach(async () => {
-  // Where the trial makes its folder: afterwards it has to be empty.
+  // Folder in which the trial makes its own: afterwards it has to be empty.
   temporary = await mkdtemp(path.join(tmpdir(), 'chirality-conformance-'))
   process.env.TMPDIR = temporary
 })

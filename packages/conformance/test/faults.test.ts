@@ -14,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 type Row = readonly [behaviour: BehaviourId, outcome: Outcome, evidence: RegExp]
 
-/** Those that are named by a row of their own; `npm run test:all` tries the rest, too. */
+/** Faults with a row of their own; `npm run test:all` tries the rest, too. */
 const PLAIN: [fault: string, row: Row][] = [
   ['no-usage', ['usage', 'missing', /no tokens/]],
   ['deltas-reordered', ['streaming', 'differs', /out of order/]],

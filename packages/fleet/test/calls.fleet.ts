@@ -173,7 +173,7 @@ test('a machine of an earlier version, which remembers no steps of moves, is wai
     const { kind } = JSON.parse(Buffer.from(body).toString()) as { kind: string }
     if (kind === 'ping') return Buffer.from('{}')
     if (kind === 'move') return Buffer.from(JSON.stringify({ ok: true, data: await call() }))
-    // As soon as the hub has this answer, the step may end.
+    // The step may end as soon as the hub has this answer.
     setImmediate(() => end('a session'))
     return Buffer.from(JSON.stringify(unknown))
   })

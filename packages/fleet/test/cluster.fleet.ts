@@ -34,7 +34,7 @@ const isPrepared = (link: Link) =>
     () => false,
   )
 
-/** What one of the brokers says to a machine. */
+/** First message of a broker to a machine. */
 function letsIn(member: Member, at: number): Promise<string> {
   return Link.open({ ...member, url: member.url.split(',')[at] ?? '' }).then(
     async link => {
@@ -45,7 +45,7 @@ function letsIn(member: Member, at: number): Promise<string> {
   )
 }
 
-/** What a broker says to a program that dials it as another broker does. */
+/** First message of a broker to a program that dials it like another broker. */
 function asBroker(
   port: number,
   certificate: { cert: string | undefined; key: string | undefined },
@@ -121,7 +121,7 @@ test('three brokers: without one all goes on, without two nothing is stored and 
   await expect(hub.publish(subjects.presence('hub'), Buffer.from('{}'))).rejects.toThrow()
   expect(hub.fault).toBeTypeOf('string')
   expect(fleet.mirrored()).not.toContain('without two')
-  // What machines say to each other needs no store.
+  // Messages between machines need no store.
   later(worker.serve(subjects.calls('worker'), async body => body))
   const hello = () => hub.request(subjects.calls('worker'), Buffer.from('hello'), 5_000)
   await expect

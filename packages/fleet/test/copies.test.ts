@@ -36,7 +36,7 @@ test('the copies of a session go when it is deleted, and stay when it went to an
     carrier.goOn()
     return existsSync(copyOf(id))
   }
-  // Of a hub that was killed in a takeover, and while it fetched a copy.
+  // Leftovers of a hub that was killed in a takeover, and while it fetched a copy.
   const left = [
     join('takeovers', 'takeover-1', 'parcel'),
     join('copies', 'one', 's.parcel.copy-0123456789ab'),

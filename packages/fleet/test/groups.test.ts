@@ -215,7 +215,7 @@ class Hub {
       )
       if (kind === 'left' || store.isDead) throw new Error('killed')
     } catch (error) {
-      // What an earlier day had as open.
+      // Groups that were open on an earlier day.
       if (!isCodedError(error) || error.code !== 'work-stale') throw error
     }
     task.isOver = true
@@ -261,7 +261,7 @@ class Hub {
         await this.end(name)
       }
     })
-    // What that process took from the broker is ended by the next one.
+    // The next process ends the groups that this one took from the broker.
     await this.process({ kills: [], isDown: false }, async () => {})
     for (const worker of this.workers) await worker.restart().look()
   }

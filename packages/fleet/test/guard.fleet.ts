@@ -93,7 +93,7 @@ function saidTo(port: number, words: string, tls?: { cert?: string; key?: string
   })
 }
 
-/** As one that listens to everything. */
+/** Connects like a program that listens to everything. */
 const LISTENS = 'CONNECT {"verbose":true}\r\nPING\r\nSUB > 1\r\n'
 
 const brokersOf = ({ url }: Member) => url.split(',')
@@ -142,7 +142,7 @@ describe.each(Object.entries(KINDS))('%s', (_, begin) => {
 
   test('lets no stranger be one of its brokers', async () => {
     const { fleet } = await withWorker()
-    // As a broker greets another: it names itself and asks for all that the others hear.
+    // Greets like a broker: it names itself and asks for everything that the others hear.
     const greets = `CONNECT ${JSON.stringify({ verbose: false, pedantic: false, tls_required: true, name: 'stranger', cluster: 'chirality' })}\r\nINFO {"server_id":"stranger","cluster":"chirality"}\r\nRS+ $G >\r\nPING\r\n`
     for (const port of fleet.clusterPorts) {
       const certificates = [undefined, {}, makeCertificate(['127.0.0.1'])]
@@ -191,7 +191,7 @@ describe.each(Object.entries(KINDS))('%s', (_, begin) => {
       ]
       for (const subject of writes) worker.publish(subject, BEAT)
       await expect.poll(() => new Set(refused).size).toBeGreaterThanOrEqual(listen.length + writes.length)
-      // What the victim and the hub say in the meantime is not for it.
+      // Messages between the victim and the hub must not reach it meanwhile.
       await hub.publish(subjects.presence('hub'), BEAT)
       await worker.flush()
       expect(heard).toEqual([])

@@ -43,7 +43,7 @@ test('a move that its hub did not finish is finished or taken back: one machine 
       await hub().finish()
       const [isHere, isThere] = await owners(id)
       expect([step, when, isHere !== isThere]).toEqual([step, when, true])
-      // Whoever has it can use it.
+      // The machine that has the session can use it.
       const { host } = isHere ? one : two
       expect([step, when, host.moves.leaving(id)]).toEqual([step, when, undefined])
       if (isThere) {
@@ -123,7 +123,7 @@ test('a session whose move was given up can be used, also if the hub was killed 
   const given: unknown[] = []
   const note = async (kept: object) => void given.push({ ...kept, owner: (await owners.read(id))?.machine })
   await expect(hub().keep(id, 'one', note)).rejects.toThrow(/killed/)
-  // What the target has is asked for when it returns, whoever is killed now.
+  // The target is asked for its part when it returns, whichever process is killed now.
   expect(given).toEqual([{ session: id, machine: 'one', gaveUp: 'two', owner: 'two' }])
   expect(await owners.read(id)).toMatchObject({ machine: 'one' })
   expect(one.host.moves.leaving(id)).toBeDefined()

@@ -126,7 +126,7 @@ test.runIf(isRoot)(
     expect(sizeOf(logPath(mirrorOf(other, 'near'), nearId))).toBeLessThan(
       sizeOf(logPath(near.project, nearId)),
     )
-    // Whoever was told that it has the work has it alone.
+    // A machine that was told that it has the work has it alone.
     const [onCutSide, onOtherSide] = await claims
     expect(onCutSide).not.toBe('stored')
     if (onOtherSide !== 'stored')

@@ -277,7 +277,7 @@ describe('a mirror', () => {
     expect(readFileSync(file, 'utf8')).toBe('')
     await restarted.fillHoles('w')
     expect(readFileSync(file, 'utf8')).toBe(whole.join(''))
-    // What was filled is not asked for again.
+    // A filled hole is not asked for again.
     isHere = false
     await restarted.fillHoles('w')
     await restarted.take(at(source.length, line(4, 'next'), 4))
@@ -344,7 +344,7 @@ test('reports of sessions survive a restart, and a machine cannot take the sessi
   expect(faults.map(String)).toEqual(['Error: shown by nobody'])
   const again = new RemoteSessions(states)
   expect(again.get(SESSION)).toMatchObject({ machine: 'w', session: { title: 'mine' } })
-  // What a machine says it made for this hub is its own, or nothing.
+  // A session that a machine says it made for this hub is its own, or nothing.
   const made = (id: string) => ({ id, projectRoot: '/p', updatedAt: '2026-01-01' })
   expect(again.made('w', made(SESSION), false)).toBe(true)
   expect(again.made('thief', made(SESSION), false)).toBe(false)

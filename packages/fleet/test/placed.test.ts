@@ -35,7 +35,7 @@ test('a session placed on a machine counts before its beat says so, and no longe
   expect(busy()).toEqual([3, 3, 3])
   beats(0)
   expect(busy()).toEqual([0, 0, 0])
-  // Of this machine what runs now counts, whatever it said last.
+  // The current turns of this machine count, whatever its last beat said.
   machines.said({ ...machines.list()[0], spent: [] } as unknown as Parameters<Machines['said']>[0])
   expect(machines.forWork(machines.list(), 2).find(one => one.isThis)?.busy).toBe(2)
 })

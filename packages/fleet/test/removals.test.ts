@@ -28,7 +28,7 @@ async function tells(link: Link, machine: string, session: string): Promise<void
   await link.publish(subjects.session(machine, session), stateOf(session))
 }
 
-/** What a hub has of its fleet, and hears of it, until it is stopped. */
+/** The parts of a hub with its fleet, until it is stopped. */
 function hubOn(link: Link, home: string, name = 'hub') {
   const mirrors = join(home, 'fleet', 'mirrors')
   const remote = new RemoteSessions(mirrors)

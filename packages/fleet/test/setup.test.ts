@@ -141,7 +141,7 @@ test('a code that was used or is no code says what to do, and a host that is non
   const stored = await readBroker(fleet.home)
   expect(stored?.invitations).toHaveLength(1)
   await joined(fleet, link)
-  // As if another machine had used it.
+  // Looks like a code that another machine used.
   const { code: used } = await invite(fleet.home, 'worker')
   const broker = await readBroker(fleet.home)
   if (broker !== undefined) await writeBroker(fleet.home, { ...broker, invitations: [] })

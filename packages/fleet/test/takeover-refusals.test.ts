@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { folder } from './support/fleet.ts'
 import { append, git, twoMachines, work } from './support/machines.ts'
 
-/** What is left of parcels on a machine, by move. */
+/** Leftovers of parcels on a machine, by move. */
 function parcels(root: string, name: 'one' | 'two'): Record<string, string[]> {
   const place = join(root, `${name}-home`, 'parcels')
   return Object.fromEntries(readdirSync(place).map(move => [move, readdirSync(join(place, move))]))

@@ -113,7 +113,7 @@ test('a takeover that its hub did not finish is finished or taken back, and the 
       const [isHere, isThere] = await owners(world, id)
       expect([step, when, isHere !== isThere]).toEqual([step, when, true])
       const host = isHere ? one.host : two.host
-      // Whoever has it can use it.
+      // The machine that has the session can use it.
       await expect(host.renameSession(id, 'still here')).resolves.toBeDefined()
     }
   }
@@ -211,7 +211,7 @@ test('a takeover that was cut short gives nothing back that a later one took', a
   const owner = await stored.read(id)
   expect(owner).toMatchObject({ machine: 'two' })
   expect((await two.host.store.resume(id)).worktree).toBe(owner?.move)
-  // Of another hub.
+  // A note of another hub.
   noted('takeover-other')
   await takeovers().finish()
   expect(await stored.read(id)).toEqual(owner)

@@ -153,7 +153,7 @@ async function twoHubs() {
       refusals.forget()
       await refusals.look(host, () => owners)
     },
-    /** What is unfinished is finished, and then one machine has the session, and can use it. */
+    /** Unfinished operations are finished; then one machine has the session and can use it. */
     hasOne: async (id: string, at: object): Promise<string> => {
       for (const each of [hub.moves, other.moves, takeovers]) await each.finish()
       const { refusals, host } = own('one')

@@ -174,7 +174,7 @@ describe('work of a fleet', () => {
         const ends = await Promise.all(
           ids.map(async id => {
             const attempts: string[] = []
-            // As a loop does: what was lost is begun anew, under another name.
+            // Lost work starts again under another name, as in a loop.
             for (let n = 1; ; n += 1) {
               const name = `${id}-${n}`
               attempts.push(name)
@@ -193,7 +193,7 @@ describe('work of a fleet', () => {
           const owner = machines.find(one => one.name === machine)
           expect(owner?.disk.get(name)).toMatchObject({ ended: true, dropped: false })
           expect(machines.filter(one => one.disk.has(name))).toHaveLength(1)
-          // What was given up has a next epoch, and whoever began it was told to drop it.
+          // Given-up work has the next epoch, and the machine that started it was told to drop it.
           for (const lost of attempts.slice(0, -1)) {
             const [first, second] = (register.messages.get(`chi.claim.${lost}`) ?? []).map(
               body => JSON.parse(Buffer.from(body).toString()) as object,

@@ -21,7 +21,7 @@ import type { AwayEnd, AwayTurn } from '../src/loop-context.ts'
 import { InstantAgent } from './support/instant-agent.ts'
 
 /** A hub with a loop of one task that is for other machines. These are made up: what they do is done here. */
-/** What was heard of the cost of a session on a machine that is gone. */
+/** Last reported cost of a session on a machine that is gone. */
 const LOST = { usd: 0.5, isEstimate: false, tokens: 700 }
 
 async function hub() {
@@ -101,7 +101,7 @@ async function hub() {
       const before = await host.worktrees.get(worktree ?? '')
       return {
         comesBack: (into = project) => host.moves.receive(into, { ...parcel, log }),
-        /** What the turn changed is only in what comes back. */
+        /** Changes of the turn are only in the returned session. */
         clean: () => {
           for (const name of readdirSync(before.folder))
             if (name.endsWith('.txt')) rmSync(path.join(before.folder, name))
@@ -192,7 +192,7 @@ test('a session that is on a machine that is gone is begun anew under another id
   await loop.run()
   expect(entries.map(({ type }) => type)).toContain('task:lost')
   expect([...loop.state.tasks.values()]).toMatchObject([
-    // What the lost turn cost is the loop's, too.
+    // The loop pays for the lost turn, too.
     { status: 'merged', sessionId: sessions[1], spentBefore: LOST },
   ])
   expect(new Set(sessions).size).toBe(2)

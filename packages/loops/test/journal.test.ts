@@ -96,7 +96,7 @@ test('an untouched journal is believed, and its entries are those that were writ
 
 type World = ReturnType<typeof world>
 
-/** What somebody does to a loop that does not run. Each is found, and no task is proved by it. */
+/** Manipulations of a loop that does not run. Each is found, and no task is proved by it. */
 const AT_REST: Record<string, (world: World) => void> = {
   'a line without a chain': ({ file }) => appendFileSync(file('journal.ndjson'), `${forged}\n`),
   'a line with the right hash and a made-up signature': ({ file }) =>
@@ -209,7 +209,7 @@ test.each(Object.entries(AT_REST))('at rest, %s: it is found, and proves nothing
   expect([...(state?.tasks.values() ?? [])].some(({ status }) => status === 'merged')).toBe(false)
 })
 
-/** What somebody does while a process runs the loop. */
+/** Manipulations while a process runs the loop. */
 const WHILE_IT_RUNS: Record<string, (world: World) => void> = {
   ...Object.fromEntries(
     Object.entries(AT_REST).filter(([name]) => /journal|head|line|entr/.test(name) && !/list/.test(name)),
@@ -252,7 +252,7 @@ test('a change after the last entry is found when the loop ends', () => {
   appendFileSync(file('journal.ndjson'), `${forged}\n`)
   expect(journal.settle().map(({ type }) => type)).toEqual(['journal:altered'])
   expect(journal.settle()).toEqual([])
-  // What was found is kept.
+  // The finding is kept.
   const aside = readdirSync(path.dirname(file('journal.ndjson'))).filter(name => name.includes('altered'))
   expect(aside.map(name => lines(file(name)).at(-1))).toEqual([forged])
   journal.close()

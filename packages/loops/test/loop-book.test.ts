@@ -140,7 +140,7 @@ test('tasks that meet the same limit at once wait for it once, and no other is s
     onEntry: ({ type }) => {
       seen.push(type)
       const met = seen.filter(one => one === 'iteration:end').length
-      // What follows the end of a turn is done before the next timer.
+      // Work after the end of a turn is done before the next timer.
       if (type === 'iteration:end' && met === 2) setTimeout(() => loop.stop(), 100)
     },
   })

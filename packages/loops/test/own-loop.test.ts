@@ -139,7 +139,7 @@ test('a loop of an earlier version, or of a clone, is shown as not checked, and 
     { at, type: 'loop:end', reason: 'done', why: 'Every task is proved.' },
   ]
   writeFileSync(path.join(folder, 'journal.ndjson'), lines.map(line => `${JSON.stringify(line)}\n`).join(''))
-  // As an earlier version left it in the data folder.
+  // Layout of an earlier version in the data folder.
   mkdirSync(path.join(home, 'loops'), { recursive: true })
   writeFileSync(path.join(home, 'loops', 'tasks-1'), project)
 

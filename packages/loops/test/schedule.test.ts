@@ -181,7 +181,7 @@ test('its journal stands a torn line, other processes, links and foreign files',
   expect(book.list()).toEqual([])
   const removed = path.join(book.folder, 'removed')
   expect(readdirSync(removed)).toEqual([id])
-  // Of those that were removed the last 50 are kept.
+  // The journals of the last 50 removed schedules are kept.
   const long = new Date('2020-01-01T00:00:00Z')
   utimesSync(path.join(removed, id, 'journal.ndjson'), long, long)
   for (let n = 0; n < 50; n += 1) book.remove(book.add(NIGHTLY, ADDED).schedule.id)

@@ -44,7 +44,7 @@ test('a merge is taken back without losing what a person changed and did not com
   expect(await tree.head()).toBe(first)
   expect(await tree.isChanged()).toBe(false)
   expect([read('a.txt'), read('loose.txt')]).toEqual(['first\n', 'untracked\n'])
-  // As docs/loops.md says.
+  // Example of docs/loops.md.
   git('cherry-pick', '--no-commit', ref ?? '')
   expect([read('a.txt'), read('new.txt')]).toEqual(['edited\n', 'staged\n'])
   git('reset', '-q', '--hard', first)
@@ -99,7 +99,7 @@ test('no git of a loop runs a program of a nested repository, or of a signature'
     () => tree.resetTo(base, 'refs/chirality/loop-kept/loop-x'),
   ]
   for (const [at, step] of steps.entries()) {
-    // As long as before, so that git has to read it.
+    // Equally long, so that git has to read it.
     put('within/c.txt', `${at}\n`)
     await step().catch(() => undefined)
     expect(existsSync(canary) ? `step ${at}: ${readFileSync(canary, 'utf8')}` : '').toBe('')

@@ -9,7 +9,7 @@ async function start(script: Script): Promise<ScriptedModel> {
 }
 
 const toolResult = { type: 'tool_result', tool_use_id: 't', content: [{ type: 'text', text: 'exit code 3' }] }
-/** What Claude Code sends after a tool has run. */
+/** Request of Claude Code after a tool has run. */
 const request = {
   model: 'claude-opus-9',
   system: [{ type: 'text', text: 'You are an agent.' }],

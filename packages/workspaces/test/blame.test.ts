@@ -305,7 +305,7 @@ test('random changes by turns, by people and by commits: each line is of who wro
       const name = `turn-${round}-${step}`
       await turn(name, () => edit(name))
       if (random(2) === 0) edit('between')
-      // What is kept of this is used by the next.
+      // The next call uses the stored result.
       if (random(4) === 0) await blame(file, { place })
       if (random(3) === 0) {
         repository.run('add', '.')

@@ -44,7 +44,7 @@ const ODD = [
 
 const here = (name: string) => path.join(repository.root, name)
 const git = (...args: string[]) => repository.run(...args)
-/** What differs between the two last commits. */
+/** Difference between the two last commits. */
 const committed = () =>
   git('diff', '--name-status', '--no-renames', '-z', 'HEAD~1', 'HEAD').split('\0').slice(0, -1)
 const left = () => git('status', '--porcelain', '-z').split('\0').filter(Boolean)
@@ -237,7 +237,7 @@ test('the hooks of a commit are those that git would run: of the user for all re
   expect(await commitHooks(found)).toEqual(['pre-commit'])
   await expect(make('work', true)).rejects.toThrow('git or a hook refused the commit')
   expect(existsSync(path.join(home, 'pre-commit'))).toBe(true)
-  // Of the repository, in its place.
+  // Hooks of the repository, in its own place.
   hook(path.join(repository.root, '.husky'), 'post-commit', 0)
   git('config', 'core.hooksPath', '.husky')
   expect(await commitHooks(found)).toEqual(['post-commit'])

@@ -32,7 +32,7 @@ import {
 
 const RUNS = process.env.CHIRALITY_TEST_ALL ? 100 : 2
 
-/** What a person may have left in the folder of the project. Each works on files of its own. */
+/** Uncommitted work of a person in the project's folder. Each case has files of its own. */
 const HABITS = {
   changed: ({ write }: Repository) => write('changed.txt', 'changed\n'),
   staged: (r: Repository) => {
@@ -159,7 +159,7 @@ async function workBeside(folder: string, habits: readonly Habit[]): Promise<voi
 
 interface FolderState {
   head: string
-  /** As git shows it, with ignored files. */
+  /** Status as git shows it, with ignored files. */
   status: string[]
   index: string
   stashes: string
@@ -189,7 +189,7 @@ function stateOf({ root, run }: Repository): FolderState {
   }
 }
 
-/** What git calls changed, new or ignored, with its content. */
+/** Changed, new and ignored files according to git, with their content. */
 function uncommittedOf({ status, stashes, files }: FolderState): object {
   const names = status.map(entry => entry.slice(3)).filter(name => files[name] !== undefined)
   return { stashes, status, files: Object.fromEntries(names.map(name => [name, files[name]])) }

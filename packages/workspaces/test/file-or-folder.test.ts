@@ -227,7 +227,7 @@ describe('a link to a folder with files', () => {
   })
 })
 
-/** What `x` is: nothing, a file, a link, or a folder with these names in it. */
+/** Kind of `x`: nothing, a file, a link, or a folder with these names in it. */
 const LAYOUT = fc.oneof(
   fc.constantFrom('nothing', 'file', 'link'),
   fc.uniqueArray(fc.constantFrom('a', 'b', 'deep/c', 'deep/d.log'), { minLength: 1 }),

@@ -68,7 +68,7 @@ test('sessions in worktrees hear of the same file, and of lines that would not m
     { session: 'three', files: [expect.objectContaining({ file: 'c.txt' })] },
   ])
 
-  // What is merged is nobody's any more, and nothing of this is in the user's repository.
+  // Merged changes belong to nobody, and nothing of this is in the user's repository.
   repository.run('merge', '-q', 'chirality/one')
   const merged = await findOverlaps(opened, {
     stateFolder,

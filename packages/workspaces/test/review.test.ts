@@ -158,7 +158,7 @@ describe('a discarded change', () => {
       'src/gone.txt cannot be written: src is a file now. Discard or move that first. Nothing was changed.',
     )
     expect([await snapshot(), await new FileMoves(opened, scope).list()]).toEqual([trees.after, []])
-    // What is below goes with it.
+    // Files below it are discarded with it.
     const move = await discard(trees, [{ path: 'src' }])
     await discard(trees, [{ path: 'a.txt' }])
     expect([read('a.txt'), existsSync(at('src/gone.txt'))]).toEqual([text(LINES), true])
@@ -364,7 +364,7 @@ describe('a move that fails', () => {
   test('is finished by the next one, with what belongs to it, if it could not be taken back', async () => {
     repository.write('a.txt', 'agent\n')
     const [agent, first] = [await snapshotOf('agent\n'), await snapshotOf(text(LINES))]
-    // As a process leaves it that was killed after the refs: the files are as before.
+    // State left by a process that was killed after the refs: the files are as before.
     const commit = (tree: string, parent: string, message: string) =>
       repository.run('commit-tree', tree, '-p', parent, '-m', message).trim()
     const before = commit(agent, 'HEAD', 'Before')

@@ -69,7 +69,7 @@ test('a submodule at another commit is named; nothing in it runs, and what .gitm
   expect((await diff()).submodules).toEqual([{ path: 'lib', from, to: null }])
   expect(existsSync(ran)).toBe(false)
 
-  // As commits name it.
+  // Names as in commits.
   const treeOf = (name: string) => repository.run('rev-parse', `${name}^{tree}`).trim()
   const between = async (before: string, after: string) => {
     const found = await findRepository(repository.root)

@@ -5,7 +5,7 @@ import { type ClaimStore, Claims, judgeClaim } from './claims.ts'
 /** A subject with compare-and-set, whose answers can be lost and whose readers can be cut off. */
 class Register implements ClaimStore {
   readonly #messages: Uint8Array[] = []
-  /** What happens to the next call. */
+  /** Outcome of the next call. */
   next: 'work' | 'cut' | 'lose-answer' = 'work'
 
   async last(): Promise<{ seq: number; body: Uint8Array } | undefined> {
@@ -146,7 +146,7 @@ describe('a claim', () => {
       { ...sound, open: [['x', 0]] },
       null,
     ]
-    // Of other brokers, of an older list, and open.
+    // Groups of other brokers, of an older list, and open ones.
     const not = [
       { ...sound, id: 'other' },
       { ...sound, last: 0 },

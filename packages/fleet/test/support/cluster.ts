@@ -14,9 +14,9 @@ export interface TestCluster {
   kill: (node: number, signal?: 'SIGKILL' | 'SIGTERM') => Promise<void>
   start: (node: number) => void
   loseDisk: (node: number) => void
-  /** Where the brokers dial each other. */
+  /** Ports at which the brokers dial each other. */
   clusterPorts: number[]
-  /** Those that run. */
+  /** The running brokers. */
   running: () => number[]
 }
 

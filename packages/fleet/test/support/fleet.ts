@@ -32,7 +32,7 @@ async function cleanUp(): Promise<void> {
 
 export function folder(): string {
   const made = mkdtempSync(join(tmpdir(), 'chirality-fleet-'))
-  // What was killed a moment ago may still write its last file.
+  // A process that was killed a moment ago may still write its last file.
   later(() => rmSync(made, { recursive: true, force: true, maxRetries: 5 }))
   return made
 }

@@ -110,7 +110,7 @@ export async function twoMachines() {
     ['one', 'here'],
     ['two', 'here'],
   ])
-  /** Which machines send copies; those that are not named do. */
+  /** Machines that send copies; unnamed ones do. */
   const sends = new Map<Name, boolean>()
   let sent = 0
   let fault: (count: number) => Fault = () => undefined
@@ -168,7 +168,7 @@ export async function twoMachines() {
   })
   const mirror = join(root, 'mirror')
   mkdirSync(mirror)
-  /** What the hub heard of a session of a machine until now: its state, and its log. */
+  /** State and log of a session that the hub has heard so far. */
   const mirrored = async (id: string, name: Name) => {
     const session = await own[name].host.store.resume(id)
     remotes.set(id, { machine: name, session, status: null })

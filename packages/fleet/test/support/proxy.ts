@@ -46,7 +46,7 @@ export async function proxy(to: number) {
       state = 'swallows'
     },
     mend: () => {
-      // What was half through is damaged.
+      // Half a message is damaged.
       drop()
       state = 'open'
     },

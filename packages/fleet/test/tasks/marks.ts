@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 
-/** What a task's process wrote, as it is in the file of marks: one line for its beginning and one for its end. */
+/** Marks in the file that a task's process writes: one line for its start and one for its end. */
 export interface Mark {
   what: 'begin' | 'end'
   work: string

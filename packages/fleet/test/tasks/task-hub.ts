@@ -73,7 +73,7 @@ for (;;) {
     await groups.finish()
     break
   } catch {
-    // As above.
+    // The same as above.
   }
 }
 await link.close()

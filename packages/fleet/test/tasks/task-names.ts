@@ -1,4 +1,4 @@
-/** What the tasks need and the workers have. */
+/** Needs of the tasks, which the workers fulfil. */
 export const AGENT = 'process'
 export const LABEL = 'build'
 export const PROJECT = '/shop'

@@ -5,7 +5,7 @@ import type { HarnessCapabilities, Session, SessionHarness, UIEvent } from '@chi
 export interface InstantAgentOptions {
   id?: string
   limitedUntil?: string
-  /** What a turn waits for. */
+  /** Event for which a turn waits. */
   asked?: () => Promise<void>
   isInstalled?: boolean
   /** False: it changes no file itself. */

@@ -55,7 +55,7 @@ export function gitIn(folder: string, ...args: string[]): void {
   execFileSync('git', args, { cwd: folder })
 }
 
-/** What would be said of a task if it were merged: two that changed the same line cannot both be. */
+/** Verdict of a task as if it were merged: two that changed the same line cannot both be. */
 export function wordOf({ tasks }: LoopState, title: string) {
   const task = [...tasks.values()].find(one => one.task.title === title)
   if (task?.proof === undefined) return { word: task?.status ?? 'not begun', kinds: [], why: task?.why, task }

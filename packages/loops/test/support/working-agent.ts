@@ -1,7 +1,7 @@
 import type { Session, UIEvent } from '@chirality/core'
 import { InstantAgent } from './instant-agent.ts'
 
-/** What an agent does in a turn, by the title of the task: it changes files of the folder. */
+/** Work of an agent in a turn, by the title of the task: it changes files of the folder. */
 export type Work = (folder: string, turn: number) => void
 
 /** An agent of the given works. Its session is that of any agent; only the model is missing. */

@@ -18,13 +18,13 @@ import type { Command, Reply } from './protocol.ts'
 export interface MachineOptions {
   project?: string
   isInFleet: boolean
-  /** By how much its clock is wrong. */
+  /** Error of its clock. */
   clockMs?: number
   /** The words before a command that is run on the machine. */
   enter?: string[]
 }
 
-/** Where the machines of a fleet are. Without it they are all on loopback. */
+/** Addresses of the machines. Default: all on loopback. */
 export interface Places {
   /** The address of the hub. */
   host: string

@@ -3,7 +3,7 @@ import type { Member } from '../../../src/engine/fleet-files.ts'
 import type { StepTime } from '../../../src/move/step-times.ts'
 import type { Speech } from './speaking-agent.ts'
 
-/** What a machine is asked. */
+/** Requests to a machine. */
 export type Command =
   | { do: 'create'; sessions: number }
   /** A turn in every session. Ends when all of them have. */
@@ -16,7 +16,7 @@ export type Command =
   | { do: 'info' }
   /** Answers when the next turn begins. */
   | { do: 'asked' }
-  /** Which sessions of other machines it knows. */
+  /** Sessions of other machines that it knows. */
   | { do: 'knows' }
   /** Reads the mirrored logs of these sessions from now on. */
   | { do: 'follow'; sessionIds: string[] }
@@ -56,6 +56,6 @@ export interface Reply {
   parts?: StoredPart[]
   claimed?: 'stored' | 'conflict' | 'unknown'
   at?: number
-  /** What a takeover did, and how long it took. */
+  /** Result and duration of a takeover. */
   steps?: StepTime[]
 }
