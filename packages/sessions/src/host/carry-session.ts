@@ -8,12 +8,12 @@ import { openSessionLog, removeSessionLog } from '../log/open-logs.ts'
 import { pagesAfter } from '../log/pages.ts'
 import { EVENTS_FOLDER, type SessionLog } from '../log/session-log.ts'
 import { notice } from '../log/turn-events.ts'
-import { AgentNotes } from '../queue/agent-notes.ts'
-import { QueueFile, type QueueState } from '../queue/queue-file.ts'
+import type { QueueState } from '../queue/queue-file.ts'
 import { SessionFold } from '../store/fold-session.ts'
 import { formatSession, newSession, parseSession, type StoredSession } from '../store/stored-session.ts'
 import type { HostContext } from '../turns/host-context.ts'
 import type { Move } from '../turns/leaving-sessions.ts'
+import { SessionStateFiles } from '../turns/record/session-state-files.ts'
 import { type Lost, lostAfter, NOTHING_LOST } from './lost-events.ts'
 
 /** A session on its way to another machine. The log and the bundle are files. */
@@ -63,6 +63,7 @@ export async function packSession(
     signal,
     ...(worktree === undefined ? {} : { base: worktree.base, baseBranch: worktree.baseBranch }),
   })
+  const state = new SessionStateFiles(projectRoot, id)
   const agent = harness === null ? undefined : harnesses.getAll().find(one => one.id === harness)
   const conversation =
     claudeSessionId === null
@@ -74,8 +75,8 @@ export async function packSession(
     work,
     bundle,
     conversation: conversation ?? [],
-    queue: await new QueueFile(projectRoot, id).read(),
-    notes: await new AgentNotes(projectRoot, id).read(),
+    queue: await state.queue.read(),
+    notes: await state.notes.read(),
     log: join(await ensureProjectFolder(projectRoot, EVENTS_FOLDER), `${id}.ndjson`),
   }
 }
@@ -118,17 +119,17 @@ export async function receiveSession(
   const made = { folder: worktree.folder, hasConversation }
   const here = { ...parsed, worktree: worktree.id }
   const { session, lost } = await writeLog(parcel, here, made)
-  await new QueueFile(projectRoot, id).write({
+  const state = new SessionStateFiles(projectRoot, id)
+  await state.queue.write({
     ...queue,
     sending: null,
     given: [],
     held: queue.messages.length > 0,
   })
-  const noteFile = new AgentNotes(projectRoot, id)
-  const stored = await noteFile.read()
+  const stored = await state.notes.read()
   const moved = `You now run on another machine, in ${cwd}. Files that git ignores and processes that you started are not here.`
   for (const note of [...notes, moved, ...handedOver(parcel, lost)])
-    if (!stored.includes(note)) await noteFile.add(note)
+    if (!stored.includes(note)) await state.notes.add(note)
   await store.add(session)
   return session
 }

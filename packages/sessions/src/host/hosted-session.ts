@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { ContextUsage, PermissionMode, TurnEndReason, UIEvent } from '@chirality/core'
 import type { SessionLog } from '../log/session-log.ts'
 import { told } from '../log/turn-events.ts'
-import { AgentNotes } from '../queue/agent-notes.ts'
 import type { MessageQueue } from '../queue/message-queue.ts'
 import type { QueuedMessage } from '../queue/queued-message.ts'
 import type { TurnRequest } from '../queue/turn-request.ts'
@@ -22,8 +21,8 @@ import type { Shelf, StoredSession } from '../store/stored-session.ts'
 import { BetweenTurns } from '../turns/between-turns.ts'
 import type { ProjectContext } from '../turns/host-context.ts'
 import type { LiveTurn } from '../turns/live-turn.ts'
-import { KeptAgentsFile } from '../turns/record/kept-agents-file.ts'
 import type { SessionRecorder } from '../turns/record/session-recorder.ts'
+import type { SessionStateFiles } from '../turns/record/session-state-files.ts'
 import { prepareTurn, sessionLimitOf } from '../turns/start-turn.ts'
 import { chooseHarness } from '../turns/turn-options.ts'
 import { keepable } from './host-options.ts'
@@ -34,17 +33,18 @@ import { SteeredMessages } from './steered-messages.ts'
 export interface HostedSessionOptions {
   project: ProjectContext
   view: SessionView
+  state: SessionStateFiles
   log: SessionLog
   recorder: SessionRecorder
   queue: MessageQueue
 }
 
 export class HostedSession implements LiveSession {
-  readonly id: string
   readonly log: SessionLog
   readonly queue: MessageQueue
   readonly #project: ProjectContext
   readonly #view: SessionView
+  readonly #state: SessionStateFiles
   readonly #waiters = new Waiters()
   readonly #sending: SendQueue
   readonly #steered: SteeredMessages
@@ -55,15 +55,15 @@ export class HostedSession implements LiveSession {
   /** Agents that are being started before a turn. */
   #prewarming = 0
 
-  constructor({ project, view, log, recorder, queue }: HostedSessionOptions) {
-    this.id = log.sessionId
+  constructor({ project, view, state, log, recorder, queue }: HostedSessionOptions) {
     this.log = log
     this.queue = queue
     this.#project = project
     this.#view = view
+    this.#state = state
     this.#steered = new SteeredMessages({ log, queue, recorder })
     this.#sending = new SendQueue({
-      sessionId: this.id,
+      sessionId: log.sessionId,
       queue,
       recorder,
       steered: this.#steered,
@@ -77,8 +77,12 @@ export class HostedSession implements LiveSession {
       recorder,
       sessionLimit: () => sessionLimitOf(view),
     })
-    const parts = { project, view, log, recorder, betweenTurns: this.#betweenTurns }
+    const parts = { project, view, state, log, recorder, betweenTurns: this.#betweenTurns }
     this.#turns = new SessionTurns({ ...parts, waiters: this.#waiters, onEnded })
+  }
+
+  get id(): string {
+    return this.log.sessionId
   }
 
   get status(): SessionStatus {
@@ -142,12 +146,12 @@ export class HostedSession implements LiveSession {
 
   async tellAgent({ note, shown }: AgentNote): Promise<void> {
     this.#project.leaving.require(this.id)
-    await new AgentNotes(this.#view.session.projectRoot, this.id).add(note)
+    await this.#state.notes.add(note)
     this.log.append(told(this.id, shown), { turnId: null })
   }
 
   untold(): Promise<string[]> {
-    return new AgentNotes(this.#view.session.projectRoot, this.id).read()
+    return this.#state.notes.read()
   }
 
   async prewarm(request: TurnRequest = {}): Promise<void> {
@@ -159,7 +163,7 @@ export class HostedSession implements LiveSession {
       const { harness, plan, from } = await prepareTurn(this.#view, request, this.#project)
       if (!harness.capabilities().supportsPrewarm) return
       // Recorded before its first turn: if this process is killed, the next one finds the session.
-      const agents = new KeptAgentsFile(from.projectRoot, this.id)
+      const { agents } = this.#state
       await agents.prepare()
       await harness.prewarm?.(from, { ...plan.opts, onProcess: process => agents.add(process) })
     } catch (error) {

@@ -20,6 +20,7 @@ import type { StoredSession } from '../store/stored-session.ts'
 import type { HostContext, ProjectContext } from '../turns/host-context.ts'
 import { KeptAgentsFile } from '../turns/record/kept-agents-file.ts'
 import { SessionRecorder } from '../turns/record/session-recorder.ts'
+import { SessionStateFiles } from '../turns/record/session-state-files.ts'
 import { stopRecorded, TurnRecordFile } from '../turns/record/turn-record.ts'
 import { HostedSession } from './hosted-session.ts'
 
@@ -228,7 +229,8 @@ async function openSession(
   onStatus: (status: SessionStatus) => void,
 ): Promise<OpenedSession> {
   const { projectRoot } = project
-  const isToldAgain = retoldEvents(project, stored)
+  const state = new SessionStateFiles(projectRoot, stored.id)
+  const isToldAgain = retoldEvents(project, stored, state)
   const log = await openSessionLog(projectRoot, stored.id, { isToldAgain })
   let session: HostedSession | undefined
   const onChange = () => {
@@ -246,10 +248,10 @@ async function openSession(
     const recorder = new SessionRecorder({ log, onRecorded })
     const onRelease = () => void session?.sendNext()
     const queue = await MessageQueue.open({ projectRoot, sessionId: stored.id, onChange, onRelease })
-    const recovery = await recoverSession({ project, view, recorder, log })
+    const recovery = await recoverSession({ project, view, state, recorder, log })
     const adopted = recovery.kind === 'adopted' ? recovery.turn.turnId : undefined
     await recoverQueue(queue, async queued => queued.id === adopted || hasTurn(log, queued))
-    session = new HostedSession({ project, view, log, recorder, queue })
+    session = new HostedSession({ project, view, state, log, recorder, queue })
     await session.recoverSteered({ isOver: recovery.kind !== 'adopted' })
     log.onHealth(onChange)
     // Queued messages follow a turn that goes on. Otherwise a person decides: opening a project must not cost money.

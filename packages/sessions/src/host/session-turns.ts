@@ -8,6 +8,7 @@ import type { BetweenTurns } from '../turns/between-turns.ts'
 import type { ProjectContext } from '../turns/host-context.ts'
 import type { LiveTurn } from '../turns/live-turn.ts'
 import type { SessionRecorder } from '../turns/record/session-recorder.ts'
+import type { SessionStateFiles } from '../turns/record/session-state-files.ts'
 import { settleTurn } from '../turns/settle-turn.ts'
 import { startTurn } from '../turns/start-turn.ts'
 import { StopSignal } from '../turns/stop-signal.ts'
@@ -15,6 +16,7 @@ import { StopSignal } from '../turns/stop-signal.ts'
 export interface SessionTurnsOptions {
   project: ProjectContext
   view: SessionView
+  state: SessionStateFiles
   log: SessionLog
   recorder: SessionRecorder
   betweenTurns: BetweenTurns
@@ -44,14 +46,14 @@ export class SessionTurns {
   }
 
   async start(message: string, request: TurnRequest, turnId: string): Promise<void> {
-    const { project, view, log, recorder, betweenTurns } = this.#options
+    const { project, view, state, log, recorder, betweenTurns } = this.#options
     if (view.phase !== 'idle') throw sessionBusy(log.sessionId)
     if (log.health.state === 'paused') throw toStartError(log.health.error)
     view.begin(turnId)
     const stop = new StopSignal(request)
     this.#starting = stop
     try {
-      const parts = { project, view, recorder, betweenTurns }
+      const parts = { project, view, state, recorder, betweenTurns }
       const { turn, stored } = await startTurn({ ...parts, stop, turnId, message, request })
       this.follow(turn)
       this.#begun(stop)
@@ -121,11 +123,11 @@ export class SessionTurns {
   }
 
   async #ended(turn: LiveTurn, reason: TurnEndReason): Promise<void> {
-    const { project, view, recorder, onEnded } = this.#options
+    const { project, view, state, recorder, onEnded } = this.#options
     const { turnId, spent } = turn
     // What the log only keeps in memory is not stored: until the disk takes it, the turn has not settled.
     if (!(await recorder.flushed().catch(() => false))) return this.#untold(turn)
-    const isStored = await settleTurn({ project, session: view.session, turnId, spent })
+    const isStored = await settleTurn({ project, session: view.session, state, turnId, spent })
     if (!isStored) void this.#storeLater()
     this.#release()
     await onEnded(reason)

@@ -1,15 +1,6 @@
-import { join } from 'node:path'
-import {
-  type FileOps,
-  readSmallFile,
-  realFileOps,
-  removeIfThere,
-  setAside,
-  toStorageError,
-  writeFileAtomic,
-} from '@chirality/disk'
-import { ensureProjectFolder, findProjectFolder } from '../files/project-folder.ts'
-import { requireSessionId, sessionsWithFiles } from '../files/session-id.ts'
+import { type FileOps, realFileOps, setAside, toStorageError, writeFileAtomic } from '@chirality/disk'
+import { sessionsWithFiles } from '../files/session-id.ts'
+import { SessionStateFile } from '../files/session-state-file.ts'
 import { parseObject } from '../store/stored-session.ts'
 import type { GivenMessage, QueuedMessage } from './queued-message.ts'
 
@@ -27,27 +18,18 @@ export const EMPTY_QUEUE: QueueState = { held: false, sending: null, messages: [
 export const MAX_QUEUE_BYTES = 16 * 1024 * 1024
 
 /** `.chirality/state/queue/<sessionId>.json`. A missing file is an empty queue; an invalid one is renamed and kept. */
-export class QueueFile {
-  readonly #projectRoot: string
-  readonly #name: string
-  readonly #ops: FileOps
-
-  constructor(projectRoot: string, sessionId: string, ops: FileOps = realFileOps) {
-    this.#projectRoot = projectRoot
-    this.#name = `${requireSessionId(sessionId)}.json`
-    this.#ops = ops
+export class QueueFile extends SessionStateFile {
+  constructor(projectRoot: string, sessionId: string, ops?: FileOps) {
+    super({ projectRoot, sessionId, ops }, { kind: 'queue', ending: '.json' })
   }
 
   async read(): Promise<QueueState> {
-    const folder = await findProjectFolder(this.#projectRoot, ...FOLDER)
-    if (folder === undefined) return EMPTY_QUEUE
-    const path = join(folder, this.#name)
+    const text = await this.readText(MAX_QUEUE_BYTES)
+    const state = text === undefined ? EMPTY_QUEUE : parseQueue(text)
+    if (state !== undefined) return state
+    const path = await this.ensurePath()
     try {
-      const text = readSmallFile(this.#ops, path, MAX_QUEUE_BYTES)
-      if (text === undefined) return EMPTY_QUEUE
-      const state = parseQueue(text.toString('utf8'))
-      if (state !== undefined) return state
-      setAside(path, 'corrupt', this.#ops)
+      setAside(path, 'corrupt', this.ops)
       return EMPTY_QUEUE
     } catch (error) {
       throw toStorageError(error, path)
@@ -57,27 +39,17 @@ export class QueueFile {
   /** An empty queue that is not held needs no file. */
   async write(state: QueueState): Promise<void> {
     if (isEmpty(state)) return this.remove()
-    const path = join(await ensureProjectFolder(this.#projectRoot, ...FOLDER), this.#name)
+    const path = await this.ensurePath()
     try {
-      await writeFileAtomic(path, `${JSON.stringify(state)}\n`, { ops: this.#ops })
+      await writeFileAtomic(path, `${JSON.stringify(state)}\n`, { ops: this.ops })
     } catch (error) {
       throw toStorageError(error, path)
     }
   }
 
   async exists(): Promise<boolean> {
-    const folder = await findProjectFolder(this.#projectRoot, ...FOLDER)
-    return folder !== undefined && this.#ops.lstat(join(folder, this.#name)) !== undefined
-  }
-
-  async remove(): Promise<void> {
-    const folder = await findProjectFolder(this.#projectRoot, ...FOLDER)
-    if (folder === undefined) return
-    try {
-      removeIfThere(this.#ops, join(folder, this.#name))
-    } catch (error) {
-      throw toStorageError(error, join(folder, this.#name))
-    }
+    const path = await this.findPath()
+    return path !== undefined && this.ops.lstat(path) !== undefined
   }
 }
 

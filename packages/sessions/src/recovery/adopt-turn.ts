@@ -11,13 +11,13 @@ import { limitsOfTurn } from '../budget/limits-of-turn.ts'
 import { faultRow } from '../harness-log/rows.ts'
 import type { SessionLog } from '../log/session-log.ts'
 import { askedNobody, unansweredNote } from '../log/turn-events.ts'
-import { AgentNotes } from '../queue/agent-notes.ts'
+import type { AgentNotes } from '../queue/agent-notes.ts'
 import type { SessionView } from '../status/session-view.ts'
-import { SpoolIndex } from '../store/spool-index.ts'
 import type { ProjectContext } from '../turns/host-context.ts'
 import { LiveTurn } from '../turns/live-turn.ts'
 import type { SessionRecorder } from '../turns/record/session-recorder.ts'
-import { type TurnRecord, TurnRecordFile, TurnRecordKeeper } from '../turns/record/turn-record.ts'
+import type { SessionStateFiles } from '../turns/record/session-state-files.ts'
+import { type TurnRecord, TurnRecordKeeper } from '../turns/record/turn-record.ts'
 import { sessionLimitOf, withWorkFolder } from '../turns/start-turn.ts'
 import { StopSignal } from '../turns/stop-signal.ts'
 import { TurnRun } from '../turns/turn-run.ts'
@@ -28,6 +28,7 @@ import { eventsOfTurn } from './turns-in-log.ts'
 export interface AdoptOptions {
   project: ProjectContext
   view: SessionView
+  state: SessionStateFiles
   recorder: SessionRecorder
   log: SessionLog
   record: TurnRecord
@@ -44,8 +45,8 @@ export function canAdopt(harness: SessionHarness | undefined): harness is Adopti
 
 /** Continues a turn of a host that has exited: adds the events that the log lacks, and the agent's new ones. */
 export async function adoptTurn(options: AdoptOptions): Promise<LiveTurn> {
-  const { project, view, log, record, harness, logged } = options
-  const { id: sessionId, projectRoot } = view.session
+  const { project, view, state, log, record, harness, logged } = options
+  const { id: sessionId } = view.session
   // A budget that is used up by now stops the turn at its next safe point; it must not prevent the adoption.
   const { turnId, budget } = record
   const sessionLimit = () => sessionLimitOf(view)
@@ -61,18 +62,15 @@ export async function adoptTurn(options: AdoptOptions): Promise<LiveTurn> {
     harness,
     isLate: saysNothingSince(Date.now(), () => processes),
   })
-  const file = new TurnRecordFile(projectRoot, sessionId)
-  await file.prepare()
-  const keeper = new TurnRecordKeeper(file, record)
-  const spools = new SpoolIndex(projectRoot, sessionId)
-  await spools.prepare()
+  await state.prepare()
+  const keeper = new TurnRecordKeeper(state.record, record)
   const stop = new StopSignal({})
   const opts = {
     decide: decideOf(view, record, { harness, project }),
     signal: stop.signal,
     onProcess: (process: TurnRecord['processes'][number]) => {
       processes.push(process)
-      spools.add({ turnId: record.turnId, harness: harness.id }, process)
+      state.spools.add({ turnId: record.turnId, harness: harness.id }, process)
       keeper.add(process)
     },
   }
@@ -84,7 +82,7 @@ export async function adoptTurn(options: AdoptOptions): Promise<LiveTurn> {
     sessionId,
     run: async take => {
       const isMissing = tellMissing(eventsOfTurn(log, record), writer)
-      const notes = harness.capabilities().asksAgain ? undefined : new AgentNotes(projectRoot, sessionId)
+      const notes = harness.capabilities().asksAgain ? undefined : state.notes
       const onFault = (error: unknown) => project.harnessLog.write(sessionId, faultRow(error))
       const unanswered = new Unanswered(view.pending, { notes, onFault })
       await runTurn(harness.adoptTurn(session, record, opts), async batch => {

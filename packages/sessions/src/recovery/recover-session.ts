@@ -8,7 +8,8 @@ import type { StoredSession } from '../store/stored-session.ts'
 import type { ProjectContext } from '../turns/host-context.ts'
 import type { LiveTurn } from '../turns/live-turn.ts'
 import type { SessionRecorder } from '../turns/record/session-recorder.ts'
-import { stopRecorded, type TurnRecord, TurnRecordFile } from '../turns/record/turn-record.ts'
+import type { SessionStateFiles } from '../turns/record/session-state-files.ts'
+import { stopRecorded, type TurnRecord } from '../turns/record/turn-record.ts'
 import { settleTurn } from '../turns/settle-turn.ts'
 import { afterTurn } from '../turns/turn-writer.ts'
 import { type AdoptingHarness, adoptTurn, canAdopt } from './adopt-turn.ts'
@@ -18,6 +19,7 @@ import { type LoggedTurn, lastTurnIn } from './turns-in-log.ts'
 export interface RecoverOptions {
   project: ProjectContext
   view: SessionView
+  state: SessionStateFiles
   recorder: SessionRecorder
   log: SessionLog
 }
@@ -37,9 +39,10 @@ export type Recovery =
 export function retoldEvents(
   project: ProjectContext,
   session: StoredSession,
+  state: SessionStateFiles,
 ): (torn: TornLine, log: SessionLog) => Promise<boolean> {
   return async ({ turnId, type }, log) => {
-    const record = await new TurnRecordFile(session.projectRoot, session.id).read()
+    const record = await state.record.read()
     if (record?.turnId !== turnId || adopterOf(project, session, record) === undefined) return false
     const last = await lastTurnIn(log)
     const isEnded = last?.turnId === turnId && last.ended !== undefined
@@ -59,11 +62,9 @@ function adopterOf(
 
 /** Adopts or ends the turn that an earlier host left. Afterwards no session is shown as working that is not. */
 export async function recoverSession(options: RecoverOptions): Promise<Recovery> {
-  const { project, view, log } = options
-  const { id, projectRoot } = view.session
+  const { project, view, state, log } = options
   await replayTail(view, log)
-  const file = new TurnRecordFile(projectRoot, id)
-  const record = await file.read()
+  const record = await state.record.read()
   const last = await lastTurnIn(log)
   const logged = record === undefined || last?.turnId === record.turnId ? last : undefined
   if (record === undefined) {
@@ -81,7 +82,7 @@ export async function recoverSession(options: RecoverOptions): Promise<Recovery>
     return { kind: 'adopted', turn: await adoptTurn({ ...options, record, harness: adopter, logged }) }
   const stopped = await stopRecorded(record)
   if (logged === undefined) {
-    await file.remove()
+    await state.record.remove()
     return { kind: 'none' }
   }
   return close(options, logged, stopped)
@@ -93,7 +94,7 @@ async function replayTail(view: SessionView, log: SessionLog): Promise<void> {
 }
 
 async function close(
-  { project, view, recorder }: RecoverOptions,
+  { project, view, state, recorder }: RecoverOptions,
   turn: LoggedTurn,
   stopped = 0,
 ): Promise<Recovery> {
@@ -111,7 +112,7 @@ async function close(
     if (!(await recorder.flush())) return { kind: 'closed', turnId, stopped }
   }
   // It is not known how long its agent worked.
-  await settleTurn({ project, session: view.session, turnId, spent: { ...view.turnCost, ms: 0 } })
+  await settleTurn({ project, session: view.session, state, turnId, spent: { ...view.turnCost, ms: 0 } })
   return { kind: 'closed', turnId, stopped }
 }
 

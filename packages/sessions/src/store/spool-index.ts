@@ -1,17 +1,7 @@
-import { basename, join } from 'node:path'
+import { basename } from 'node:path'
 import type { HarnessId, TurnProcess } from '@chirality/core'
-import {
-  type FileOps,
-  OPEN,
-  openRegular,
-  readSmallFile,
-  realFileOps,
-  removeIfThere,
-  toStorageError,
-  writeAll,
-} from '@chirality/disk'
-import { ensureProjectFolder, findProjectFolder } from '../files/project-folder.ts'
-import { requireSessionId } from '../files/session-id.ts'
+import { type FileOps, OPEN, openRegular, writeAll } from '@chirality/disk'
+import { SessionStateFile } from '../files/session-state-file.ts'
 import { parseObject } from './stored-session.ts'
 
 /** The position of a turn's native lines. A turn has several if its agent was started again. */
@@ -30,22 +20,17 @@ export interface SpoolEntry {
  * `.chirality/state/spools/<sessionId>.ndjson`: which spool each turn printed to, and at which offset. A turn's record
  * is deleted with the turn; this file stays.
  */
-export class SpoolIndex {
-  readonly #projectRoot: string
-  readonly #name: string
-  readonly #ops: FileOps
+export class SpoolIndex extends SessionStateFile {
   readonly #known = new Set<string>()
-  #folder: string | undefined
+  #path: string | undefined
 
-  constructor(projectRoot: string, sessionId: string, ops: FileOps = realFileOps) {
-    this.#projectRoot = projectRoot
-    this.#name = `${requireSessionId(sessionId)}.ndjson`
-    this.#ops = ops
+  constructor(projectRoot: string, sessionId: string, ops?: FileOps) {
+    super({ projectRoot, sessionId, ops }, { kind: 'spools', ending: '.ndjson' })
   }
 
   /** Has to be called first, because `add` is synchronous. Neither throws: a missing entry must not fail a turn. */
   async prepare(): Promise<void> {
-    this.#folder = await ensureProjectFolder(this.#projectRoot, ...FOLDER).catch(() => undefined)
+    this.#path = await this.ensurePath().catch(() => undefined)
   }
 
   /** Without its entry a spool is still found by its name. */
@@ -53,13 +38,13 @@ export class SpoolIndex {
     const { spoolPath, spoolOffset: from, nativeSessionIds } = process
     const spool = basename(spoolPath)
     const key = `${turn.turnId} ${spool} ${from}`
-    if (this.#folder === undefined || this.#known.has(key)) return
+    if (this.#path === undefined || this.#known.has(key)) return
     const { turnId, harness } = turn
     const at = new Date().toISOString()
     const shared = nativeSessionIds === undefined ? {} : { nativeSessionIds }
     const entry: SpoolEntry = { turnId, at, harness, spool, from, ...shared }
     try {
-      this.#append(join(this.#folder, this.#name), entry)
+      this.#append(this.#path, entry)
       this.#known.add(key)
     } catch {
       // The disk is full, or the folder was deleted.
@@ -68,35 +53,22 @@ export class SpoolIndex {
 
   /** In the order in which they were added. */
   async read(): Promise<SpoolEntry[]> {
-    const folder = await findProjectFolder(this.#projectRoot, ...FOLDER)
-    if (folder === undefined) return []
-    const path = join(folder, this.#name)
-    try {
-      const text = readSmallFile(this.#ops, path, MAX_INDEX_BYTES)?.toString('utf8') ?? ''
-      return text.split('\n').flatMap(parseEntry)
-    } catch (error) {
-      throw toStorageError(error, path)
-    }
-  }
-
-  async remove(): Promise<void> {
-    const folder = await findProjectFolder(this.#projectRoot, ...FOLDER)
-    if (folder !== undefined) removeIfThere(this.#ops, join(folder, this.#name))
+    const text = (await this.readText(MAX_INDEX_BYTES)) ?? ''
+    return text.split('\n').flatMap(parseEntry)
   }
 
   #append(path: string, entry: SpoolEntry): void {
-    const fd = openRegular(this.#ops, path, OPEN.appendOrCreate)
+    const fd = openRegular(this.ops, path, OPEN.appendOrCreate)
     try {
       // Begins on a new line, also after a line that a crash cut off.
-      const begin = this.#ops.stat(fd).size === 0 ? '' : '\n'
-      writeAll(this.#ops, fd, Buffer.from(`${begin}${JSON.stringify(entry)}`))
+      const begin = this.ops.stat(fd).size === 0 ? '' : '\n'
+      writeAll(this.ops, fd, Buffer.from(`${begin}${JSON.stringify(entry)}`))
     } finally {
-      this.#ops.close(fd)
+      this.ops.close(fd)
     }
   }
 }
 
-const FOLDER = ['state', 'spools']
 const MAX_INDEX_BYTES = 64 * 1024 * 1024
 
 /** An agent can write to the file, so every entry that is not clearly valid is ignored. */

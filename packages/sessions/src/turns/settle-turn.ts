@@ -3,12 +3,13 @@ import { faultRow } from '../harness-log/rows.ts'
 import { noteClaudeSession } from '../store/project-state.ts'
 import type { StoredSession } from '../store/stored-session.ts'
 import type { ProjectContext } from './host-context.ts'
-import { TurnRecordFile } from './record/turn-record.ts'
+import type { SessionStateFiles } from './record/session-state-files.ts'
 
 export interface SettleOptions {
   project: ProjectContext
   /** The session as its log has it. */
   session: StoredSession
+  state: SessionStateFiles
   turnId: string
   spent: Spending
 }
@@ -17,7 +18,13 @@ export interface SettleOptions {
  * Stores the results of a turn. A failure here must not fail the turn: state that is not stored is rebuilt from the
  * log, and the turn's record stays until then. Resolves with whether the session is stored.
  */
-export async function settleTurn({ project, session, turnId, spent }: SettleOptions): Promise<boolean> {
+export async function settleTurn({
+  project,
+  session,
+  state,
+  turnId,
+  spent,
+}: SettleOptions): Promise<boolean> {
   const { projectRoot, id: sessionId, persona, mode, claudeSessionId } = session
   // Different files: together they wait for the disk once.
   const [counted, saved, noted] = await Promise.allSettled([
@@ -28,7 +35,7 @@ export async function settleTurn({ project, session, turnId, spent }: SettleOpti
   if (counted.status === 'rejected') project.budget.owe(turnId, spent)
   try {
     for (const write of [counted, saved, noted]) if (write.status === 'rejected') throw write.reason
-    await new TurnRecordFile(projectRoot, sessionId).remove(turnId)
+    await state.record.remove(turnId)
   } catch (error) {
     project.harnessLog.write(sessionId, faultRow(error))
   }

@@ -16,20 +16,18 @@ import type { CallFolders } from '../decisions/policy/tool-call.ts'
 import { writtenAccount } from '../history/written-account.ts'
 import { readSessionLog } from '../log/read-log.ts'
 import { notice, sharedFolder } from '../log/turn-events.ts'
-import { AgentNotes, withNotes } from '../queue/agent-notes.ts'
+import { withNotes } from '../queue/agent-notes.ts'
 import type { TurnRequest } from '../queue/turn-request.ts'
 import type { SessionView } from '../status/session-view.ts'
 import { accountNotice, goesOnAfter, isAnsweredAfter } from '../store/fork-history.ts'
 import { batchesOfLog } from '../store/fork-log.ts'
-import { SpoolIndex } from '../store/spool-index.ts'
 import type { ForkOrigin, StoredSession } from '../store/stored-session.ts'
-import { TurnImages } from '../store/turn-images.ts'
 import type { BetweenTurns } from './between-turns.ts'
 import type { ProjectContext } from './host-context.ts'
 import { LiveTurn } from './live-turn.ts'
-import { KeptAgentsFile } from './record/kept-agents-file.ts'
 import type { SessionRecorder } from './record/session-recorder.ts'
-import { TurnRecordFile, TurnRecordKeeper } from './record/turn-record.ts'
+import type { SessionStateFiles } from './record/session-state-files.ts'
+import { TurnRecordKeeper } from './record/turn-record.ts'
 import { WorktreeSetUp } from './set-up-worktree.ts'
 import type { StopSignal } from './stop-signal.ts'
 import { allowsOf, chooseHarness, choosePersona, planTurn, type TurnChoice } from './turn-options.ts'
@@ -39,6 +37,7 @@ import { makeWriter, type TurnWriter } from './turn-writer.ts'
 export interface StartTurnOptions {
   project: ProjectContext
   view: SessionView
+  state: SessionStateFiles
   recorder: SessionRecorder
   betweenTurns: BetweenTurns
   stop: StopSignal
@@ -61,7 +60,7 @@ export interface AcceptedTurn {
  * process is left then.
  */
 export async function startTurn(options: StartTurnOptions): Promise<AcceptedTurn> {
-  const { project, view, betweenTurns, turnId, message, request } = options
+  const { project, view, state, betweenTurns, turnId, message, request } = options
   const session = view.session
   const ready = beforeTurn(options)
   const prepared = await prepareTurn(view, request, project)
@@ -81,7 +80,7 @@ export async function startTurn(options: StartTurnOptions): Promise<AcceptedTurn
     started = await begin(options, { prepared, budget, writer, ready })
   } catch (error) {
     project.budget.forget(turnId)
-    await new TurnRecordFile(session.projectRoot, session.id).remove(turnId)
+    await state.record.remove(turnId)
     throw error
   }
   await tellBeginning(options, prepared, writer, await ready)
@@ -141,17 +140,14 @@ async function begin(
   options: StartTurnOptions,
   turn: { prepared: PreparedTurn; budget: TurnBudget; writer: TurnWriter; ready: Promise<unknown> },
 ): Promise<BegunTurn> {
-  const { view, turnId, message, stop } = options
+  const { view, state, turnId, message, stop } = options
   const { prepared, writer } = turn
-  const { projectRoot, id: sessionId } = view.session
-  const record = await makeRecord(options, turn)
-  const spools = new SpoolIndex(projectRoot, sessionId)
-  await spools.prepare()
-  const agents = new KeptAgentsFile(projectRoot, sessionId)
-  await agents.prepare()
+  const { id: sessionId } = view.session
+  const { spools, agents, notes } = state
+  await state.prepare()
+  const record = makeRecord(options, turn)
   const { history } = prepared
   const account = history.kind === 'own' ? undefined : await accountOf(view.session)
-  const notes = new AgentNotes(projectRoot, sessionId)
   // A command would become text behind them: they wait for the next message.
   const untold = message.startsWith('/') ? [] : await notes.read()
   const noted = withNotes(untold, message)
@@ -191,10 +187,10 @@ async function begin(
     })
   const { images } = options.request
   // The agent has them: a turn does not end because they cannot be shown again.
-  if (images?.length) await new TurnImages(projectRoot, sessionId).keep(turnId, images).catch(() => {})
+  if (images?.length) await state.images.keep(turnId, images).catch(() => {})
   const start = { message, ...(images?.length ? { attachments: images.length } : {}) }
   const forgetNotes = async () => {
-    if (untold.length > 0) await notes.remove(untold)
+    if (untold.length > 0) await notes.forget(untold)
   }
   const run = new TurnRun({
     sessionId,
@@ -301,16 +297,14 @@ function toMs(minutes: number | undefined): number | undefined {
   return minutes === undefined ? undefined : minutes * MINUTE_MS
 }
 
-async function makeRecord(
+function makeRecord(
   options: StartTurnOptions,
   { prepared, budget }: { prepared: PreparedTurn; budget: TurnBudget },
-): Promise<TurnRecordKeeper> {
-  const { view, turnId, message, request } = options
-  const { id, projectRoot, lastSeq } = view.session
+): TurnRecordKeeper {
+  const { view, state, turnId, message, request } = options
+  const { lastSeq } = view.session
   const { claudeSessionId } = prepared.from
-  const file = new TurnRecordFile(projectRoot, id)
-  await file.prepare()
-  return new TurnRecordKeeper(file, {
+  return new TurnRecordKeeper(state.record, {
     turnId,
     message,
     harness: prepared.harness.id,

@@ -1,9 +1,8 @@
-import { join } from 'node:path'
 import type { TurnProcess } from '@chirality/core'
-import { type FileOps, readSmallFile, realFileOps, removeIfThere, writeFileNow } from '@chirality/disk'
+import { type FileOps, realFileOps, writeFileNow } from '@chirality/disk'
 import { stopTraced } from '@chirality/runner'
-import { ensureProjectFolder, findProjectFolder } from '../../files/project-folder.ts'
-import { requireSessionId, sessionsWithFiles } from '../../files/session-id.ts'
+import { sessionsWithFiles } from '../../files/session-id.ts'
+import { SessionStateFile } from '../../files/session-state-file.ts'
 import { parseObject } from '../../store/stored-session.ts'
 import { isTurnProcess } from './turn-record.ts'
 
@@ -11,22 +10,17 @@ import { isTurnProcess } from './turn-record.ts'
  * `.chirality/state/agents/<sessionId>.json`: the agents of a session, from their start until the session is closed. A
  * turn's own record is removed with the turn, but a kept agent and its child processes go on running.
  */
-export class KeptAgentsFile {
-  readonly #projectRoot: string
-  readonly #name: string
-  readonly #ops: FileOps
-  #folder: string | undefined
+export class KeptAgentsFile extends SessionStateFile {
+  #path: string | undefined
   #processes: TurnProcess[] = []
 
-  constructor(projectRoot: string, sessionId: string, ops: FileOps = realFileOps) {
-    this.#projectRoot = projectRoot
-    this.#name = `${requireSessionId(sessionId)}.json`
-    this.#ops = ops
+  constructor(projectRoot: string, sessionId: string, ops?: FileOps) {
+    super({ projectRoot, sessionId, ops }, { kind: 'agents', ending: '.json' })
   }
 
   /** Has to be called first, because `add` is synchronous. */
   async prepare(): Promise<void> {
-    this.#folder = await ensureProjectFolder(this.#projectRoot, ...FOLDER)
+    this.#path = await this.ensurePath()
     this.#processes = await this.read()
   }
 
@@ -35,22 +29,14 @@ export class KeptAgentsFile {
     if (this.#processes.at(-1)?.marker === process.marker) return
     const others = this.#processes.filter(({ marker }) => marker !== process.marker)
     this.#processes = [...others, process].slice(-MAX_AGENTS)
-    const path = join(this.#folder ?? '', this.#name)
-    writeFileNow(path, JSON.stringify({ processes: this.#processes }), { ops: this.#ops, survives: 'kill' })
+    const text = JSON.stringify({ processes: this.#processes })
+    writeFileNow(this.#path ?? '', text, { ops: this.ops, survives: 'kill' })
   }
 
   /** An agent can write to the file, so every entry that is not clearly valid is ignored. */
   async read(): Promise<TurnProcess[]> {
-    const folder = await findProjectFolder(this.#projectRoot, ...FOLDER)
-    if (folder === undefined) return []
-    const bytes = readSmallFile(this.#ops, join(folder, this.#name), MAX_FILE_BYTES)
-    const processes = bytes && parseObject(bytes.toString('utf8'))?.processes
+    const processes = parseObject((await this.readText(MAX_FILE_BYTES)) ?? '')?.processes
     return Array.isArray(processes) ? processes.filter(isTurnProcess).slice(-MAX_AGENTS) : []
-  }
-
-  async remove(): Promise<void> {
-    const folder = await findProjectFolder(this.#projectRoot, ...FOLDER)
-    if (folder !== undefined) removeIfThere(this.#ops, join(folder, this.#name))
   }
 }
 

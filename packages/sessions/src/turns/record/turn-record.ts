@@ -1,18 +1,10 @@
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { HarnessId, TurnProcess, TurnTrace } from '@chirality/core'
-import {
-  type FileOps,
-  readSmallFile,
-  realFileOps,
-  removeIfThere,
-  TEMPORARY_NAME,
-  toStorageError,
-  writeFileNow,
-} from '@chirality/disk'
+import { type FileOps, realFileOps, removeIfThere, TEMPORARY_NAME, writeFileNow } from '@chirality/disk'
 import { stopTraced } from '@chirality/runner'
 import type { TurnBudget } from '../../budget/limits-of-turn.ts'
-import { ensureProjectFolder, findProjectFolder } from '../../files/project-folder.ts'
-import { requireSessionId, sessionsWithFiles } from '../../files/session-id.ts'
+import { sessionsWithFiles } from '../../files/session-id.ts'
+import { SessionStateFile } from '../../files/session-state-file.ts'
 import { parseObject, textOrNull } from '../../store/stored-session.ts'
 
 /** Updates the record of a turn when its processes change. */
@@ -67,21 +59,16 @@ export interface TurnRecord extends TurnTrace {
 }
 
 /** `.chirality/state/turns/<sessionId>.json`: exists from before the agent's start until all of its turn is stored. */
-export class TurnRecordFile {
-  readonly #projectRoot: string
-  readonly #name: string
-  readonly #ops: FileOps
-  #folder: string | undefined
+export class TurnRecordFile extends SessionStateFile {
+  #path: string | undefined
 
-  constructor(projectRoot: string, sessionId: string, ops: FileOps = realFileOps) {
-    this.#projectRoot = projectRoot
-    this.#name = `${requireSessionId(sessionId)}.json`
-    this.#ops = ops
+  constructor(projectRoot: string, sessionId: string, ops?: FileOps) {
+    super({ projectRoot, sessionId, ops }, { kind: 'turns', ending: '.json' })
   }
 
   /** Has to be called first, because `write` is synchronous. */
   async prepare(): Promise<void> {
-    this.#folder = await ensureProjectFolder(this.#projectRoot, ...FOLDER)
+    this.#path = await this.ensurePath()
   }
 
   /**
@@ -89,38 +76,31 @@ export class TurnRecordFile {
    * failure that loses the file also ends the agent.
    */
   write(record: TurnRecord): void {
-    const path = join(this.#folder ?? '', this.#name)
-    writeFileNow(path, `${JSON.stringify(record)}\n`, { ops: this.#ops, survives: 'kill' })
+    writeFileNow(this.#path ?? '', `${JSON.stringify(record)}\n`, { ops: this.ops, survives: 'kill' })
   }
 
   async read(): Promise<TurnRecord | undefined> {
-    const folder = await findProjectFolder(this.#projectRoot, ...FOLDER)
-    if (folder === undefined) return undefined
-    const path = join(folder, this.#name)
-    try {
-      const text = readSmallFile(this.#ops, path, MAX_RECORD_BYTES)
-      return text && parseRecord(text.toString('utf8'))
-    } catch (error) {
-      throw toStorageError(error, path)
-    }
+    const text = await this.readText(MAX_RECORD_BYTES)
+    return text === undefined ? undefined : parseRecord(text)
   }
 
   exists(): boolean {
-    return this.#folder !== undefined && this.#ops.lstat(join(this.#folder, this.#name)) !== undefined
+    return this.#path !== undefined && this.ops.lstat(this.#path) !== undefined
   }
 
   /** With a turn id, removes only the record of that turn. */
-  async remove(turnId?: string): Promise<void> {
+  override async remove(turnId?: string): Promise<void> {
     const record = turnId === undefined ? undefined : await this.read()
     if (record !== undefined && record.turnId !== turnId) return
-    const folder = await findProjectFolder(this.#projectRoot, ...FOLDER)
-    if (folder === undefined) return
-    removeIfThere(this.#ops, join(folder, this.#name))
+    await super.remove()
+    const path = await this.findPath()
+    if (path === undefined) return
     // A host that was killed while writing left a temporary file. This process owns the project, and `write` is
     // synchronous, so the file is not in use.
-    for (const name of this.#ops.readdir(folder))
-      if (name.startsWith(`${this.#name}.`) && TEMPORARY_NAME.test(name))
-        removeIfThere(this.#ops, join(folder, name))
+    const prefix = `${basename(path)}.`
+    for (const name of this.ops.readdir(dirname(path)))
+      if (name.startsWith(prefix) && TEMPORARY_NAME.test(name))
+        removeIfThere(this.ops, join(dirname(path), name))
   }
 }
 
