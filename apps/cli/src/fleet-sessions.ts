@@ -1,9 +1,8 @@
 import type { RemoteSession } from '@chirality/centre'
-import type { ServerFile } from '@chirality/server'
 import { userDataFolder } from '@chirality/sessions'
 import { UsageError } from './exit-code.ts'
 import { isInFleet } from './in-fleet.ts'
-import { callProcedure, runningServers } from './running-server.ts'
+import { type LocalServer, runningServers } from './running-server.ts'
 import type { StoredFleet } from './stored-fleet.ts'
 
 /** Sessions of other machines, as this hub last heard of them. Nothing of a fleet is loaded without one. */
@@ -22,16 +21,15 @@ export async function knownFleet(): Promise<StoredFleet | undefined> {
 }
 
 /** The server of this user that reaches the machines of the fleet, if it runs. */
-export async function findHub(): Promise<ServerFile | undefined> {
+export async function findHub(): Promise<LocalServer | undefined> {
   for (const server of await runningServers(userDataFolder())) {
-    const info = await callProcedure<object | null>(server, 'fleet.info')
-    if (info !== null) return server
+    if ((await server.calls.fleet.info.query()) !== null) return server
   }
   return undefined
 }
 
 /** For a session of another machine. */
-export async function hubServer(machine: string): Promise<ServerFile> {
+export async function hubServer(machine: string): Promise<LocalServer> {
   const server = await findHub()
   if (server !== undefined) return server
   throw new UsageError(

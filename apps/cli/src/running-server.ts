@@ -1,93 +1,78 @@
-import { listServerFiles, type ServerFile } from '@chirality/server'
-import { userDataFolder } from '@chirality/sessions'
+import type { Client, openStream } from '@chirality/client'
+import { listServerFiles, readServerFile, type ServerFile } from '@chirality/server'
+import { findProjectOwner, userDataFolder } from '@chirality/sessions'
 
-/** Calls a running server with its token. Without a body it is a GET. */
-export async function callServer(
-  server: ServerFile,
-  path: string,
-  body?: unknown,
-  signal?: AbortSignal,
-): Promise<Response> {
-  const response = await fetch(`${server.url}${path}`, {
-    ...(signal ? { signal } : {}),
-    headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
-  }).catch((error: unknown) => {
-    throw unreachable(server, error instanceof Error ? (error.cause ?? error) : error)
-  })
-  if (response.ok) return response
-  const { error } = (await response.json().catch(() => ({}))) as {
-    error?: { code: string | number; message: string; data?: { reason?: string } }
+/** A server of this user, and its calls. */
+export interface LocalServer extends ServerFile {
+  readonly calls: Client
+  stream<Event>(
+    path: string,
+    options?: Parameters<typeof openStream>[2],
+  ): ReturnType<typeof openStream<Event>>
+}
+
+/** Loads the client only now: most commands find no server. */
+export async function connected(server: ServerFile): Promise<LocalServer> {
+  const { createClient, openStream } = await import('@chirality/client')
+  return {
+    ...server,
+    calls: createClient(server),
+    stream: (path, options) => openStream(server, path, options),
   }
-  // Another program may use the port by now.
-  if (error === undefined) throw unreachable(server, `it said ${response.status}`)
-  throw new ServerRefusedError(error.data?.reason ?? String(error.code), error.message)
 }
 
-function unreachable({ url, pid }: ServerFile, why: unknown): ServerRefusedError {
-  const reason = why instanceof Error ? why.message : String(why)
-  const message = `The server at ${url} (process ${pid}) does not answer: ${reason}. Try again, or stop it.`
-  return new ServerRefusedError('unreachable', message)
+/** The server of this user at an address. Undefined if that is another program, for example a `chirality run`. */
+export async function serverAt(address: string, home = userDataFolder()): Promise<LocalServer | undefined> {
+  const file = await readServerFile(home, address)
+  return file && connected(file)
 }
 
-/** The result of a tRPC query with input. */
-export async function askProcedure<T>(server: ServerFile, name: string, input: unknown): Promise<T> {
-  const query = encodeURIComponent(JSON.stringify(input))
-  const { result } = (await (await callServer(server, `/trpc/${name}?input=${query}`)).json()) as {
-    result: { data: T }
-  }
-  return result.data
+/** Undefined if no process owns the project, or a `chirality run` does. */
+export async function serverOf(projectRoot: string): Promise<LocalServer | undefined> {
+  const owner = await findProjectOwner(projectRoot)
+  return owner && serverAt(owner.address)
 }
 
-/** The result of a tRPC call: a mutation if there is input, otherwise a query. */
-export async function callProcedure<T>(server: ServerFile, name: string, input?: unknown): Promise<T> {
-  const response = await callServer(server, `/trpc/${name}`, input)
-  const { result } = (await response.json()) as { result: { data: T } }
-  return result.data
-}
-
-/** The JSON of each event of a stream. */
-export async function* eventsIn<T>(response: Response): AsyncGenerator<T> {
-  const decoder = new TextDecoder()
-  let rest = ''
-  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines)
-      if (line.startsWith('data: ')) yield JSON.parse(line.slice('data: '.length)) as T
-  }
+/**
+ * The code of a refusal by a server; undefined for every other error. No class is asked for: `run` is bundled by itself, so
+ * its classes are not those of the rest.
+ */
+export function refusalCode(error: unknown): string | undefined {
+  const isRefusal = error instanceof Error && error.name === 'ServerRefusedError' && 'code' in error
+  return isRefusal ? String(error.code) : undefined
 }
 
 /** A link that signs one browser in. Undefined if the server does not answer, or is another one by now. */
-export async function newLink(server: ServerFile): Promise<{ url: string; minutes: number } | undefined> {
+export async function newLink(server: LocalServer): Promise<{ url: string; minutes: number } | undefined> {
   try {
-    return await callProcedure(server, 'system.newSignInLink', {})
+    return await server.calls.system.newSignInLink.mutate()
   } catch (error) {
-    if (error instanceof ServerRefusedError) return undefined
+    if (refusalCode(error) !== undefined) return undefined
     throw error
   }
 }
 
 /** The servers of this user that answer. The file of a killed one may still exist. */
-export async function runningServers(home: string): Promise<ServerFile[]> {
+export async function runningServers(home: string): Promise<LocalServer[]> {
   const files = await listServerFiles(home)
   const answers = await Promise.all(
-    files.map(async server => {
-      const info = await fetch(`${server.url}/trpc/system.info`, {
-        headers: { authorization: `Bearer ${server.token}` },
-        signal: AbortSignal.timeout(ANSWER_MS),
-      }).catch(() => undefined)
-      return info?.ok ? [server] : []
+    files.map(async file => {
+      const server = await connected(file)
+      const asked = server.calls.system.info.query(undefined, { signal: AbortSignal.timeout(ANSWER_MS) })
+      return asked.then(
+        () => [server],
+        () => [],
+      )
     }),
   )
   return answers.flat()
 }
 
 /** The server that has the project already, else any. */
-export async function anyServerFor(project: string): Promise<ServerFile | undefined> {
+export async function anyServerFor(project: string): Promise<LocalServer | undefined> {
   const servers = await runningServers(userDataFolder())
   for (const server of servers) {
-    const known = await callProcedure<{ root: string }[]>(server, 'projects.list')
+    const known = await server.calls.projects.list.query()
     if (known.some(({ root }) => root === project)) return server
   }
   return servers[0]
@@ -95,14 +80,3 @@ export async function anyServerFor(project: string): Promise<ServerFile | undefi
 
 /** A busy server on a loaded machine answers slowly. */
 const ANSWER_MS = 10_000
-
-/** The server refused. The message is the server's. */
-export class ServerRefusedError extends Error {
-  readonly code: string
-
-  constructor(code: string, message: string) {
-    super(message)
-    this.name = 'ServerRefusedError'
-    this.code = code
-  }
-}

@@ -9,6 +9,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { EditorAgent } from '../src/commands/acp/editor-agent.ts'
 import { EditorConnection } from '../src/commands/acp/editor-connection.ts'
 import { Output } from '../src/output.ts'
+import { connected } from '../src/running-server.ts'
 
 /** A server without agents, a session of it, and an agent for an editor whose output is kept. */
 async function open() {
@@ -22,7 +23,7 @@ async function open() {
   const { id: sessionId } = await host.createSession(cwd)
   const agent = new EditorAgent({
     ...{ version: '1.2.3', newSession: {}, tell: () => {} },
-    serverFor: async () => ({ url, token, pid: process.pid }),
+    serverFor: () => connected({ url, token, pid: process.pid }),
   })
   const stream = new PassThrough()
   let shown = ''

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { createClient } from '@chirality/client'
 import { initRepository, type Repository } from '@chirality/fixtures'
 import type { Script } from '@chirality/scripted-model'
 import { readServerFile } from '@chirality/server'
 import { userDataFolder } from '@chirality/sessions'
 import { expect, test } from 'vitest'
-import { askProcedure } from '../src/running-server.ts'
 import { jsonLines } from './support/running-command.ts'
 import { createWorld, type World } from './support/world.ts'
 
@@ -46,9 +46,9 @@ async function turnOnPage(world: World, sessionId: string, turnId: string) {
   const { url } = JSON.parse(server.stdout) as { url: string }
   const file = await readServerFile(userDataFolder(world.env), url)
   if (file === undefined) throw new Error('the server has no file')
-  const ask = <T>(name: string, input: object) => askProcedure<T>(file, name, { sessionId, ...input })
-  const diff = await ask<{ source: string; files: { path: string }[] }>('files.turnDiff', { turnId })
-  const plan = await ask<{ files: string[]; cannotUndo: string[] }>('review.backPlan', { turnId })
+  const { files, review } = createClient(file)
+  const diff = await files.turnDiff.query({ sessionId, turnId })
+  const plan = await review.backPlan.query({ sessionId, turnId })
   server.signal('SIGTERM')
   await server.result()
   return { source: diff.source, files: diff.files.map(each => each.path), plan }

@@ -5,11 +5,11 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
+import { ServerRefusedError } from '@chirality/client'
 import type { Envelope } from '@chirality/core'
 import { CERTIFICATE } from '@chirality/fixtures'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startThroughServer } from '../src/commands/run/start-there.ts'
-import { ServerRefusedError } from '../src/running-server.ts'
 import { createWorld } from './support/world.ts'
 
 test('a turn runs in the server that has the project, and looks like one of ours', async () => {

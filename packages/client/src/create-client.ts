@@ -1,7 +1,7 @@
 import type { AppRouter } from '@chirality/server'
 import { createTRPCClient, httpLink, type TRPCClient, type TRPCLink } from '@trpc/client'
 import { observable } from '@trpc/server/observable'
-import { refusalOf, type ServerAddress } from './server-refused.ts'
+import { refusedBy, type ServerAddress } from './server-refused.ts'
 
 /** Every call of a server by its path: `client.review.state.query({ sessionId })`. */
 export type Client = TRPCClient<AppRouter>
@@ -39,7 +39,7 @@ function refusals(server: ServerAddress): TRPCLink<AppRouter> {
         next(op).subscribe({
           next: value => observer.next(value),
           complete: () => observer.complete(),
-          error: error => observer.error(refusalOf(server, error)),
+          error: error => observer.error(refusedBy(server, error.meta?.responseJSON, error.cause ?? error)),
         }),
       )
 }

@@ -1,5 +1,6 @@
 export type { AppRouter, CallInputs, CallOutputs, FleetEvent } from '@chirality/server'
 export { type Client, createClient } from './create-client.ts'
+export { openStream } from './event-stream.ts'
 export {
   type ConnectionState,
   createLiveClient,

@@ -22,19 +22,21 @@ export class ServerRefusedError extends TRPCClientError<AppRouter> {
   }
 }
 
-export function refusalOf(server: ServerAddress, error: TRPCClientError<AppRouter>): ServerRefusedError {
-  const said = errorIn(error.meta?.responseJSON)
+/** The refusal in an answer of the server; without one, why the server is unreachable. */
+export function refusedBy(server: ServerAddress, answer: unknown, why: unknown): ServerRefusedError {
+  const said = errorIn(answer)
   if (said !== undefined) return new ServerRefusedError(said.data?.reason ?? String(said.code), said.message)
-  return unreachable(server, error.cause?.cause ?? error.cause ?? error.message)
-}
-
-function unreachable({ url, pid }: ServerAddress, why: unknown): ServerRefusedError {
-  const reason = why instanceof Error ? why.message : String(why)
-  const process = pid === undefined ? '' : ` (process ${pid})`
+  const process = server.pid === undefined ? '' : ` (process ${server.pid})`
+  const reason = why instanceof Error ? reasonOf(why) : String(why)
   return new ServerRefusedError(
     'unreachable',
-    `The server at ${url}${process} does not answer: ${reason}. Try again, or stop it.`,
+    `The server at ${server.url}${process} does not answer: ${reason}. Try again, or stop it.`,
   )
+}
+
+/** `fetch` says only that it failed; its cause says why. */
+function reasonOf(error: Error): string {
+  return error.cause instanceof Error ? error.cause.message : error.message
 }
 
 interface SaidError {

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { hideEnvironment, MARKER_VARIABLE, processEnv } from '@chirality/runner'
-import type { RunningServer, ServerFile } from '@chirality/server'
+import type { RunningServer } from '@chirality/server'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { namedHarness } from '../harnesses.ts'
 import { noArgument, readOptions } from '../options.ts'
 import { type Output, tell } from '../output.ts'
-import { anyServerFor } from '../running-server.ts'
+import { anyServerFor, connected, type LocalServer } from '../running-server.ts'
 import { EditorAgent } from './acp/editor-agent.ts'
 import { EditorConnection } from './acp/editor-connection.ts'
 import { readServeOptions } from './serve/serve-options.ts'
@@ -60,7 +60,7 @@ const MAX_DEPTH = 2
 class Servers {
   #own: Promise<RunningServer> | null = null
 
-  async for(project: string): Promise<ServerFile> {
+  async for(project: string): Promise<LocalServer> {
     const running = await anyServerFor(project)
     if (running !== undefined) return running
     // A start that failed is tried again with the next session.
@@ -69,7 +69,7 @@ class Servers {
       throw error
     })
     const { url, token } = await this.#own
-    return { url, token, pid: process.pid }
+    return connected({ url, token, pid: process.pid })
   }
 
   /** Ends the agents of the own server; those of another one go on, and its dashboard has their requests. */

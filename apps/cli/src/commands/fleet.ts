@@ -1,3 +1,4 @@
+import type { CallOutputs } from '@chirality/client'
 import {
   BIN_VARIABLE,
   certificateFingerprint,
@@ -22,7 +23,7 @@ import { confirmed } from '../confirm.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { chooseAction, noArgument, oneArgument, readOptions, wholeNumber } from '../options.ts'
 import { type Output, tell } from '../output.ts'
-import { askProcedure, callProcedure, runningServers } from '../running-server.ts'
+import { runningServers } from '../running-server.ts'
 
 /** Makes a fleet, lets machines join it and leave it, and shows it. */
 export async function fleet(args: string[], output: Output): Promise<number> {
@@ -168,7 +169,7 @@ async function forget(rest: string[], values: Values, output: Output): Promise<n
   const question = `Remove ${machine}, with its sessions, their logs and copies, from all hubs and brokers? Its own files stay.`
   if (!values.yes && !(await confirmed(question, 'It cannot be undone. Say --yes to do it.')))
     return tell('chirality: Nothing was removed.\n').then(() => EXIT.failed)
-  const { sessions } = await callProcedure<{ sessions: number }>(server, 'fleet.forget', { machine })
+  const { sessions } = await server.calls.fleet.forget.mutate({ machine })
   const text = `${machine} is forgotten, with ${sessions} session${sessions === 1 ? '' : 's'}. What it has on its own disk stays there.\n`
   return show(output, values, { forgotten: machine, sessions }, text)
 }
@@ -210,9 +211,7 @@ async function takeover(rest: string[], values: Values, output: Output): Promise
   const sessionId = oneArgument(rest, 'the id of the session')
   const { server } = await hubServer()
   const goOn = values.wait ? { goOn: false } : {}
-  const taken = await callProcedure<TakenOver>(server, 'fleet.takeover', {
-    ...{ sessionId, to: targetOf(values), ...goOn },
-  })
+  const taken = await server.calls.fleet.takeover.mutate({ sessionId, to: targetOf(values), ...goOn })
   const { from, to, asked, problem } = taken
   const next = asked
     ? 'Its agent was asked to go on.'
@@ -223,20 +222,11 @@ If ${from} comes back, it is refused, and what it did since then is kept there.\
   return problem === null ? EXIT.done : EXIT.failed
 }
 
-interface TakenOver {
-  from: string
-  to: string
-  asked: boolean
-  problem: string | null
-}
-
 /** Gives up a move whose target does not come back. */
 async function keep(rest: string[], values: Values, output: Output): Promise<number> {
   const sessionId = oneArgument(rest, 'the id of the session')
   const { server } = await hubServer()
-  const kept = await callProcedure<{ machine: string; gaveUp: string | null }>(server, 'fleet.keep', {
-    sessionId,
-  })
+  const kept = await server.calls.fleet.keep.mutate({ sessionId })
   const { machine, gaveUp } = kept
   const text =
     gaveUp === null
@@ -273,7 +263,7 @@ function targetOf({ to }: Values): string {
 
 async function moveTo(sessionId: string, to: string): Promise<{ from: string; to: string }> {
   const { server } = await hubServer()
-  return callProcedure(server, 'fleet.move', { sessionId, to })
+  return server.calls.fleet.move.mutate({ sessionId, to })
 }
 
 async function sessionsOf(machine: string, to: string): Promise<string[]> {
@@ -287,7 +277,7 @@ async function sessionsOf(machine: string, to: string): Promise<string[]> {
   named(to)
   const ids: string[] = []
   for (let cursor: string | undefined, isMore = true; isMore; ) {
-    const page = await askProcedure<SessionPage>(server, 'sessions.list', { limit: 100, cursor })
+    const page = await server.calls.sessions.list.query({ limit: 100, cursor })
     ids.push(
       ...page.sessions.flatMap(one =>
         (one.machine?.name ?? null) === (found.isThis ? null : machine) ? [one.id] : [],
@@ -297,11 +287,6 @@ async function sessionsOf(machine: string, to: string): Promise<string[]> {
     isMore = cursor !== undefined
   }
   return ids
-}
-
-interface SessionPage {
-  sessions: { id: string; machine?: { name: string } }[]
-  nextCursor?: string
 }
 
 async function hubServer() {
@@ -322,7 +307,7 @@ async function status(rest: string[], values: Values, output: Output): Promise<n
   }
   const found = await memberServer(home)
   const machines = found?.machines ?? null
-  const info = found ? await callProcedure<FleetState | null>(found.server, 'fleet.info') : null
+  const info = found ? await found.server.calls.fleet.info.query() : null
   const { readOnly = null, problem = null } = info ?? {}
   const head = `This is the ${member.role} ${member.machine} of the fleet at ${member.url}.\nCertificate of the fleet: ${certificateFingerprint(member.cert)}\n`
   const text = `${head}${info === null ? '' : stateText(info)}${machines?.map(machineLine).join('') ?? 'No server of this machine runs, so it knows nothing of the others.\n'}`
@@ -330,11 +315,7 @@ async function status(rest: string[], values: Values, output: Output): Promise<n
   return show(output, values, { ...factsOf(member), connected, problem, readOnly, machines }, text)
 }
 
-interface FleetState {
-  connected: boolean
-  problem: string | null
-  readOnly: string | null
-}
+type FleetState = NonNullable<CallOutputs['fleet']['info']>
 
 function stateText({ connected, problem, readOnly }: FleetState): string {
   if (!connected)
@@ -343,18 +324,7 @@ function stateText({ connected, problem, readOnly }: FleetState): string {
   return `The fleet is read-only: ${readOnly}. Agents work on, and everything is shipped later.\n`
 }
 
-interface ListedMachine {
-  machine: string
-  state: string
-  role: string
-  version: string
-  busy: number
-  slots: number
-  load: number
-  isThis: boolean
-  hasKey: boolean | null
-  key: string | null
-}
+type ListedMachine = CallOutputs['fleet']['machines'][number]
 
 function machineLine(listed: ListedMachine): string {
   const { machine, state, role, version, busy, slots, load, isThis, hasKey, key } = listed
@@ -370,7 +340,7 @@ function machineLine(listed: ListedMachine): string {
 /** The server of this machine that is in the fleet, and the machines as it sees them. */
 async function memberServer(home: string) {
   for (const server of await runningServers(home)) {
-    const machines = await callProcedure<ListedMachine[]>(server, 'fleet.machines')
+    const machines = await server.calls.fleet.machines.query()
     if (machines.length > 0) return { server, machines }
   }
   return undefined

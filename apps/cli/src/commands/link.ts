@@ -1,11 +1,11 @@
 import type { SignedInBrowser } from '@chirality/centre'
-import { listBrowsers, removeBrowser, type ServerFile } from '@chirality/server'
+import { listBrowsers, removeBrowser } from '@chirality/server'
 import { userDataFolder } from '@chirality/sessions'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { noArgument, readOptions, wholeNumber } from '../options.ts'
 import { type Output, tell } from '../output.ts'
 import { minute, plain } from '../render/style.ts'
-import { callProcedure, newLink, runningServers } from '../running-server.ts'
+import { type LocalServer, newLink, runningServers } from '../running-server.ts'
 
 /** Prints a new link to a running server; with --list and --revoke, handles the signed-in browsers. */
 export async function link(args: string[], output: Output): Promise<number> {
@@ -30,7 +30,7 @@ export async function link(args: string[], output: Output): Promise<number> {
 }
 
 async function printLinks(
-  servers: readonly ServerFile[],
+  servers: readonly LocalServer[],
   { port, json, output }: { port: number | undefined; json: boolean; output: Output },
 ): Promise<number> {
   let printed = 0
@@ -56,10 +56,10 @@ export function linkText(address: string, { url, minutes }: { url: string; minut
 }
 
 /** The browsers in the data folder, and those that only a server knows, because they have no key. */
-async function browsersOf(home: string, servers: readonly ServerFile[]): Promise<SignedInBrowser[]> {
+async function browsersOf(home: string, servers: readonly LocalServer[]): Promise<SignedInBrowser[]> {
   const known = await Promise.all([
     listBrowsers(home),
-    ...servers.map(server => callProcedure<SignedInBrowser[]>(server, 'system.browsers')),
+    ...servers.map(server => server.calls.system.browsers.query()),
   ])
   const byId = new Map(known.flat().map(browser => [browser.id, browser]))
   return [...byId.values()].sort((a, b) => b.lastSignInAt.localeCompare(a.lastSignInAt))
@@ -79,7 +79,7 @@ function line({ id, name, origin, lastSignInAt, remembered }: SignedInBrowser): 
 }
 
 /** Every server is told, because each has issued tokens of its own. */
-async function revoke(home: string, servers: readonly ServerFile[], wanted: string): Promise<number> {
+async function revoke(home: string, servers: readonly LocalServer[], wanted: string): Promise<number> {
   const browsers = await browsersOf(home, servers)
   const chosen = wanted === 'all' ? browsers : browsers.filter(({ id }) => id === wanted)
   if (chosen.length === 0) {
@@ -91,7 +91,7 @@ async function revoke(home: string, servers: readonly ServerFile[], wanted: stri
     return EXIT.failed
   }
   for (const { id, name, origin } of chosen) {
-    for (const server of servers) await callProcedure(server, 'system.revokeBrowser', { id })
+    for (const server of servers) await server.calls.system.revokeBrowser.mutate({ id })
     await removeBrowser(home, id)
     await tell(`chirality: Signed out: ${plain(name)} at ${plain(origin)}.\n`)
   }

@@ -1,4 +1,5 @@
 import path from 'node:path'
+import type { CallOutputs } from '@chirality/client'
 import { visibleLine } from '@chirality/core'
 import {
   type Loop,
@@ -10,7 +11,6 @@ import {
   requireAwaited,
   type Stamped,
 } from '@chirality/loops'
-import type { CallOutputs, ServerFile } from '@chirality/server'
 import { findProjectOwner, type SessionHost, userDataFolder } from '@chirality/sessions'
 import { EXIT, type ExitCode, UsageError } from '../exit-code.ts'
 import { openHost } from '../open-host.ts'
@@ -18,9 +18,8 @@ import { chooseAction, oneArgument, projectFolder, readOptions, wholeNumber } fr
 import { type Output, tell } from '../output.ts'
 import { commandsWords } from '../render/commands-words.ts'
 import { plain } from '../render/style.ts'
-import { callProcedure, callServer, eventsIn } from '../running-server.ts'
+import { type LocalServer, serverOf } from '../running-server.ts'
 import { STOP_SIGNALS } from '../stop-signals.ts'
-import { serverOf } from './budget/set-limits.ts'
 import { nextHarnesses } from './hand-over.ts'
 import { budgetFor, readList, showList } from './loop/preview.ts'
 import { statusText, summaryOf } from './loop/status-text.ts'
@@ -73,7 +72,7 @@ async function runList(rest: string[], values: Values, output: Output): Promise<
   if (server !== undefined) {
     const limits = limitsOf(settings, values)
     const start = { project, list: path.relative(project, list), limits, allowDirty: values['allow-dirty'] }
-    const { loopId } = await callProcedure<LoopSummary>(server, 'loops.start', start)
+    const { loopId } = await server.calls.loops.start.mutate(start)
     return follow(server, { loopId, version: 0 }, values, output)
   }
   const book = new LoopBook(project, userDataFolder())
@@ -98,7 +97,7 @@ async function resume(rest: string[], values: Values, output: Output): Promise<n
   if (server !== undefined) {
     const limits = limitsOf(settingsOf(values), values)
     const again = task === undefined ? {} : { again: { task, note } }
-    await callProcedure(server, 'loops.resume', {
+    await server.calls.loops.resume.mutate({
       loopId,
       limits,
       allow,
@@ -148,7 +147,7 @@ async function stop([id]: string[], values: Values): Promise<number> {
   const owner = await findProjectOwner(projectRoot)
   const server = await serverOf(projectRoot)
   if (server !== undefined && state.end === undefined) {
-    await callProcedure(server, 'loops.stop', { loopId: state.loopId })
+    await server.calls.loops.stop.mutate({ loopId: state.loopId })
     await tell(`The loop ${state.loopId} has stopped. Go on later: chirality loop resume ${state.loopId}\n`)
     return EXIT.done
   }
@@ -169,21 +168,19 @@ async function report([id]: string[], values: Values, output: Output): Promise<n
 
 /** Shows what happens in a loop that a server runs, until it has ended. An interrupt stops the loop. */
 async function follow(
-  server: ServerFile,
+  server: LocalServer,
   { loopId, version }: Pick<LoopSummary, 'loopId' | 'version'>,
   values: Values,
   output: Output,
 ): Promise<ExitCode> {
   const stopThere = () => {
-    void callProcedure(server, 'loops.stop', { loopId }).catch((error: unknown) =>
-      tell(`chirality: ${error}\n`),
-    )
+    void server.calls.loops.stop.mutate({ loopId }).catch((error: unknown) => tell(`chirality: ${error}\n`))
   }
   for (const signal of STOP_SIGNALS) process.on(signal, stopThere)
   let end: LoopEndReason = 'failed'
   try {
-    const response = await callServer(server, `/api/harness/loops/${loopId}/events?after=${version}`)
-    for await (const entry of eventsIn<Stamped>(response)) {
+    const events = await server.stream<Stamped>(`/api/harness/loops/${loopId}/events?after=${version}`)
+    for await (const entry of events) {
       if (entry.type === 'loop:end') end = entry.reason
       show(entry, values, output)
     }

@@ -10,7 +10,6 @@ import {
   type ScheduleState,
   type ScheduleTimes,
 } from '@chirality/loops'
-import type { ServerFile } from '@chirality/server'
 import { userDataFolder } from '@chirality/sessions'
 import { EXIT, UsageError } from '../exit-code.ts'
 import {
@@ -25,7 +24,7 @@ import {
 import { type Output, tell } from '../output.ts'
 import { commandsWords } from '../render/commands-words.ts'
 import { plain } from '../render/style.ts'
-import { anyServerFor, callProcedure, runningServers } from '../running-server.ts'
+import { anyServerFor, type LocalServer, runningServers } from '../running-server.ts'
 import { nextHarnesses } from './hand-over.ts'
 import { readList } from './loop/preview.ts'
 import { splitTools } from './run/request.ts'
@@ -79,7 +78,7 @@ async function add(rest: string[], values: Values, output: Output): Promise<numb
       values.name ?? (values.loop === undefined ? (rest[0] ?? '').slice(0, 60) : path.basename(values.loop)),
     ...given(rulesOf(values)),
   }
-  const added = await callProcedure<{ id: string }>(await serverFor(project), 'schedules.add', input)
+  const added = await (await serverFor(project)).calls.schedules.add.mutate(input)
   const state = book().get(added.id)
   await write(state, values, output)
   await tellCommands(state.schedule)
@@ -105,7 +104,7 @@ async function edit(rest: string[], values: Values, output: Output): Promise<num
     when: changedTimes(when, values),
     ...(values.name === undefined ? {} : { name: values.name }),
   }
-  await callProcedure(await serverFor(before.project), 'schedules.change', input)
+  await (await serverFor(before.project)).calls.schedules.change.mutate(input)
   const state = book().get(id)
   await write(state, values, output)
   await tellCommands(state.schedule)
@@ -288,12 +287,12 @@ async function remove(rest: string[]): Promise<number> {
 
 async function runNow(rest: string[], values: Values, output: Output): Promise<number> {
   const { schedule: found } = book().get(oneArgument(rest, 'the schedule'))
-  await callProcedure(await serverFor(found.project), 'schedules.run', { id: found.id })
+  await (await serverFor(found.project)).calls.schedules.run.mutate({ id: found.id })
   await write(book().get(found.id), values, output)
   return EXIT.done
 }
 
-async function serverFor(project: string): Promise<ServerFile> {
+async function serverFor(project: string): Promise<LocalServer> {
   const server = await anyServerFor(project)
   if (server !== undefined) return server
   throw new UsageError('Only a server runs schedules, and none runs. Start it first: chirality serve')

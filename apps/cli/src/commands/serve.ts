@@ -8,14 +8,14 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { FleetService } from '@chirality/centre'
 import { hasCode } from '@chirality/core'
 import { buildChildEnv, hideEnvironment, processEnv, startProgram } from '@chirality/runner'
-import { LINK_MINUTES, type RunningServer, readServerFile, startServer } from '@chirality/server'
+import { LINK_MINUTES, type RunningServer, startServer } from '@chirality/server'
 import { ProjectLockedError, userDataFolder } from '@chirality/sessions'
 import { agentEnvironment } from '../agent-environment.ts'
 import type { RunningDemo } from '../demo/start-demo.ts'
 import { EXIT, UsageError } from '../exit-code.ts'
 import { projectFolder } from '../options.ts'
 import { type Output, tell } from '../output.ts'
-import { callProcedure, newLink, ServerRefusedError } from '../running-server.ts'
+import { newLink, refusalCode, serverAt } from '../running-server.ts'
 import { spentElsewhere } from '../spent-elsewhere.ts'
 import { STOP_SIGNALS } from '../stop-signals.ts'
 import { linkText } from './link.ts'
@@ -170,7 +170,7 @@ async function fleetMember(fleet: NonNullable<ServeOptions['fleet']>): Promise<F
 /** A server of this user already owns the project: prints a link to it, and leaves its agents running. */
 async function leadTo(locked: ProjectLockedError, options: ServeOptions, output: Output): Promise<number> {
   const home = userDataFolder()
-  const running = await readServerFile(home, locked.owner.address)
+  const running = await serverAt(locked.owner.address, home)
   const made = running && (await newLink(running))
   if (running === undefined || made === undefined) {
     await tell(`chirality: ${locked.message}\n`)
@@ -178,9 +178,9 @@ async function leadTo(locked: ProjectLockedError, options: ServeOptions, output:
   }
   for (const project of options.projects) {
     try {
-      await callProcedure(running, 'projects.register', { path: await projectFolder(project) })
+      await running.calls.projects.register.mutate({ path: await projectFolder(project) })
     } catch (error) {
-      if (!(error instanceof ServerRefusedError)) throw error
+      if (!(error instanceof Error) || refusalCode(error) === undefined) throw error
       await tell(`chirality: ${error.message}\n`)
     }
   }

@@ -19,7 +19,6 @@ import { createHarnesses } from '../harnesses.ts'
 import { chooseAction, oneArgument, oneOf, projectFolder, readOptions, wholeNumber } from '../options.ts'
 import { type Output, tell } from '../output.ts'
 import { minute, plain, type Style, style, wantsColour } from '../render/style.ts'
-import { callProcedure } from '../running-server.ts'
 import { type FoundSession, findAnywhere, withMachine } from './sessions/find-anywhere.ts'
 import { continueCommand } from './sessions/find-session.ts'
 import { importCommand } from './sessions/import.ts'
@@ -162,9 +161,7 @@ async function forkCommand(args: string[], output: Output): Promise<number> {
   const fork =
     machine === undefined
       ? await new SessionStore().fork(session.id, options)
-      : await callProcedure<StoredSession>(await hubServer(machine), 'sessions.fork', {
-          ...{ sessionId: session.id, ...options },
-        })
+      : await (await hubServer(machine)).calls.sessions.fork.mutate({ sessionId: session.id, ...options })
   if (values.json) await output.write(`${JSON.stringify(withMachine(fork, machine))}\n`)
   else
     await output.write(`${fork.id}\n${whatItKnows(fork)}Continue with: ${continueCommand(fork, machine)}\n`)
@@ -190,7 +187,7 @@ async function deleteCommand(args: string[], output: Output): Promise<number> {
     return EXIT.failed
   }
   if (machine === undefined) await deleteHere(session)
-  else await callProcedure(await hubServer(machine), 'sessions.delete', { sessionId: session.id })
+  else await (await hubServer(machine)).calls.sessions.delete.mutate({ sessionId: session.id })
   await output.write(`Deleted ${name}${place}.\n`)
   return EXIT.done
 }

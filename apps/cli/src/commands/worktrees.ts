@@ -20,8 +20,7 @@ import { EXIT, UsageError } from '../exit-code.ts'
 import { chooseAction, noArgument, oneArgument, projectFolder, readOptions } from '../options.ts'
 import { type Output, tell } from '../output.ts'
 import { plain } from '../render/style.ts'
-import { callProcedure } from '../running-server.ts'
-import { serverOf } from './budget/set-limits.ts'
+import { serverOf } from '../running-server.ts'
 
 /** The worktrees that sessions work in. */
 export async function worktrees(args: string[], output: Output): Promise<number> {
@@ -144,8 +143,7 @@ async function listed(project: string | undefined): Promise<Used[]> {
 async function remove(worktree: ListedWorktree, session: StoredSession | undefined): Promise<Kept> {
   const project = projectOf(worktree)
   const server = await serverOf(project)
-  if (server !== undefined)
-    return (await callProcedure<{ kept: Kept }>(server, 'worktrees.remove', { id: worktree.id })).kept
+  if (server !== undefined) return (await server.calls.worktrees.remove.mutate({ id: worktree.id })).kept
   if (session !== undefined && (session.status !== 'idle' || (await findProjectOwner(project)) !== undefined))
     throw new UsageError(`An agent works in ${worktree.folder}. Stop it first.`)
   return (await open().remove(worktree.id)) ?? null

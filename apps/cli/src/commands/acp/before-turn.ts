@@ -1,6 +1,6 @@
 import type { HarnessInfo } from '@chirality/centre'
-import type { CallInputs, CallOutputs, ServerFile } from '@chirality/server'
-import { askProcedure, callProcedure, ServerRefusedError } from '../../running-server.ts'
+import type { CallInputs, CallOutputs } from '@chirality/client'
+import { type LocalServer, refusalCode } from '../../running-server.ts'
 import type { EditorServers } from './editor-servers.ts'
 import type { EditorSession } from './editor-session.ts'
 import { fenced } from './fenced.ts'
@@ -40,7 +40,7 @@ export async function lendServers({ live, servers }: Prepared, ask: AskCard): Pr
 export async function askTrust(session: Prepared, ask: AskCard): Promise<boolean> {
   const { live, project, harness, refused } = session
   if (!harness?.usesProjectFiles) return false
-  const trust = await askProcedure<Trust>(live.server, 'trust.get', { project }).catch(() => undefined)
+  const trust = await live.server.calls.trust.get.query({ project }).catch(() => undefined)
   if (trust === undefined || trust.isTrusted || trust.problem !== undefined || trust.files.length === 0)
     return false
   const { fingerprint, files } = trust
@@ -58,7 +58,7 @@ export async function askTrust(session: Prepared, ask: AskCard): Promise<boolean
     refused.add(fingerprint)
     return false
   }
-  await callProcedure(live.server, 'trust.allow', { project, fingerprint })
+  await live.server.calls.trust.allow.mutate({ project, fingerprint })
   return true
 }
 
@@ -72,15 +72,16 @@ const MAX_FILE_CHARS = 4000
 
 /** Replaces the tool servers that a session has from an editor. Resolves with the reason if the server refuses them. */
 export async function lent(
-  server: ServerFile,
+  server: LocalServer,
   sessionId: string,
   servers: CallInputs['toolServers']['lend']['servers'],
 ): Promise<string | undefined> {
   try {
-    await callProcedure(server, 'toolServers.lend', { sessionId, servers })
+    await server.calls.toolServers.lend.mutate({ sessionId, servers })
     return undefined
   } catch (error) {
-    if (!(error instanceof ServerRefusedError) || error.code === 'unreachable') throw error
+    const code = refusalCode(error)
+    if (!(error instanceof Error) || code === undefined || code === 'unreachable') throw error
     return error.message
   }
 }

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import type { HarnessInfo } from '@chirality/centre'
-import type { CallOutputs, ServerFile } from '@chirality/server'
-import { askProcedure, callProcedure, ServerRefusedError } from '../../running-server.ts'
+import type { CallOutputs } from '@chirality/client'
+import { type LocalServer, refusalCode } from '../../running-server.ts'
 import { type AskCard, askTrust, lendServers, lent } from './before-turn.ts'
 import { asObject, type EditorConnection, EditorError, type JsonObject, RPC } from './editor-connection.ts'
 import { tellCommands, tellRoom, tellSettings, tellState } from './editor-news.ts'
@@ -19,7 +19,7 @@ export interface EditorAgentOptions {
   /** The settings of new sessions. */
   newSession: { harness?: string; persona?: string; model?: string }
   /** The server for a folder: one that runs, or one that is started now. */
-  serverFor(project: string): Promise<ServerFile>
+  serverFor(project: string): Promise<LocalServer>
   tell(text: string): void
 }
 
@@ -158,8 +158,10 @@ export class EditorAgent {
 
   async #new(params: JsonObject): Promise<JsonObject> {
     const { project, server } = await this.#place(params)
-    const stored = await callProcedure<StoredSession>(server, 'sessions.create', {
-      ...{ project, mode: 'direct', permissionMode: 'default' },
+    const stored = await server.calls.sessions.create.mutate({
+      project,
+      mode: 'direct',
+      permissionMode: 'default',
       ...this.#options.newSession,
     })
     const session = await this.#opened(stored, server, params)
@@ -186,7 +188,7 @@ export class EditorAgent {
     const id = typeof params.sessionId === 'string' ? params.sessionId : ''
     const original = await storedIn(server, id)
     if (original.projectRoot !== project) throw elsewhere(original)
-    const copy = await callProcedure<StoredSession>(server, 'sessions.fork', { sessionId: id })
+    const copy = await server.calls.sessions.fork.mutate({ sessionId: id })
     const session = await this.#opened(copy, server, params)
     await session.live.resume()
     setImmediate(() => void tellCommands(session))
@@ -200,9 +202,7 @@ export class EditorAgent {
     if (open?.live.isAtWork) await open.live.cancel()
     const server =
       open?.live.server ?? (await this.#options.serverFor(typeof cwd === 'string' ? cwd : process.cwd()))
-    const { failed } = await callProcedure<CallOutputs['sessions']['discard']>(server, 'sessions.discard', {
-      sessionIds: [id],
-    })
+    const { failed } = await server.calls.sessions.discard.mutate({ sessionIds: [id] })
     const [problem] = failed
     if (problem?.code === 'not-found') throw noSession(id)
     if (problem !== undefined) throw new EditorError(RPC.internal, problem.message)
@@ -211,8 +211,12 @@ export class EditorAgent {
     return {}
   }
 
-  async #opened(stored: StoredSession, server: ServerFile, { mcpServers }: JsonObject): Promise<OpenSession> {
-    const harnesses = await callProcedure<HarnessInfo[]>(server, 'harnesses.list')
+  async #opened(
+    stored: StoredSession,
+    server: LocalServer,
+    { mcpServers }: JsonObject,
+  ): Promise<OpenSession> {
+    const harnesses = await server.calls.harnesses.list.query()
     const live = new EditorSession({
       ...{ stored, server, editor: this.#connection() },
       onUsage: () => tellRoom(session),
@@ -232,12 +236,12 @@ export class EditorAgent {
   }
 
   /** As the installed agent names them, with what it says of each; else those that are known of it. */
-  #modelsOf(server: ServerFile, harness: HarnessInfo | undefined, project: string): Promise<Models> {
+  #modelsOf(server: LocalServer, harness: HarnessInfo | undefined, project: string): Promise<Models> {
     if (harness === undefined) return Promise.resolve([])
     const known = this.#models.get(harness.id)
     const asked =
       known ??
-      askProcedure<Models>(server, 'harnesses.models', { harness: harness.id, project }).catch(() => {
+      server.calls.harnesses.models.query({ harness: harness.id, project }).catch(() => {
         this.#models.delete(harness.id)
         return harness.models
       })
@@ -245,25 +249,26 @@ export class EditorAgent {
     return asked
   }
 
-  async #place({ cwd }: JsonObject): Promise<{ project: string; server: ServerFile }> {
+  async #place({ cwd }: JsonObject): Promise<{ project: string; server: LocalServer }> {
     if (typeof cwd !== 'string' || !path.isAbsolute(cwd))
       throw new EditorError(RPC.invalidParams, '"cwd" must be the absolute path of a folder.')
     const server = await this.#options.serverFor(cwd)
     // The user who opens a folder in an editor registers it, as `chirality run` does.
-    const { root } = await callProcedure<{ root: string }>(server, 'projects.register', { path: cwd })
+    const { root } = await server.calls.projects.register.mutate({ path: cwd })
     return { project: root, server }
   }
 
   async #list({ cwd, cursor }: JsonObject): Promise<JsonObject> {
     const isNamed = typeof cwd === 'string' && path.isAbsolute(cwd)
     const server = await this.#options.serverFor(isNamed ? cwd : process.cwd())
-    const page = await askProcedure<CallOutputs['sessions']['list']>(server, 'sessions.list', {
-      ...{ limit: LIST_LIMIT, ...(isNamed ? { project: cwd } : {}) },
-      ...(typeof cursor === 'string' ? { cursor } : {}),
-    }).catch((error: unknown) => {
+    const asked = {
+      limit: LIST_LIMIT,
+      project: isNamed ? cwd : undefined,
+      cursor: typeof cursor === 'string' ? cursor : undefined,
+    }
+    const page = await server.calls.sessions.list.query(asked).catch((error: unknown) => {
       // A folder that is no project yet has no sessions.
-      if (error instanceof ServerRefusedError && error.code === 'project-not-registered')
-        return { sessions: [] }
+      if (refusalCode(error) === 'project-not-registered') return { sessions: [] }
       throw error
     })
     return {
@@ -290,23 +295,21 @@ export class EditorAgent {
     const known = modesOf(session).find(one => one === mode)
     if (known === undefined)
       throw new EditorError(RPC.invalidParams, `There is no mode ${JSON.stringify(mode)} for this agent.`)
-    await callProcedure(live.server, 'turns.setPermissionMode', { sessionId: live.id, mode: known })
+    await live.server.calls.turns.setPermissionMode.mutate({ sessionId: live.id, mode: known })
     stored.settings.permissionMode = known
   }
 
   async #setOption(session: OpenSession, { configId, value }: JsonObject): Promise<void> {
     const { live, stored } = session
     const option = configOptions(session).find(({ id }) => id === configId)
-    if (!option?.options.some(choice => choice.value === value))
+    if (typeof value !== 'string' || !option?.options.some(choice => choice.value === value))
       throw new EditorError(
         RPC.invalidParams,
         `There is no option ${JSON.stringify(configId)} with the value ${JSON.stringify(value)}.`,
       )
     if (configId === 'mode') return this.#setMode(session, value)
     const change = configId === 'model' ? { model: value } : { thinking: thinkingOf(value) }
-    const changed = await callProcedure<StoredSession>(live.server, 'sessions.configure', {
-      ...{ sessionId: live.id, ...change },
-    })
+    const changed = await live.server.calls.sessions.configure.mutate({ sessionId: live.id, ...change })
     stored.settings = changed.settings
   }
 
@@ -363,11 +366,12 @@ export class EditorAgent {
 
 const LIST_LIMIT = 100
 
-async function storedIn(server: ServerFile, sessionId: string): Promise<StoredSession> {
+async function storedIn(server: LocalServer, sessionId: string): Promise<StoredSession> {
   try {
-    return await askProcedure<StoredSession>(server, 'sessions.get', { sessionId })
+    return await server.calls.sessions.get.query({ sessionId })
   } catch (error) {
-    if (error instanceof ServerRefusedError && error.code !== 'unreachable') throw noSession(sessionId)
+    const code = refusalCode(error)
+    if (code !== undefined && code !== 'unreachable') throw noSession(sessionId)
     throw error
   }
 }
@@ -385,7 +389,7 @@ function noSession(id: unknown): EditorError {
 
 function explained(error: unknown): { code: number; message: string } {
   const message = error instanceof Error ? error.message : String(error)
-  const code = error instanceof ServerRefusedError ? CODES[error.code] : undefined
+  const code = CODES[refusalCode(error) ?? '']
   return { code: code ?? RPC.internal, message }
 }
 

@@ -1,19 +1,13 @@
-import type { CallOutputs, ServerFile } from '@chirality/server'
-import { askProcedure } from '../../running-server.ts'
+import type { LocalServer } from '../../running-server.ts'
 import type { EditorUpdate } from './editor-updates.ts'
 
 /** The images of a turn's message, as an editor shows them. */
 export async function imagesOf(
-  { server, id: sessionId }: { server: ServerFile; id: string },
+  { server, id: sessionId }: { server: LocalServer; id: string },
   turnId: string,
 ): Promise<EditorUpdate[]> {
-  const asked = { sessionId, turnId }
-  const images = await askProcedure<CallOutputs['sessions']['images']>(
-    server,
-    'sessions.images',
-    asked,
-    // Those that are not kept any more must not keep the rest of the conversation away.
-  ).catch(() => [])
+  // Images that are not kept any more must not keep the rest of the conversation away.
+  const images = await server.calls.sessions.images.query({ sessionId, turnId }).catch(() => [])
   return images.map(({ data, mediaType }) => ({
     sessionUpdate: 'user_message_chunk',
     content: { type: 'image', data, mimeType: mediaType },

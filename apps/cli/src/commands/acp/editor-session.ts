@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { CallInputs, CallOutputs } from '@chirality/client'
 import {
   type Envelope,
   PERMISSION_WORDS,
@@ -9,14 +10,7 @@ import {
   type UIEvent,
   type UsageInfo,
 } from '@chirality/core'
-import type { CallOutputs, ServerFile } from '@chirality/server'
-import {
-  askProcedure,
-  callProcedure,
-  callServer,
-  eventsIn,
-  ServerRefusedError,
-} from '../../running-server.ts'
+import { type LocalServer, refusalCode } from '../../running-server.ts'
 import { type EditorConnection, EditorError, type JsonObject, RPC } from './editor-connection.ts'
 import { imagesOf } from './editor-images.ts'
 import { type EditorUpdate, EditorUpdates } from './editor-updates.ts'
@@ -63,12 +57,12 @@ export class EditorSession {
   #runs = false
   readonly #onMode: (mode: PermissionMode) => void
   readonly #onUsage: () => Promise<void>
-  #server: ServerFile
+  #server: LocalServer
   #isLost = false
 
   constructor(options: {
     stored: Pick<StoredSession, 'id' | 'projectRoot' | 'status'>
-    server: ServerFile
+    server: LocalServer
     editor: EditorConnection
     /** The permission mode has changed, in the dashboard or by the agent. */
     onMode: (mode: PermissionMode) => void
@@ -84,7 +78,7 @@ export class EditorSession {
     this.#onUsage = options.onUsage
   }
 
-  get server(): ServerFile {
+  get server(): LocalServer {
     return this.#server
   }
 
@@ -94,7 +88,7 @@ export class EditorSession {
   }
 
   /** Goes on with the server that has the session now, after what was sent already. */
-  reconnect(server: ServerFile): void {
+  reconnect(server: LocalServer): void {
     this.#server = server
     this.#isLost = false
     this.follow()
@@ -167,13 +161,13 @@ export class EditorSession {
   }
 
   /** The log tells the end of a turn a moment before the session takes the next one. */
-  async #start(input: object): Promise<{ turnId: string }> {
+  async #start(input: CallInputs['turns']['start']): Promise<{ turnId: string }> {
     const deadline = Date.now() + SETTLE_MS
     for (;;) {
       try {
-        return await callProcedure<{ turnId: string }>(this.server, 'turns.start', input)
+        return await this.server.calls.turns.start.mutate(input)
       } catch (error) {
-        const isSettling = error instanceof ServerRefusedError && error.code === 'busy'
+        const isSettling = refusalCode(error) === 'busy'
         if (!isSettling || this.#runs || Date.now() > deadline) throw error
         await sleep(RETRY_MS)
       }
@@ -190,9 +184,7 @@ export class EditorSession {
       return { outcome: 'promptRequired', reason: 'noRunningTurn' }
     const options = images.length > 0 ? { options: { images } } : {}
     this.#updates.sent(message)
-    const taken = await callProcedure<CallOutputs['turns']['steer']>(this.server, 'turns.steer', {
-      ...{ sessionId: this.id, message, ...options },
-    })
+    const taken = await this.server.calls.turns.steer.mutate({ sessionId: this.id, message, ...options })
     return { outcome: 'steered' in taken ? 'injected' : 'startedNewTurn' }
   }
 
@@ -203,7 +195,7 @@ export class EditorSession {
     const turn = this.#turn
     // While a prompt is prepared, the turn that runs is one that began elsewhere.
     const isBegun = turn?.started ? (await turn.started) !== null : turn === null || this.#runs
-    if (isBegun) await callProcedure(this.server, 'turns.interrupt', { sessionId: this.id })
+    if (isBegun) await this.server.calls.turns.interrupt.mutate({ sessionId: this.id })
   }
 
   /** The session stays, and so does its work, unless the editor is told otherwise. */
@@ -219,8 +211,7 @@ export class EditorSession {
   }
 
   async #lastSeq(): Promise<number> {
-    const page = { sessionId: this.id, limit: 1 }
-    const [last] = await askProcedure<Envelope[]>(this.server, 'sessions.history', page)
+    const [last] = await this.server.calls.sessions.history.query({ sessionId: this.id, limit: 1 })
     return last?.seq ?? 0
   }
 
@@ -231,8 +222,7 @@ export class EditorSession {
     const signal = AbortSignal.any([stop.signal, this.#closed.signal])
     const path = `/api/harness/session/${this.id}/events?as=envelopes&after=${this.#cursor}`
     try {
-      const response = await callServer(this.server, path, undefined, signal)
-      for await (const envelope of eventsIn<Envelope>(response)) {
+      for await (const envelope of await this.server.stream<Envelope>(path, { signal })) {
         this.#cursor = envelope.seq
         yield envelope
         if (envelope.seq >= last) return
@@ -252,9 +242,10 @@ export class EditorSession {
         }
       } catch (error) {
         if (this.#closed.signal.aborted) return
-        if (!(error instanceof ServerRefusedError) && !isLost(error)) throw error
-        if (error instanceof ServerRefusedError) {
-          this.#isLost = error.code === 'unreachable'
+        const code = refusalCode(error)
+        if (code === undefined && !isLost(error)) throw error
+        if (code !== undefined && error instanceof Error) {
+          this.#isLost = code === 'unreachable'
           // Nobody takes the answers any more.
           for (const card of this.#cards.values()) card.abort()
           this.#turn?.end(new EditorError(RPC.internal, error.message))
@@ -320,9 +311,7 @@ export class EditorSession {
       // It was answered elsewhere, or the turn is over, or the user has stopped it.
       if (card.signal.aborted || (decision === undefined && this.#isCancelled)) return
       const given = decision ?? { behavior: 'deny' as const, message: 'The user dismissed the request.' }
-      await callServer(this.server, '/api/harness/decisions', {
-        ...{ sessionId: this.id, requestId, decision: given },
-      })
+      await this.server.calls.decisions.answer.mutate({ sessionId: this.id, requestId, decision: given })
     }
     void asking()
       // Somebody else was faster, which the log tells.
@@ -331,8 +320,7 @@ export class EditorSession {
   }
 
   async #pending(): Promise<PermissionRequestEvent[]> {
-    const response = await callServer(this.server, `/api/harness/decisions?sessionId=${this.id}`)
-    const { pending } = (await response.json()) as { pending: { request: PermissionRequestEvent }[] }
+    const pending = await this.server.calls.decisions.pending.query({ sessionId: this.id })
     return pending.map(({ request }) => request)
   }
 

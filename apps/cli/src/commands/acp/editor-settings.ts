@@ -80,9 +80,8 @@ export function configOptions(session: SetSession): ConfigOption[] {
 const DEFAULT_EFFORT = 'default'
 
 /** The setting of a session for a value of the option. */
-export function thinkingOf(effort: unknown): unknown {
-  if (effort === DEFAULT_EFFORT) return null
-  return effort === 'medium' ? 'med' : effort
+export function thinkingOf(effort: string): ThinkingLevel | null {
+  return EFFORTS.find(({ value }) => value === effort)?.level ?? null
 }
 
 function effortOf({ settings: { thinking } }: StoredSession): string {

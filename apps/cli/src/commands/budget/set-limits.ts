@@ -2,19 +2,17 @@ import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readTextCarefully, writeFileAtomic } from '@chirality/disk'
 import { MAX_PERSONA_BYTES, PersonaManager } from '@chirality/personas'
-import { readServerFile, type ServerFile } from '@chirality/server'
 import {
   BudgetBook,
   findProjectOwner,
   ProjectLockedError,
   SessionStore,
   type StoredSession,
-  userDataFolder,
 } from '@chirality/sessions'
 import { UsageError } from '../../exit-code.ts'
 import { hubServer } from '../../fleet-sessions.ts'
 import { tell } from '../../output.ts'
-import { callProcedure } from '../../running-server.ts'
+import { serverOf } from '../../running-server.ts'
 import { findPersona } from '../personas/find-persona.ts'
 import type { FoundSession } from '../sessions/find-anywhere.ts'
 import type { Amounts } from './amounts.ts'
@@ -41,7 +39,7 @@ async function setOfProject(project: string, { usd, tokens, minutes, turns }: Am
   const server = await serverOf(project)
   if (server !== undefined) {
     const limits = { maxCostUsd: usd, maxTokens: tokens, maxMinutes: minutes, maxIterations: turns }
-    await callProcedure(server, 'budgets.set', { project, ...limits })
+    await server.calls.budgets.set.mutate({ project, ...limits })
     return
   }
   const limits = { max_cost_usd: usd, max_tokens: tokens, max_minutes: minutes, max_iterations: turns }
@@ -57,7 +55,7 @@ async function setOfSession(
   const server = machine === undefined ? await serverOf(projectRoot) : await hubServer(machine)
   if (server !== undefined) {
     const limits = { budgetUsd: usd, budgetTokens: tokens, budgetMinutes: minutes }
-    return callProcedure<StoredSession>(server, 'budgets.setSession', { sessionId, ...limits })
+    return server.calls.budgets.setSession.mutate({ sessionId, ...limits })
   }
   const owner = await findProjectOwner(projectRoot)
   // The owner's state in memory would overwrite this change.
@@ -70,12 +68,6 @@ async function setOfSession(
   }))
     if (limit !== undefined) changed[name as 'budgetUsd'] = limit ?? undefined
   return new SessionStore().choose(sessionId, { settings: changed })
-}
-
-/** Undefined if no process owns the project, or a `chirality run` does. */
-export async function serverOf(projectRoot: string): Promise<ServerFile | undefined> {
-  const owner = await findProjectOwner(projectRoot)
-  return owner && readServerFile(userDataFolder(), owner.address)
 }
 
 /** Writes the budget of a persona into the frontmatter of its file, and leaves everything else unchanged. */

@@ -1,13 +1,12 @@
+import type { CallOutputs } from '@chirality/client'
 import { LoopBook, type LoopState } from '@chirality/loops'
-import type { CallOutputs } from '@chirality/server'
 import { type SessionHost, userDataFolder } from '@chirality/sessions'
 import { EXIT, UsageError } from '../../exit-code.ts'
 import { openHost } from '../../open-host.ts'
 import { projectFolder } from '../../options.ts'
 import type { Output } from '../../output.ts'
 import { plain } from '../../render/style.ts'
-import { callProcedure } from '../../running-server.ts'
-import { serverOf } from '../budget/set-limits.ts'
+import { serverOf } from '../../running-server.ts'
 
 interface TakeOverValues {
   project?: string | undefined
@@ -26,7 +25,7 @@ export async function accept([id]: string[], values: TakeOverValues, output: Out
   const server = await serverOf(project)
   const made: Acceptance =
     server !== undefined
-      ? await callProcedure<Acceptance>(server, 'loops.accept', { loopId, ...(task && { task }) })
+      ? await server.calls.loops.accept.mutate({ loopId, task })
       : await atRest(project, async host => {
           const { commit, tasks } = await book.accept(host, loopId, task)
           return { commit, into: baseBranch ?? '', tasks: tasks.map(one => one.task.id) }
@@ -46,7 +45,7 @@ export async function revert([id]: string[], values: TakeOverValues, output: Out
   const book = new LoopBook(project, userDataFolder())
   const { loopId } = await book.get(id)
   const server = await serverOf(project)
-  if (server !== undefined) await callProcedure(server, 'loops.revert', { loopId, task })
+  if (server !== undefined) await server.calls.loops.revert.mutate({ loopId, task })
   else await atRest(project, host => book.revert(host, loopId, task))
   const again = `Run it again: chirality loop resume ${loopId} --task ${task}`
   await output.write(

@@ -1,4 +1,3 @@
-import type { CallOutputs, ServerFile } from '@chirality/server'
 import {
   backPlan,
   type CommitInput,
@@ -31,9 +30,8 @@ import { type Changes, endPrograms, type FileMove, type MergeResult } from '@chi
 import { UsageError } from '../../exit-code.ts'
 import { hubServer } from '../../fleet-sessions.ts'
 import { openHost } from '../../open-host.ts'
-import { askProcedure, callProcedure } from '../../running-server.ts'
+import { type LocalServer, serverOf } from '../../running-server.ts'
 import { STOP_SIGNALS } from '../../stop-signals.ts'
-import { serverOf } from '../budget/set-limits.ts'
 import { findAnywhere } from '../sessions/find-anywhere.ts'
 
 /** A session whose changes a command works on. */
@@ -115,25 +113,23 @@ async function settledSoon(session: LiveSession): Promise<void> {
 
 const SETTLE_MS = 10_000
 
-type Outputs = CallOutputs['review'] & CallOutputs['files']
-
-function inServer(server: ServerFile, { id: sessionId, projectRoot: project }: StoredSession): SessionReview {
-  const ask = <T>(name: string, input: object = {}) => askProcedure<T>(server, name, { sessionId, ...input })
-  const tell = <T>(name: string, input: object = {}) =>
-    callProcedure<T>(server, name, { sessionId, ...input })
+function inServer(
+  { calls: { review, files } }: LocalServer,
+  { id: sessionId, projectRoot: project }: StoredSession,
+): SessionReview {
   return {
-    state: () => ask<Outputs['state']>('review.state'),
-    diff: () => ask<Outputs['diff']>('files.diff', { project }),
-    turnDiff: turnId => ask<Outputs['turnDiff']>('files.turnDiff', { turnId }),
-    discard: input => tell<Outputs['discard']>('review.discard', input),
-    undo: id => tell<Outputs['undo']>('review.undo', { id }),
-    commit: input => tell<Outputs['commit']>('review.commit', input),
-    merge: input => tell<Outputs['merge']>('review.merge', input),
-    resolve: () => tell<Outputs['resolve']>('review.resolve'),
-    pushPlan: input => ask<Outputs['pushPlan']>('review.pushPlan', input),
-    push: input => tell<Outputs['push']>('review.push', input),
-    backPlan: turnId => ask<Outputs['backPlan']>('review.backPlan', { turnId }),
-    back: input => tell<Outputs['back']>('review.back', input),
+    state: () => review.state.query({ sessionId }),
+    diff: () => files.diff.query({ project, sessionId }),
+    turnDiff: turnId => files.turnDiff.query({ sessionId, turnId }),
+    discard: input => review.discard.mutate({ sessionId, ...input }),
+    undo: id => review.undo.mutate({ sessionId, id }),
+    commit: input => review.commit.mutate({ sessionId, ...input }),
+    merge: input => review.merge.mutate({ sessionId, ...input }),
+    resolve: () => review.resolve.mutate({ sessionId }),
+    pushPlan: input => review.pushPlan.query({ sessionId, ...input }),
+    push: input => review.push.mutate({ sessionId, ...input }),
+    backPlan: turnId => review.backPlan.query({ sessionId, turnId }),
+    back: input => review.back.mutate({ sessionId, ...input }),
   }
 }
 

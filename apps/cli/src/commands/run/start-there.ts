@@ -1,9 +1,9 @@
+import type { CallInputs } from '@chirality/client'
 import { CodedError, type Envelope } from '@chirality/core'
-import { readServerFile, type ServerFile } from '@chirality/server'
 import { type SessionBudget, userDataFolder } from '@chirality/sessions'
 import { UsageError } from '../../exit-code.ts'
 import { hubServer } from '../../fleet-sessions.ts'
-import { callProcedure, callServer, eventsIn } from '../../running-server.ts'
+import { type LocalServer, serverAt } from '../../running-server.ts'
 import type { RunRequest } from './request.ts'
 import type { StartTurn } from './start-here.ts'
 
@@ -21,7 +21,7 @@ export function startThere(
       )
     }
     if (budget !== undefined && stored) {
-      const server = await readServerFile(userDataFolder(), address)
+      const server = await serverAt(address)
       if (server === undefined) throw locked
       await setBudget(server, stored.id, budget)
     }
@@ -81,14 +81,18 @@ async function* toItsEnd(
 /** The session that a server makes for the turn. */
 function newSession({ session, budget }: Pick<RunRequest, 'session' | 'budget'>, machine?: string) {
   const { projectRoot, harness, persona, mode, model, worktree } = session
-  const { usd: budgetUsd, tokens: budgetTokens, minutes: budgetMinutes } = budget ?? {}
-  const limits = { budgetUsd, budgetTokens, budgetMinutes }
-  return { projectRoot, newSession: defined({ machine, harness, persona, mode, model, worktree, ...limits }) }
+  // A new session has no limit that could be taken away.
+  const limits = {
+    budgetUsd: budget?.usd ?? undefined,
+    budgetTokens: budget?.tokens ?? undefined,
+    budgetMinutes: budget?.minutes ?? undefined,
+  }
+  return { projectRoot, newSession: { machine, harness, persona, mode, model, worktree, ...limits } }
 }
 
-function setBudget(server: ServerFile, sessionId: string, budget: SessionBudget): Promise<unknown> {
+function setBudget(server: LocalServer, sessionId: string, budget: SessionBudget): Promise<unknown> {
   const { usd: budgetUsd, tokens: budgetTokens, minutes: budgetMinutes } = budget
-  return callProcedure(server, 'budgets.setSession', { sessionId, budgetUsd, budgetTokens, budgetMinutes })
+  return server.calls.budgets.setSession.mutate({ sessionId, budgetUsd, budgetTokens, budgetMinutes })
 }
 
 function defined(fields: Record<string, unknown>): Record<string, unknown> {
@@ -99,7 +103,7 @@ interface ServerTurnRequest {
   projectRoot: string
   /** The id of an existing session; without it `newSession` describes the one to create. */
   sessionId?: string
-  newSession?: Record<string, unknown>
+  newSession?: Omit<CallInputs['sessions']['create'], 'project'>
   message: string
   /** Options in the form of the API: `permissionMode`, `model`, `tools` … */
   options?: Record<string, unknown>
@@ -123,37 +127,41 @@ export async function startThroughServer(
   request: ServerTurnRequest,
   home = userDataFolder(),
 ): Promise<ServerTurn | undefined> {
-  const server = await readServerFile(home, address)
+  const server = await serverAt(address, home)
   if (server === undefined) return undefined
   // The user named the folder on the command line, which registers it as in the dashboard.
-  await callServer(server, '/trpc/projects.register', { path: request.projectRoot })
+  await server.calls.projects.register.mutate({ path: request.projectRoot })
   const sessionId = request.sessionId ?? (await createSession(server, request))
   const { message, options } = request
   return turnOf(server, { sessionId, message, options })
 }
 
 async function turnOf(
-  server: ServerFile,
+  server: LocalServer,
   {
     sessionId,
     ...turn
   }: { sessionId: string; message: string; options: Record<string, unknown> | undefined },
 ): Promise<ServerTurn> {
-  const response = await callServer(server, '/api/harness/turn?as=envelopes', { sessionId, ...turn })
+  const { turns } = server.calls
   return {
     sessionId,
-    envelopes: eventsIn<Envelope>(response),
-    interrupt: async () => void (await callServer(server, '/api/harness/interrupt', { sessionId })),
-    kill: async () => void (await callServer(server, '/trpc/turns.kill', { sessionId })),
+    envelopes: await server.stream<Envelope>('/api/harness/turn?as=envelopes', {
+      body: { sessionId, ...turn },
+    }),
+    interrupt: async () => void (await turns.interrupt.mutate({ sessionId })),
+    kill: async () => void (await turns.kill.mutate({ sessionId })),
   }
 }
 
 async function createSession(
-  server: ServerFile,
+  server: LocalServer,
   request: Pick<ServerTurnRequest, 'projectRoot' | 'newSession'>,
 ): Promise<string> {
-  const body = { mode: 'direct', ...request.newSession, projectRoot: request.projectRoot }
-  const response = await callServer(server, '/api/harness/session/create', body)
-  const { session } = (await response.json()) as { session: { id: string } }
-  return session.id
+  const { id } = await server.calls.sessions.create.mutate({
+    mode: 'direct',
+    ...request.newSession,
+    project: request.projectRoot,
+  })
+  return id
 }

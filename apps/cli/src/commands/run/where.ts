@@ -2,17 +2,10 @@ import { UsageError } from '../../exit-code.ts'
 import { findHub } from '../../fleet-sessions.ts'
 import { DEFAULT_HARNESS } from '../../harnesses.ts'
 import { isInFleet } from '../../in-fleet.ts'
-import { askProcedure } from '../../running-server.ts'
 import type { SessionChoice } from './session-choice.ts'
 
 /** Where there is room. */
 const ANY = 'any'
-
-interface Placement {
-  machine: string | null
-  why: string
-  offers: { machine: string; isThis: boolean; project: string | null; problem: string | null }[]
-}
 
 /** The new session on a machine of the fleet, in its clone of the project. On this one it is as without `--where`. */
 export async function placed(where: string, session: SessionChoice): Promise<SessionChoice> {
@@ -22,8 +15,9 @@ export async function placed(where: string, session: SessionChoice): Promise<Ses
   const server = await findHub()
   if (server === undefined)
     throw new UsageError('--where needs a hub, and none runs here. Start it: chirality serve --fleet URL.')
-  const placement = await askProcedure<Placement | null>(server, 'fleet.place', {
-    ...{ harness: session.harness ?? DEFAULT_HARNESS, project: session.projectRoot },
+  const placement = await server.calls.fleet.place.query({
+    harness: session.harness ?? DEFAULT_HARNESS,
+    project: session.projectRoot,
   })
   const { offers, why, machine } = placement ?? { offers: [], why: 'there is no fleet', machine: null }
   const offer = offers.find(one => one.machine === (where === ANY ? machine : where))

@@ -1,12 +1,10 @@
 import { realpath } from 'node:fs/promises'
-import type { ServerFile } from '@chirality/server'
 import { type RawLogRule, SessionHost } from '@chirality/sessions'
 import { EXIT, UsageError } from '../../exit-code.ts'
 import { createHarnesses } from '../../harnesses.ts'
 import { noArgument, projectFolder, readOptions, wholeNumber } from '../../options.ts'
 import { type Output, tell } from '../../output.ts'
-import { callProcedure, callServer } from '../../running-server.ts'
-import { serverOf } from '../budget/set-limits.ts'
+import { type LocalServer, serverOf } from '../../running-server.ts'
 
 /** Deletes old raw logs of a project, after saying which; sessions, their history and what runs stay. */
 export async function pruneCommand(args: string[], output: Output): Promise<number> {
@@ -54,26 +52,20 @@ const GIGABYTE = 1e9
 
 /** The server that has the project knows which logs are in use. */
 async function plan(
-  server: ServerFile | undefined,
+  server: LocalServer | undefined,
   project: string,
   rule: RawLogRule,
 ): Promise<Amount & { inUse: Amount }> {
-  if (server !== undefined) {
-    const input = encodeURIComponent(JSON.stringify({ project, rule }))
-    const { result } = (await (await callServer(server, `/trpc/data.plan?input=${input}`)).json()) as {
-      result: { data: Amount & { inUse: Amount } }
-    }
-    return result.data
-  }
+  if (server !== undefined) return server.calls.data.plan.query({ project, rule })
   return withHost(async host => {
     const { going, inUse } = await host.rawLogsToPrune([project], rule)
     return { ...sum(going), inUse: sum(inUse) }
   })
 }
 
-async function prune(server: ServerFile | undefined, project: string, rule: RawLogRule): Promise<Amount> {
+async function prune(server: LocalServer | undefined, project: string, rule: RawLogRule): Promise<Amount> {
   if (server !== undefined) {
-    const { logs, bytes } = await callProcedure<Amount>(server, 'data.prune', { project, rule })
+    const { logs, bytes } = await server.calls.data.prune.mutate({ project, rule })
     return { logs, bytes }
   }
   return withHost(async host => sum(await host.pruneRawLogs([project], rule)))

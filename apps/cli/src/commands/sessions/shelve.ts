@@ -1,11 +1,11 @@
+import type { Client } from '@chirality/client'
 import { findProjectOwner, ProjectLockedError, SessionStore, type Shelf } from '@chirality/sessions'
 import { EXIT, UsageError } from '../../exit-code.ts'
 import { hubServer } from '../../fleet-sessions.ts'
 import { oneArgument, readOptions } from '../../options.ts'
 import type { Output } from '../../output.ts'
 import { plain } from '../../render/style.ts'
-import { callProcedure } from '../../running-server.ts'
-import { serverOf } from '../budget/set-limits.ts'
+import { serverOf } from '../../running-server.ts'
 import { type FoundSession, findAnywhere } from './find-anywhere.ts'
 
 type Command = (args: string[], output: Output) => Promise<number>
@@ -23,7 +23,7 @@ function shelving(shelf: NonNullable<Shelf>, done: string): Command {
     if (values.undo && before !== shelf) throw new UsageError(`${name} is not ${shelf}.`)
     const wanted = values.undo ? null : shelf
     await changeSession(found, {
-      call: ['sessions.shelve', { sessionIds: [id], shelf: wanted }],
+      inServer: ({ sessions }) => sessions.shelve.mutate({ sessionIds: [id], shelf: wanted }),
       inFiles: store => store.choose(id, { shelf: wanted }),
     })
     await output.write(`${values.undo ? `No longer ${shelf}:` : done} ${name}.\n`)
@@ -40,7 +40,7 @@ export async function renameCommand(args: string[], output: Output): Promise<num
   if (title === '') throw new UsageError('Say the new title after the id.')
   if (title.length > MAX_TITLE) throw new UsageError(`A title has at most ${MAX_TITLE} characters.`)
   await changeSession(found, {
-    call: ['sessions.rename', { sessionId: id, title }],
+    inServer: ({ sessions }) => sessions.rename.mutate({ sessionId: id, title }),
     inFiles: store => store.rename(id, title),
   })
   await output.write(`Renamed ${id} (${plain(title)}).\n`)
@@ -55,11 +55,14 @@ const MAX_TITLE = 300
  */
 async function changeSession(
   { session: { projectRoot }, machine }: FoundSession,
-  change: { call: [name: string, input: object]; inFiles: (store: SessionStore) => Promise<unknown> },
+  change: {
+    inServer: (calls: Client) => Promise<unknown>
+    inFiles: (store: SessionStore) => Promise<unknown>
+  },
 ): Promise<void> {
   const server = machine === undefined ? await serverOf(projectRoot) : await hubServer(machine)
   if (server !== undefined) {
-    await callProcedure(server, ...change.call)
+    await change.inServer(server.calls)
     return
   }
   const owner = await findProjectOwner(projectRoot)
