@@ -1,16 +1,19 @@
+import type { CallInputs } from '@chirality/client'
 import { useQuery } from '@tanstack/react-query'
 import { type RefObject, useMemo, useState } from 'react'
 import { type DiffRow, diffRows } from '../../diff/diff-rows.ts'
 import { ReviewDiff } from '../../diff/ReviewDiff.tsx'
 import { linesOf, type ReviewLook, reviewRows } from '../../diff/review-rows.ts'
 import { type Comment, saveComments, useComments } from '../../state/kept/comments.ts'
-import type { ChangedFileRequest, FileOfTree } from '../../state/server/answers.ts'
+import type { FileOfTree } from '../../state/server/answers.ts'
 import { useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { leave } from '../../ui/keys/leave.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import type { ChangedFile, Place } from './changes.logic.ts'
+
+type ChangedFileRequest = CallInputs['review']['file']
 
 export interface FileChangeProps {
   file: ChangedFile

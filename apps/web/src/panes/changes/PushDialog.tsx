@@ -1,6 +1,6 @@
+import type { CallOutputs } from '@chirality/client'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import type { PushPlan, PushResult } from '../../state/server/answers.ts'
 import { useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { CheckField, Form, TextField } from '../../ui/controls/Form.tsx'
@@ -11,6 +11,9 @@ import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { plural } from '../../ui/text/format.ts'
 import type { Review } from './use-review.ts'
+
+type PushPlan = CallOutputs['review']['pushPlan']
+type PushResult = CallOutputs['review']['push']
 
 interface PushDialogProps {
   sessionId: string

@@ -1,6 +1,6 @@
 import { lazy, Suspense, useState } from 'react'
 import { safeLink } from '../../markdown/safe-link.ts'
-import type { FileMove, ReviewState } from '../../state/server/answers.ts'
+import type { ReviewState } from '../../state/server/answers.ts'
 import { useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { IconButton } from '../../ui/controls/IconButton.tsx'
@@ -11,6 +11,8 @@ import { CommitDialog, MergeDialog } from './ReviewDialogs.tsx'
 import { usePaneKeys } from './use-pane-keys.ts'
 import type { Review } from './use-review.ts'
 import './review.css'
+
+type FileMove = ReviewState['moves'][number]
 
 const PushDialog = lazy(() => import('./PushDialog.tsx'))
 

@@ -1,5 +1,6 @@
+import type { CallInputs } from '@chirality/client'
 import { useState } from 'react'
-import type { MergeRequest, ReviewState } from '../../state/server/answers.ts'
+import type { ReviewState } from '../../state/server/answers.ts'
 import { useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { CheckField, Form, TextField } from '../../ui/controls/Form.tsx'
@@ -8,6 +9,8 @@ import { Kbd } from '../../ui/marks/Kbd.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { plural } from '../../ui/text/format.ts'
 import type { Review } from './use-review.ts'
+
+type MergeRequest = CallInputs['review']['merge']
 
 interface DialogProps {
   sessionId: string

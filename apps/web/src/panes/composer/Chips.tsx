@@ -1,8 +1,9 @@
+import type { CallInputs } from '@chirality/client'
 import { MODE_WORDS, PERMISSION_WORDS, permissionLabel, SESSION_MODES } from '@chirality/core'
 import { useEffect, useState } from 'react'
 import { useHarnessLabel } from '../../app/labels.ts'
 import { useShell } from '../../app/shell/shell-context.ts'
-import type { HarnessInfo, SessionChanges, SessionStatus } from '../../state/server/answers.ts'
+import type { HarnessInfo, SessionStatus } from '../../state/server/answers.ts'
 import { useClient, useOffered, usePersonas } from '../../state/server/use-client.ts'
 import { usePermissionMode, useSettings, useSettingsChanged } from '../../state/session/use-settings.ts'
 import { Menu, type MenuItem } from '../../ui/controls/Menu.tsx'
@@ -12,6 +13,8 @@ import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { formatCount, formatUsd } from '../../ui/text/format.ts'
 import { EFFORTS, type Effort, type KeptMode, offers } from '../sidebar/new-session.logic.ts'
+
+type SessionChanges = Omit<CallInputs['sessions']['configure'], 'sessionId'>
 
 interface ChipsProps {
   status: SessionStatus

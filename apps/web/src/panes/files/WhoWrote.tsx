@@ -1,12 +1,16 @@
+import type { CallInputs, CallOutputs } from '@chirality/client'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useHarnessLabel } from '../../app/labels.ts'
-import type { Blame, SessionStatus, SideOfChanges } from '../../state/server/answers.ts'
+import type { SessionStatus } from '../../state/server/answers.ts'
 import { useClient } from '../../state/server/use-client.ts'
 import { filePlace } from '../../state/server/work-place.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { formatCost } from '../../ui/text/format.ts'
 import './who-wrote.css'
+
+type SideOfChanges = NonNullable<CallInputs['files']['blame']['of']>
+type Blame = NonNullable<CallOutputs['files']['blame']>
 
 interface WhoWroteProps {
   status: SessionStatus

@@ -1,10 +1,13 @@
+import type { CallInputs } from '@chirality/client'
 import { formatDuration, verdictsText } from '@chirality/core'
-import type { LoopLimits, LoopSummary } from '../../state/server/answers.ts'
+import type { LoopSummary } from '../../state/server/answers.ts'
 import { Field } from '../../ui/controls/Field.tsx'
 import type { DotTone } from '../../ui/marks/Dot.tsx'
 import { Meter } from '../../ui/marks/Meter.tsx'
 import { formatCost, formatUsd } from '../../ui/text/format.ts'
 import { agentNames, HAND_OVER } from './agent-names.ts'
+
+type LoopLimits = NonNullable<CallInputs['loops']['start']['limits']>
 
 /** The name of its file. */
 export function listName({ list }: Pick<LoopSummary, 'list'>): string {

@@ -1,8 +1,10 @@
 import type { Client } from '@chirality/client'
 import type { Envelope } from '@chirality/core'
-import type { NativeLine, NativePage, NativePlace } from '../../state/server/answers.ts'
+import type { NativeLine, NativePage } from '../../state/server/answers.ts'
 import { type EventItem, eventItem, type LineItem, lineItem } from './raw-item.ts'
 import { type Slice, TwoWayList } from './two-way-list.ts'
+
+type NativePlace = { before: string } | { after: string }
 
 /** Both sides of a session: what we made of it, and what the agents printed. */
 export interface RawLists {

@@ -1,5 +1,7 @@
-import type { NewSchedule, ScheduleTimes, ShownSchedule } from '../../state/server/answers.ts'
+import type { NewSchedule, ShownSchedule } from '../../state/server/answers.ts'
 import { agentNames } from '../loops/agent-names.ts'
+
+type ScheduleTimes = NewSchedule['when']
 
 /** What stands in the fields. */
 export interface ScheduleForm {

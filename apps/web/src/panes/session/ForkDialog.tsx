@@ -1,7 +1,8 @@
+import type { CallOutputs } from '@chirality/client'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { ForkHistory, SessionStatus } from '../../state/server/answers.ts'
+import type { SessionStatus } from '../../state/server/answers.ts'
 import { useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { SelectField } from '../../ui/controls/SelectField.tsx'
@@ -9,6 +10,9 @@ import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { forkPlaces } from './fork-places.logic.ts'
+
+/** What the agent of a fork knows: its own conversation, whole or cut, or a written account. */
+type ForkHistory = CallOutputs['sessions']['forkHistory']
 
 const WORDS: Readonly<Record<ForkHistory | 'elsewhere', string>> = {
   whole: 'The agent of the new session knows all of this conversation, with every tool call and result.',

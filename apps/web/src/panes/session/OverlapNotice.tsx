@@ -1,11 +1,14 @@
+import type { CallOutputs } from '@chirality/client'
 import { asOf } from '@chirality/client/queries'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useFleet } from '../../state/fleet/use-fleet.ts'
-import type { Overlaps, SessionStatus } from '../../state/server/answers.ts'
+import type { SessionStatus } from '../../state/server/answers.ts'
 import { useClient } from '../../state/server/use-client.ts'
 import { plural } from '../../ui/text/format.ts'
 import './overlap-notice.css'
+
+type Overlaps = CallOutputs['worktrees']['overlaps']
 
 /** Other sessions that changed the same files, with the lines. Asked after a turn of any session of the project. */
 export default function OverlapNotice({ status }: { status: SessionStatus }) {

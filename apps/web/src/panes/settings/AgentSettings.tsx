@@ -1,6 +1,6 @@
 import type { HarnessInstallStatus } from '@chirality/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import type { AgentTrials, HarnessInfo, TrialReport } from '../../state/server/answers.ts'
+import type { AgentTrials, HarnessInfo } from '../../state/server/answers.ts'
 import { useAskAgain, useClient, useHarnesses } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Dot, type DotTone } from '../../ui/marks/Dot.tsx'
@@ -8,6 +8,8 @@ import { messageOf } from '../../ui/text/error-message.ts'
 import { HarnessChecklist } from '../home/HarnessChecklist.tsx'
 import { OwnAgents } from './OwnAgents.tsx'
 import { SettingsHead } from './SettingsHead.tsx'
+
+type TrialReport = AgentTrials['reports'][number]
 
 export function AgentSettings() {
   const harnesses = useHarnesses()

@@ -1,6 +1,7 @@
+import type { CallOutputs } from '@chirality/client'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { DataUse, PrunePlan, RawLogRule } from '../../state/server/answers.ts'
+import type { DataUse } from '../../state/server/answers.ts'
 import { useAskAgain, useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Field } from '../../ui/controls/Field.tsx'
@@ -10,6 +11,9 @@ import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { formatBytes, plural } from '../../ui/text/format.ts'
 import { SettingsHead } from './SettingsHead.tsx'
+
+type RawLogRule = DataUse['rule']
+type PrunePlan = CallOutputs['data']['plan']
 
 /** What Chirality keeps on the disk, how long raw logs stay, and the way to delete them now. */
 export function DataSettings() {

@@ -1,13 +1,16 @@
+import type { CallOutputs } from '@chirality/client'
 import { visibleText } from '@chirality/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { AgentProbe, OwnAgent } from '../../state/server/answers.ts'
 import { useAskAgain, useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Form, TextField } from '../../ui/controls/Form.tsx'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { TryOut } from './TryOut.tsx'
+
+type OwnAgent = CallOutputs['agents']['list']['agents'][number]
+type AgentProbe = CallOutputs['agents']['test']
 
 /** The agents that the user added by a command that speaks the Agent Client Protocol. */
 export function OwnAgents() {

@@ -1,9 +1,10 @@
+import type { CallOutputs } from '@chirality/client'
 import { MODE_WORDS, SESSION_MODES, type SessionMode } from '@chirality/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { DiffView } from '../../diff/DiffView.tsx'
 import { diffTexts } from '../../diff/file-diff.ts'
-import type { PersonaChange, PersonaDraft, PersonaSource } from '../../state/server/answers.ts'
+import type { PersonaDraft } from '../../state/server/answers.ts'
 import { useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Field } from '../../ui/controls/Field.tsx'
@@ -17,6 +18,9 @@ import { formatCount } from '../../ui/text/format.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
 import { PersonaConsent } from '../persona/PersonaPane.tsx'
 import { isPersonaId, linePlace, personaWords, sameLineEnds, TEMPLATE } from './persona-text.ts'
+
+type PersonaSource = CallOutputs['personas']['source']
+type PersonaChange = CallOutputs['personas']['save']
 
 export interface PersonaEditorProps {
   project: string

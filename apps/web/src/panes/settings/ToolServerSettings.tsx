@@ -1,7 +1,8 @@
+import type { CallInputs, CallOutputs } from '@chirality/client'
 import { visibleText } from '@chirality/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { OwnPlace, ServerProbe, ToolServer, ToolServerSource } from '../../state/server/answers.ts'
+import type { ToolServer, ToolServerSource } from '../../state/server/answers.ts'
 import { useAskAgain, useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Form, TextField } from '../../ui/controls/Form.tsx'
@@ -15,6 +16,9 @@ import { useProjectChoice } from './ProjectChoice.tsx'
 import { SettingsHead } from './SettingsHead.tsx'
 import { TryOut } from './TryOut.tsx'
 import { commandOf, configOf, formOf, NEW_FORM, originOf, type ServerForm } from './tool-server-text.ts'
+
+type OwnPlace = CallInputs['toolServers']['remove']['place']
+type ServerProbe = CallOutputs['toolServers']['test']
 
 interface Editing {
   /** Of which it was opened: it is saved there or nowhere. */

@@ -1,7 +1,7 @@
+import type { CallInputs, CallOutputs } from '@chirality/client'
 import { visibleText } from '@chirality/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { ShownSetup, WorktreeSetup } from '../../state/server/answers.ts'
 import { useClient } from '../../state/server/use-client.ts'
 import { Button } from '../../ui/controls/Button.tsx'
 import { Form, TextField } from '../../ui/controls/Form.tsx'
@@ -10,6 +10,9 @@ import { messageOf } from '../../ui/text/error-message.ts'
 import { useProjectChoice } from './ProjectChoice.tsx'
 import { SettingsHead } from './SettingsHead.tsx'
 import { linesOf, namedValues } from './tool-server-text.ts'
+
+type ShownSetup = CallOutputs['worktrees']['setup']
+type WorktreeSetup = NonNullable<CallInputs['worktrees']['saveSetup']['setup']>
 
 /** What a new worktree of a project gets beside what git checks out. */
 export function WorktreeSettings() {

@@ -1,5 +1,7 @@
 import type { AlwaysRule } from '@chirality/core'
-import type { PermissionRule } from '../../state/server/answers.ts'
+import type { RuleFile } from '../../state/server/answers.ts'
+
+type PermissionRule = RuleFile['rules'][number]
 
 /** A rule for people: `Bash(npm test *)` is "`npm test`, whatever follows". */
 export function ruleWords({ tool, pattern }: Pick<PermissionRule, 'tool' | 'pattern'>): string {

@@ -1,3 +1,4 @@
+import type { CallInputs } from '@chirality/client'
 import type {
   HarnessInstallStatus,
   HarnessModel,
@@ -5,8 +6,10 @@ import type {
   SessionMode,
   ThinkingLevel,
 } from '@chirality/core'
-import type { HarnessInfo, NewSessionOptions } from '../../state/server/answers.ts'
+import type { HarnessInfo } from '../../state/server/answers.ts'
 import type { SelectOption } from '../../ui/controls/Picker.tsx'
+
+type NewSessionOptions = Omit<CallInputs['sessions']['create'], 'project'>
 
 /** Nothing is asked in `bypassPermissions`: it is given with one message, never kept as a setting. */
 export type KeptMode = Exclude<PermissionMode, 'bypassPermissions'>

@@ -1,12 +1,15 @@
+import type { CallOutputs } from '@chirality/client'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { storedSessions } from '../../state/fleet/stored-sessions.ts'
 import { useFleetStore } from '../../state/fleet/use-fleet.ts'
-import type { SessionStatus, SeveralDone } from '../../state/server/answers.ts'
+import type { SessionStatus } from '../../state/server/answers.ts'
 import { useClient, useDownload } from '../../state/server/use-client.ts'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { plural } from '../../ui/text/format.ts'
 import { sessionTitle } from './session-title.ts'
+
+type SeveralDone = Pick<CallOutputs['sessions']['discard'], 'done' | 'failed'>
 
 export type ExportFormat = 'markdown' | 'html' | 'json'
 

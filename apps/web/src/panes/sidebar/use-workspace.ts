@@ -1,9 +1,11 @@
+import type { CallOutputs } from '@chirality/client'
 import { useQuery } from '@tanstack/react-query'
 import type { Workspace } from '../../state/kept/last-choices.ts'
-import type { WorktreePlan } from '../../state/server/answers.ts'
 import { useClient } from '../../state/server/use-client.ts'
 import type { SelectOption } from '../../ui/controls/Picker.tsx'
 import { plural } from '../../ui/text/format.ts'
+
+type WorktreePlan = CallOutputs['worktrees']['plan']
 
 /** Where a new session of the project works, and what else can be chosen. Asked anew: others begin and end to work. */
 export function useWorkspace(project: string, chosen: Workspace | undefined) {

@@ -22,19 +22,11 @@ export type LoopTaskState = UnprovedTask & {
 }
 
 export type SessionSettings = Partial<CallOutputs['sessions']['get']['settings']>
-export type SessionChanges = Omit<CallInputs['sessions']['configure'], 'sessionId'>
-export type NewSessionOptions = Omit<CallInputs['sessions']['create'], 'project'>
-export type SeveralDone = Pick<CallOutputs['sessions']['discard'], 'done' | 'failed'>
-/** What the agent of a fork knows: its own conversation, whole or cut, or a written account. */
-export type ForkHistory = CallOutputs['sessions']['forkHistory']
 export type SearchHit = CallOutputs['sessions']['search']['hits'][number]
 export type UsageReport = CallOutputs['sessions']['usage']
 export type NativeSession = CallOutputs['sessions']['native']['sessions'][number]
-export type NativePlace = { before: string } | { after: string }
 export type NativePage = CallOutputs['sessions']['nativeLines']
 export type NativeLine = NativePage['lines'][number]
-/** One piece of one line. */
-export type NativeText = CallOutputs['sessions']['nativeLine']
 export type SessionProcess = CallOutputs['system']['processes'][number]['processes'][number]
 
 export type ServerInfo = Pick<CallOutputs['system']['info'], 'version' | 'demo'>
@@ -43,53 +35,29 @@ export type SignInLink = CallOutputs['system']['newSignInLink']
 export type PushDetail = CallInputs['system']['subscribePush']['show']
 export type HarnessInfo = CallOutputs['harnesses']['list'][number]
 export type AgentTrials = CallOutputs['harnesses']['trials']
-export type TrialReport = AgentTrials['reports'][number]
-export type OwnAgent = CallOutputs['agents']['list']['agents'][number]
-export type AgentProbe = CallOutputs['agents']['test']
-export type PersonaConsent = CallOutputs['personas']['consent']
-export type PersonaSource = CallOutputs['personas']['source']
 export type PersonaDraft = CallOutputs['personas']['check']
-export type PersonaChange = CallOutputs['personas']['save']
 export type RuleFile = CallOutputs['rules']['list'][number]
-export type PermissionRule = RuleFile['rules'][number]
 export type ToolServerSource = CallOutputs['toolServers']['list'][number]
 export type ToolServer = ToolServerSource['servers'][number]
-export type OwnPlace = CallInputs['toolServers']['remove']['place']
-export type ServerProbe = CallOutputs['toolServers']['test']
 /** Files of a project that its agents would run. */
 export type ProjectSettingsInfo = CallOutputs['trust']['get']
 export type Budget = CallOutputs['budgets']['get']
 export type ProjectBudgetChange = Omit<CallInputs['budgets']['set'], 'project'>
 export type DataUse = CallOutputs['data']['use']
-export type RawLogRule = DataUse['rule']
-export type PrunePlan = CallOutputs['data']['plan']
 export type Machine = CallOutputs['fleet']['machines'][number]
 export type FleetInfo = NonNullable<CallOutputs['fleet']['info']>
 export type Placement = NonNullable<CallOutputs['fleet']['place']>
 
 export type TreeDiff = NonNullable<CallOutputs['files']['diff']>
-export type SideOfChanges = NonNullable<CallInputs['files']['blame']['of']>
-export type Blame = NonNullable<CallOutputs['files']['blame']>
-export type Overlaps = CallOutputs['worktrees']['overlaps']
-export type WorktreePlan = CallOutputs['worktrees']['plan']
-export type ShownSetup = CallOutputs['worktrees']['setup']
-export type WorktreeSetup = NonNullable<CallInputs['worktrees']['saveSetup']['setup']>
 export type ReviewState = NonNullable<CallOutputs['review']['state']>
-export type FileMove = ReviewState['moves'][number]
-export type MergeRequest = CallInputs['review']['merge']
-export type ChangedFileRequest = CallInputs['review']['file']
 export type FileOfTree = CallOutputs['review']['file']
-export type PushPlan = CallOutputs['review']['pushPlan']
-export type PushResult = CallOutputs['review']['push']
 
 export type LoopSummary = CallOutputs['loops']['list'][number]
-export type UnprovedTask = LoopSummary['unproved'][number]
+type UnprovedTask = LoopSummary['unproved'][number]
 export type ShownLoop = CallOutputs['loops']['get']
 export type LoopPlan = CallOutputs['loops']['plan']
 export type LoopTask = ShownLoop['tasks'][number]
-export type LoopLimits = NonNullable<CallInputs['loops']['start']['limits']>
 export type ShownSchedule = CallOutputs['schedules']['list'][number]
 export type ScheduleWithRuns = CallOutputs['schedules']['get']
 export type ScheduleRun = ScheduleWithRuns['runs'][number]
 export type NewSchedule = CallInputs['schedules']['add']
-export type ScheduleTimes = NewSchedule['when']

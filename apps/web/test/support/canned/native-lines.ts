@@ -1,4 +1,8 @@
-import type { NativeLine, NativePage, NativeText } from '../../../src/state/server/answers.ts'
+import type { CallOutputs } from '@chirality/client'
+import type { NativeLine, NativePage } from '../../../src/state/server/answers.ts'
+
+/** One piece of one line. */
+type NativeText = CallOutputs['sessions']['nativeLine']
 
 const NATIVE_PAGE = 200
 const NATIVE_TEXT = 64 * 1024

@@ -8,7 +8,6 @@ import type {
   Machine,
   NativeLine,
   NativeSession,
-  PersonaConsent,
   Placement,
   ProjectSettingsInfo,
   ReviewState,
@@ -24,6 +23,8 @@ import type {
 } from '../../../src/state/server/answers.ts'
 import { aHarness } from '../harnesses.ts'
 import { aStatus, aUsage } from '../statuses.ts'
+
+type PersonaConsent = CallOutputs['personas']['consent']
 
 /** One call's answer, from what the page sent with it. */
 type Answer = (input: never) => unknown
