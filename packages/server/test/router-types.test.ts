@@ -1,0 +1,17 @@
+import type { StoredSession } from '@chirality/sessions'
+import { expectTypeOf, test } from 'vitest'
+import type { CallInputs, CallOutputs } from '../src/index.ts'
+
+test('the router that is made of the calls has their exact types', () => {
+  expectTypeOf<CallInputs['turns']['queue']['move']>().toEqualTypeOf<{
+    sessionId: string
+    id: string
+    index: number
+  }>()
+  expectTypeOf<CallOutputs['turns']['start']>().toEqualTypeOf<{ turnId: string }>()
+  expectTypeOf<CallOutputs['sessions']['get']['title']>().toEqualTypeOf<StoredSession['title']>()
+  expectTypeOf<CallOutputs['sessions']['discard']['undoSeconds']>().toEqualTypeOf<number>()
+  expectTypeOf<NonNullable<CallInputs['loops']['list']>>().toEqualTypeOf<{ project?: string | undefined }>()
+  // @ts-expect-error There is no such call: were the router any, this would compile.
+  expectTypeOf<CallInputs['turns']['noSuchCall']>().toBeAny()
+})
