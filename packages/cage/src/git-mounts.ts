@@ -6,11 +6,16 @@ import type { CageMount } from './cage-plan.ts'
 
 /**
  * The mounts that git needs to commit in the folder: its repository is writable, but nothing in it that git runs for somebody else
- * later (hooks, config, attributes), and no other worktree. Nothing for a folder without a repository.
+ * later (hooks, config, attributes), and no other worktree. Nothing for a folder without a repository, and for one in a
+ * repository that `isUnsuitable` or that somebody else owns: all of it can be read inside.
  */
-export async function gitMounts(folder: string): Promise<CageMount[]> {
-  const top = await repositoryTop(folder)
-  if (top === undefined) return []
+export async function gitMounts(
+  folder: string,
+  isUnsuitable: (top: string) => boolean,
+): Promise<CageMount[]> {
+  const top = repositoryTop(folder)
+  if (top === undefined || isUnsuitable(top)) return []
+  if (process.getuid !== undefined && (await lstat(top)).uid !== process.getuid()) return []
   const entry = path.join(top, '.git')
   const around: CageMount[] = top === folder ? [] : [{ kind: 'read', from: top, at: top }]
   const info = await lstat(entry)
@@ -27,7 +32,7 @@ export async function gitMounts(folder: string): Promise<CageMount[]> {
   ]
 }
 
-async function repositoryTop(folder: string): Promise<string | undefined> {
+function repositoryTop(folder: string): string | undefined {
   for (let at = folder; ; at = path.dirname(at)) {
     if (existsSync(path.join(at, '.git'))) return at
     if (at === path.dirname(at)) return undefined

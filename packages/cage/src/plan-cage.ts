@@ -62,7 +62,8 @@ export async function planCage(request: CageRequest): Promise<CagePlan> {
   const cwd = await realpath(request.cwd)
   const folders = [cwd, ...(await Promise.all((request.extraFolders ?? []).map(extra => realpath(extra))))]
   const dataFolder = request.dataFolder === undefined ? undefined : await real(request.dataFolder)
-  for (const work of folders) refuseUnsuitable(work, [home, folder, ...(dataFolder ? [dataFolder] : [])])
+  const hidden = [home, folder, ...(dataFolder ? [dataFolder] : [])]
+  for (const work of folders) refuseUnsuitable(work, hidden)
   await Promise.all(['sockets', 'tmp'].map(name => mkdir(path.join(folder, name), { mode: 0o700 })))
   const gateway: CageGateway = {
     port: GATEWAY_PORT,
@@ -77,7 +78,7 @@ export async function planCage(request: CageRequest): Promise<CagePlan> {
     ...(await gitIdentity(home, folder)),
     ...[path.dirname(bwrap), path.dirname(socat), ...needs.program, process.execPath].flatMap(given),
     ...needs.own,
-    ...(await Promise.all(folders.map(workMounts))).flat(),
+    ...(await Promise.all(folders.map(work => workMounts(work, hidden)))).flat(),
     ...(await logsOf(request.projectRoot, folders)),
     ...readFiles.map((file): CageMount => ({ kind: 'read', from: file, at: file })),
   ]
@@ -115,14 +116,21 @@ async function real(folder: string): Promise<string | undefined> {
 
 /** An agent that works in a folder above the home folder would have all of it. */
 function refuseUnsuitable(work: string, hidden: string[]): void {
-  const inside = hidden.find(folder => folder === work || folder.startsWith(work === '/' ? '/' : `${work}/`))
-  const system = SYSTEM.includes(work) || ['/', '/etc', '/proc', '/sys', '/dev', '/run'].includes(work)
-  if (inside === undefined && !system) return
-  const why = inside === undefined ? 'belongs to the system' : `contains ${inside}, which the cage hides`
+  const why = whyUnsuitable(work, hidden)
+  if (why === undefined) return
   throw new CageError(
     'folder-unsuitable',
     `${work} ${why}, so the agent was not started there. Work in a folder of the project, or turn the cage off.`,
   )
+}
+
+function whyUnsuitable(folder: string, hidden: string[]): string | undefined {
+  const inside = hidden.find(each => each === folder || each.startsWith(folder === '/' ? '/' : `${folder}/`))
+  if (inside !== undefined) return `contains ${inside}, which the cage hides`
+  const isShared = [...SYSTEM, '/etc', '/proc', '/sys', '/dev', '/run', '/tmp', '/var', '/dev/shm'].includes(
+    folder,
+  )
+  return isShared ? 'belongs to the system' : undefined
 }
 
 const SYSTEM = [
@@ -239,8 +247,8 @@ async function gitIdentity(home: string, folder: string): Promise<CageMount[]> {
 }
 
 /** The folder is writable, but not what is run or believed by others later: `isProtectedPath` knows the names. */
-async function workMounts(folder: string): Promise<CageMount[]> {
-  const git = await gitMounts(folder)
+async function workMounts(folder: string, hidden: string[]): Promise<CageMount[]> {
+  const git = await gitMounts(folder, top => whyUnsuitable(top, hidden) !== undefined)
   const around = git.filter(({ kind, at }) => kind === 'read' && folder.startsWith(`${at}/`))
   return [
     ...around,

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
-import { chmodSync, existsSync, readdirSync, realpathSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { initRepository } from '@chirality/fixtures'
 import { expect, test } from 'vitest'
 import { CAGE_TRIES } from '../src/index.ts'
 import { expectRefusal, here, keep, startKeeper, usePlace } from './support.ts'
@@ -60,6 +61,39 @@ test('the keeper and everything in the cage end with one signal, also a daemon t
 test('a work folder above the home folder is refused', async () => {
   if (here.refusal !== undefined) return expectRefusal(plan())
   await expect(plan({ cwd: at() })).rejects.toMatchObject({ code: 'folder-unsuitable' })
+})
+
+test('a repository around the home folder is not mounted, and that around the work folder only to be read', async () => {
+  if (here.refusal !== undefined) return expectRefusal(plan())
+  initRepository(at())
+  const outer = await plan()
+  expect(outer.mounts.map(({ at: place }) => place)).not.toContain(at())
+  rmSync(at('cage'), { recursive: true })
+  mkdirSync(at('cage'))
+  initRepository(at('other'))
+  mkdirSync(at('other', 'part'))
+  const script =
+    'touch here && ! touch ../there && git add here && git -c user.name=a -c user.email=a@b commit -qm one && echo done'
+  const { stdout } = await keep(
+    await plan({ command: '/bin/sh', args: ['-c', script], cwd: at('other', 'part') }),
+  )
+  expect(stdout).toBe('done\n')
+})
+
+test('an agent commits in its worktree, and touches no other', async () => {
+  if (here.refusal !== undefined) return expectRefusal(plan())
+  const main = initRepository(at('other'))
+  main.write('one', '1')
+  main.run('add', '.')
+  main.run('commit', '-qm', 'one')
+  for (const name of ['mine', 'yours']) main.run('worktree', 'add', '-q', '-b', name, at('project', name))
+  const yours = at('other', '.git', 'worktrees', 'yours', 'HEAD')
+  const script = `echo 2 > two && git add two && git -c user.name=a -c user.email=a@b commit -qm two && ! echo x > ${yours} && git log --oneline | wc -l`
+  const { stdout } = await keep(
+    await plan({ command: '/bin/sh', args: ['-c', script], cwd: at('project', 'mine') }),
+  )
+  expect(stdout.trim()).toBe('2')
+  expect(main.run('log', '--format=%s', 'mine')).toBe('two\none\n')
 })
 
 test('without its programs there is no cage, and the error says how to get them', async () => {
