@@ -14,5 +14,4 @@ export type CageErrorCode =
   | 'system-unsupported'
   | 'folder-unsuitable'
   | 'login-exposed'
-  | 'not-wired'
   | 'not-held'

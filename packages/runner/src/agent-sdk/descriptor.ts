@@ -1,4 +1,4 @@
-import type { HarnessCapabilities, HarnessMeta, HarnessVersions } from '@chirality/core'
+import type { HarnessMeta, HarnessVersions } from '@chirality/core'
 import {
   CLAUDE_ENVIRONMENT,
   CLAUDE_META,
@@ -30,12 +30,9 @@ export const AGENT_SDK_META: HarnessMeta = {
   nativeSessions: CLAUDE_META.nativeSessions,
 }
 
-/** The SDK starts its agent by itself, outside of a cage. */
-export const SDK_CAPABILITIES: HarnessCapabilities = { ...WARM_CAPABILITIES, supportsCage: false }
-
 export const agentSdk: HarnessDescriptor = {
   trial: CLAUDE_TRIAL,
   meta: AGENT_SDK_META,
-  capabilities: SDK_CAPABILITIES,
+  capabilities: WARM_CAPABILITIES,
   create: async options => new (await import('./harness.ts')).AgentSdkHarness(options),
 }

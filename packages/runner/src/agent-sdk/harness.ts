@@ -22,7 +22,7 @@ import { AgentHarness, type Offered } from '../turn/create-harness.ts'
 import { Questions } from '../turn/questions.ts'
 import { describeExit } from '../turn/turn-events.ts'
 import { AGENT_SDK, type AgentSdkHarnessConfig, findAgentSdk } from './config.ts'
-import { AGENT_SDK_ID, AGENT_SDK_META, SDK_CAPABILITIES, SDK_VERSIONS } from './descriptor.ts'
+import { AGENT_SDK_ID, AGENT_SDK_META, SDK_VERSIONS } from './descriptor.ts'
 import { sdkVariant } from './variant.ts'
 
 /** Runs Claude through the Agent SDK in a Worker. Its output is read and translated like Claude Code's. */
@@ -43,7 +43,6 @@ export class AgentSdkHarness extends AgentHarness<ClaudeEvent> {
     super({
       ...warmClaudeAgent(context),
       meta: AGENT_SDK_META,
-      capabilities: SDK_CAPABILITIES,
       installStatus: signal => sdkInstallStatus(context, signal),
       query: query => querySdk(query, context),
     })

@@ -1,3 +1,4 @@
+import type { CagePlan } from '@chirality/cage'
 import type { NdjsonRecord } from '@chirality/core'
 import { asObject } from '../common/json.ts'
 import { type AgentProcess, type ProcessExit, spawnAgent } from '../process/agent-process.ts'
@@ -11,8 +12,18 @@ import { answerHook } from './runtime/decision-mapper.ts'
 import { translateMessage } from './runtime/event-translator.ts'
 import { SdkWorker, type SpawnRequest } from './sdk-worker.ts'
 
+/** The program that starts the agent in its cage. */
+export interface CageKeeper {
+  command: string
+  args: string[]
+  env: Record<string, string>
+  cage: CagePlan
+}
+
 export interface SdkAgentOptions {
   start: StartRequest
+  /** The agent that the SDK requests runs in this cage, or not at all. */
+  keeper?: CageKeeper | undefined
   spool: Spool
   config: Pick<AgentSdkHarnessConfig, 'onRuntimeEvent' | 'startLimitMs'>
   /** Fires when the agent is no longer needed. */
@@ -110,6 +121,10 @@ class SdkAgent implements AgentProcess {
     return this.#agent.fault
   }
 
+  get tries(): AgentProcess['tries'] {
+    return this.#agent.tries
+  }
+
   get exited(): Promise<ProcessExit> {
     return this.#agent.exited
   }
@@ -189,8 +204,10 @@ class SdkAgent implements AgentProcess {
 
   async #spawn({ command, args, cwd, env }: SpawnRequest): Promise<void> {
     try {
-      const { spool } = this.#options
-      this.#process = await spawnAgent({ command, args, cwd, env, spool, keepInputOpen: true })
+      const { spool, keeper } = this.#options
+      const requested = { command, args, env }
+      const program = keeper === undefined ? requested : inKeeper(keeper, requested)
+      this.#process = await spawnAgent({ ...program, cwd, spool, keepInputOpen: true })
       for (const text of this.#waitingInput.splice(0)) void this.#process.write(text)
       this.#onStarted?.resolve()
     } catch (error) {
@@ -241,6 +258,14 @@ class SdkAgent implements AgentProcess {
     this.#failure = error ?? 'The SDK ended before its agent did.'
     void this.#process.stop({ interruptGraceMs: 0 })
   }
+}
+
+/** The keeper in the place of the agent, with the command line that the SDK chose for it. */
+function inKeeper(
+  { cage, ...keeper }: CageKeeper,
+  { command, args, env }: Pick<SpawnRequest, 'command' | 'args' | 'env'>,
+): CageKeeper {
+  return { ...keeper, cage: { ...cage, command, args, env: { ...cage.env, ...env } } }
 }
 
 const LAST_WORDS_MS = 5_000

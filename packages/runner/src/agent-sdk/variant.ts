@@ -8,7 +8,7 @@ import { SDK_VERSIONS } from './descriptor.ts'
 import { HOOK_NAMES, type HookName, type StartRequest } from './protocol/worker-messages.ts'
 import { block } from './runtime/decision-mapper.ts'
 import { isDecided } from './runtime/event-translator.ts'
-import { startSdkAgent } from './sdk-agent.ts'
+import { type CageKeeper, startSdkAgent } from './sdk-agent.ts'
 
 /** Claude Code, started by the SDK. */
 export function sdkVariant(config: AgentSdkHarnessConfig): ClaudeVariant {
@@ -21,13 +21,24 @@ export function sdkVariant(config: AgentSdkHarnessConfig): ClaudeVariant {
     },
     start: async (launch, spool, signal) => {
       try {
-        return await startSdkAgent({ start: await startRequest(launch, config), spool, config, signal })
+        const start = await startRequest(inside(launch), config)
+        return await startSdkAgent({ start, keeper: keeperOf(launch), spool, config, signal })
       } catch (error) {
         await spool.discard()
         throw error
       }
     },
   }
+}
+
+/** The SDK gets the agent's program and environment as they are in the cage, with placeholders for keys. */
+function inside(launch: Launch): Launch {
+  const { cage } = launch
+  return cage === undefined ? launch : { ...launch, command: cage.command, env: cage.env }
+}
+
+function keeperOf({ command, args, env, cage }: Launch): CageKeeper | undefined {
+  return cage === undefined ? undefined : { command, args, env, cage }
 }
 
 async function startRequest(launch: Launch, config: AgentSdkHarnessConfig): Promise<StartRequest> {

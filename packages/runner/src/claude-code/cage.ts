@@ -40,11 +40,6 @@ export async function cageClaude({
 }): Promise<CagedLaunch> {
   const { env, cwd, query, files } = launch
   const { agent } = context.variant ?? PLAIN_VARIANT
-  if (context.variant !== undefined && context.variant !== PLAIN_VARIANT)
-    throw new CageError(
-      'not-wired',
-      `${agent.name} cannot run in a cage yet. Use Claude Code, or turn the cage off.`,
-    )
   const folder = await makeTempFolder(context.environment, agent.harnessId)
   const remove = () => rm(folder, { recursive: true, force: true })
   try {

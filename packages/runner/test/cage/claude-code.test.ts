@@ -1,13 +1,38 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { HarnessTurnOpts } from '@chirality/core'
-import { cageHere, claudeVersions } from '@chirality/fixtures'
+import { cageHere, claudeBinary, claudeVersions } from '@chirality/fixtures'
+import { claudeEnv } from '@chirality/scripted-model'
 import { describe, expect, test } from 'vitest'
+import { AgentSdkHarness } from '../../src/agent-sdk/harness.ts'
+import { MARKER_VARIABLE } from '../../src/process/system/leftovers.ts'
 import { collect, ofType, statuses } from '../claude-code/support/events.ts'
 import { useWorld } from '../claude-code/support/world.ts'
 
 const world = useWorld()
 const here = cageHere()
+
+test('the agent of the Agent SDK runs in a cage, or not at all', async () => {
+  const command = 'ls -A ~/.ssh; env; echo made > made-inside'
+  mkdirSync(path.join(world.home, '.ssh'))
+  writeFileSync(path.join(world.home, '.ssh', 'the-private-key'), '')
+  const model = await world.model({ answers: [{ tool: 'Bash', input: { command } }, 'Done.'] })
+  const environment = {
+    ...claudeEnv(model, world.home),
+    [MARKER_VARIABLE]: world.marker,
+    ...here.environment,
+  }
+  const harness = new AgentSdkHarness({ binaryPath: claudeBinary(), environment })
+  world.atEnd(() => harness.close())
+  const turn = harness.startTurn(world.session(), 'Look', { autoApproveTools: ['Bash'], cage: 'required' })
+  if (here.refusal !== undefined) return expect(collect(turn)).rejects.toThrow(here.refusal)
+  const events = await collect(turn)
+  expect(ofType(events, 'turn:end')).toMatchObject([{ reason: 'completed' }])
+  expect(statuses(events, 'caged')).toMatchObject([{ message: 'Caged: 11 of 11 held' }])
+  expect(ofType(events, 'tool:result')[0]?.content).not.toMatch(/the-private-key|sk-scripted-model/)
+  expect(existsSync(path.join(world.project, 'made-inside'))).toBe(true)
+  expect(model.requests.every(({ headers }) => headers['x-api-key'] === 'sk-scripted-model')).toBe(true)
+})
 
 describe.each(claudeVersions())('Claude Code $version in a cage', ({ path: binary }) => {
   test('reaches the project and its model, and nothing of the home folder, or does not start', async () => {
