@@ -1,5 +1,4 @@
 import { BEHAVIOURS, type BehaviourId } from './behaviours.ts'
-import { seconds } from './seconds.ts'
 
 /**
  * `supported`: the agent does it, and Chirality shows it. `differs`: it behaves differently. `missing`: it should, and
@@ -68,4 +67,9 @@ export const OUTCOMES: Record<Outcome, string> = {
   differs: 'differs',
   missing: 'missing',
   'not-offered': 'not offered',
+}
+
+/** A duration as text. */
+export function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`
 }

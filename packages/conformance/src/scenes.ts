@@ -16,8 +16,7 @@ import {
   toolName,
   wrongPieces,
 } from './judging.ts'
-import type { Finding } from './report.ts'
-import { seconds } from './seconds.ts'
+import { type Finding, seconds } from './report.ts'
 import type { Stage } from './stage.ts'
 
 /** A conversation that shows one or several behaviours. */

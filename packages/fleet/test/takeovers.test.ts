@@ -69,7 +69,7 @@ test('another machine goes on with the last copy and the mirrored log, and names
   expect(await owners(world, id)).toEqual([false, true])
   const told = (await texts(two.host, id)).at(-1) ?? ''
   const [, log = '', ref = ''] =
-    /^one is back\. .* kept there in (.*) and its files in (.*);/.exec(told) ?? []
+    /^one is back\. .* kept there in (.*) and its files in (.*) and were not merged/.exec(told) ?? []
   expect(readFileSync(log, 'utf8')).toContain('make heron')
   expect(git(one.project, 'show', `${ref}/work:bird.txt`)).toBe('pelican\n')
   expect(readFileSync(join(one.project, 'bird.txt'), 'utf8')).toBe('pelican\n')
