@@ -1,7 +1,8 @@
-import { spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { bundleProgram } from '../fixtures/src/bundle-program.ts'
 
 export interface ExampleRun {
   code: number | null
@@ -13,26 +14,37 @@ export interface ExampleRun {
  * Runs the `ts` examples of a package's README in the package, importing it by its name. An example that no longer
  * works fails the tests.
  */
-export function runReadmeExamples(packageFolder: string, env: Record<string, string> = {}): ExampleRun[] {
+export async function runReadmeExamples(
+  packageFolder: string,
+  env: Record<string, string> = {},
+): Promise<ExampleRun[]> {
   const readme = readFileSync(path.join(packageFolder, 'README.md'), 'utf8')
   const blocks = [...readme.matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(match => match[1] ?? '')
-  return blocks.map(code => runBlock(packageFolder, code, env))
+  const runs: ExampleRun[] = []
+  for (const code of blocks) runs.push(await runBlock(packageFolder, code, env))
+  return runs
 }
 
-function runBlock(packageFolder: string, code: string, env: Record<string, string>): ExampleRun {
+async function runBlock(
+  packageFolder: string,
+  code: string,
+  env: Record<string, string>,
+): Promise<ExampleRun> {
   const file = path.join(packageFolder, `.readme-example-${randomUUID()}.ts`)
   writeFileSync(file, code)
+  const bundle = await bundleProgram(file).finally(() => rmSync(file, { force: true }))
+  const options = {
+    ...{ cwd: packageFolder, env: { ...process.env, ...env } },
+    ...{ timeout: 120_000, killSignal: 'SIGKILL' as const },
+  }
   try {
-    const args = ['--import', 'tsx', '--conditions=@chirality/source', file]
-    const child = spawnSync(process.execPath, args, {
-      cwd: packageFolder,
-      env: { ...process.env, ...env },
-      encoding: 'utf8',
-      timeout: 120_000,
-      killSignal: 'SIGKILL',
+    return await new Promise(resolve => {
+      execFile(process.execPath, [bundle.file], options, (error, stdout, stderr) => {
+        const code = typeof error?.code === 'number' ? error.code : null
+        resolve({ code: error === null ? 0 : code, stdout, stderr })
+      })
     })
-    return { code: child.status, stdout: child.stdout, stderr: child.stderr }
   } finally {
-    rmSync(file, { force: true })
+    bundle.remove()
   }
 }

@@ -3,8 +3,8 @@ import { cageHere } from '@chirality/fixtures'
 import { expect, test } from 'vitest'
 import { runReadmeExamples } from '../../../.scripts/readme-example.ts'
 
-test('the example in the README runs, with the outcome of this machine', () => {
-  const [run] = runReadmeExamples(fileURLToPath(new URL('..', import.meta.url)))
+test('the example in the README runs, with the outcome of this machine', async () => {
+  const [run] = await runReadmeExamples(fileURLToPath(new URL('..', import.meta.url)))
   expect(run).toMatchObject({ code: 0, stderr: '' })
   // The example looks only into PATH and the folders of the system.
   const { refusal, environment } = cageHere()

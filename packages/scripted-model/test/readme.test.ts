@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import { runReadmeExamples } from '../../../.scripts/readme-example.ts'
 import { parseScript } from '../src/index.ts'
 
-test('the example in the README runs', () => {
-  const [run] = runReadmeExamples(fileURLToPath(new URL('..', import.meta.url)))
+test('the example in the README runs', async () => {
+  const [run] = await runReadmeExamples(fileURLToPath(new URL('..', import.meta.url)))
   expect(run).toMatchObject({ code: 0, stderr: '' })
   expect(run?.stdout).toBe(
     '200 tool_use\n529 overloaded_error\n529 overloaded_error\n200 text\nanswers[0] answers[1] answers[1] answers[2]\n',

@@ -21,7 +21,7 @@ test.each(claudeVersions())(
       ],
     })
     const env = { ...claudeEnv(model, world.home), CHIRALITY_CLAUDE_BIN: binary }
-    const [run, ...others] = runReadmeExamples(packageFolder, env)
+    const [run, ...others] = await runReadmeExamples(packageFolder, env)
     await model.close()
     expect(others).toEqual([])
     expect(run).toMatchObject({ code: 0, stderr: '' })

@@ -8,7 +8,7 @@ test('the example in the README runs', async () => {
     answers: [{ text: 'I look.', tool: 'clock', input: { city: 'Oslo' } }, 'It is noon.'],
   })
   const env = { ANTHROPIC_API_KEY: 'dummy', ANTHROPIC_BASE_URL: model.url }
-  const runs = runReadmeExamples(fileURLToPath(new URL('../../src/messages-api', import.meta.url)), env)
+  const runs = await runReadmeExamples(fileURLToPath(new URL('../../src/messages-api', import.meta.url)), env)
   await model.close()
   expect(runs).toEqual([
     {
