@@ -51,7 +51,8 @@ export function packageTests({ longest = [], alone = [], setupFiles = [] }: Pack
       testTimeout: 300_000,
       hookTimeout: 300_000,
       expect: { poll: { timeout: 60_000 } },
-      // `npm test` runs two packages at once: four files on two cores, because they mostly wait for agents and disks.
+      // `npm test` runs three packages at once: six files on two cores, because they wait for agents and disks for about
+      // half of their time.
       maxWorkers: Math.max(2, Math.ceil(availableParallelism() / 2)),
       sequence: { sequencer: longestFirst(longest) },
       // Programs that tests start with tsx would leave its cache in the system's temporary folder.

@@ -1,3 +1,3 @@
 import { packageTests } from '../../.scripts/vitest.ts'
 
-export default packageTests({ longest: ['test/run'] })
+export default packageTests({ longest: ['test/loop.test', 'test/packed', 'test/run'] })

@@ -1,3 +1,3 @@
 import { packageTests } from '../../.scripts/vitest.ts'
 
-export default packageTests()
+export default packageTests({ longest: ['test/proof', 'test/forgery'] })

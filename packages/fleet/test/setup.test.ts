@@ -201,7 +201,7 @@ test('a join whose answer was lost is repeated with the same key and code; anoth
   await refusal(folder()).toMatch(/used, or is older than a day/)
   await refusal(folder(), 'thief').toMatch(/used, or is older than a day/)
   await refusal(home, 'other').toContain('let this machine in as worker. Join with --name worker.')
-  const { member } = await attempt()
+  const { member } = await whenAnswered(attempt)
   expect(member).toMatchObject({ machine: 'worker', role: 'worker' })
   expect(await keysOf()).toEqual(stored)
   expect(publicKeyOf(member.seed)).toBe(stored?.[1]?.[1])
@@ -226,12 +226,17 @@ test('a join whose answer was lost is repeated with the same key and code; anoth
 })
 
 /** A broker takes a moment to know a new code. */
-async function whenKnown<T>(join: () => Promise<T>): Promise<T> {
+const whenKnown = <T>(join: () => Promise<T>) => repeated(join, /used, or is older/)
+
+/** An answer is lost while the broker reads its keys again. */
+const whenAnswered = <T>(join: () => Promise<T>) => repeated(join, /did not come/)
+
+async function repeated<T>(join: () => Promise<T>, refused: RegExp): Promise<T> {
   for (;;) {
     try {
       return await join()
     } catch (error) {
-      if (!String(error).includes('used, or is older')) throw error
+      if (!refused.test(String(error))) throw error
     }
   }
 }

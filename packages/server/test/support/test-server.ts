@@ -41,6 +41,9 @@ export async function openTestServer(options: Partial<ServerOptions> = {}): Prom
     version: '1.2.3',
     onFault: error => faults.push(error),
     ...options,
+  }).catch(async error => {
+    await rm(folder, { recursive: true, force: true })
+    throw error
   })
   const withToken = { authorization: `Bearer ${server.token}` }
   const fetchPath = (url: string, init: RequestInit = {}) =>
