@@ -137,7 +137,14 @@ async function status([id]: string[], values: Values, output: Output): Promise<n
     else await output.write(await statusText(book, state, isRunning))
   }
   if (loops.length === 0) await tell('This project has no loop. Start one: chirality loop run TASKS.md\n')
+  if (id === undefined && (await isInFleet()))
+    await tell('Loops that another machine of the fleet began are shown there: chirality loop status\n')
   return EXIT.done
+}
+
+async function isInFleet(): Promise<boolean> {
+  const { readMember } = await import('@chirality/fleet')
+  return (await readMember(userDataFolder()).catch(() => undefined)) !== undefined
 }
 
 async function stop([id]: string[], values: Values): Promise<number> {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { LoopPlan, ShownLoop } from '../../src/state/server/answers.ts'
 import { axeViolations, axeViolationsInBothSchemes } from '../support/axe.ts'
+import { BUILD, HUB } from '../support/machines.ts'
 import { PHONE, useDashboard } from '../support/page.ts'
 import { aBusyDay, FIX_CRLF } from '../support/scenes.ts'
 
@@ -103,9 +104,11 @@ test.each([{}, PHONE])('a loop shows its tasks, takes an answer, and is accepted
       }
       canned.taskFiles = [{ path: 'TASKS.md', open: 2, done: 0, problem: null }]
       canned.loopPlan = PLAN
+      canned.machines = [HUB, BUILD]
     },
     ...size,
   })
+  await page.getByText('Loops that began on another machine (build-1) are on its own dashboard.').waitFor()
   const row = page.getByRole('link', { name: /backlog\.md/ })
   await row.getByText('0 proved · 1 proved, look at this · 1 needs you · 1 to go').waitFor()
   expect(await axeViolations(page)).toEqual([])

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { FleetInfo, Machine } from '../../src/state/server/answers.ts'
 import { axeViolationsInBothSchemes } from '../support/axe.ts'
 import { choose, picker } from '../support/choose.ts'
+import { BUILD, HUB } from '../support/machines.ts'
 import { PHONE, useDashboard } from '../support/page.ts'
 
 const dashboard = useDashboard()
@@ -10,12 +11,6 @@ const INFO: FleetInfo = {
   ...{ machine: 'hub', role: 'hub', url: 'tls://192.0.2.10:4222', connected: true, problem: null },
   ...{ readOnly: null, hasBroker: true, fingerprint: 'AB:CD', copies: { sends: true, isFixed: false } },
 }
-const HUB: Machine = {
-  ...{ machine: 'hub', state: 'here', isThis: true, heardSecondsAgo: 1, hasKey: true, role: 'hub' },
-  ...{ key: '4fa0-0b8e-91d5-2c7a-66e1', version: '0.1.0', labels: [], slots: 4, busy: 0, load: 0.1 },
-  ...{ agents: [], projects: [], copies: true, repositories: [] },
-}
-const BUILD: Machine = { ...HUB, machine: 'build-1', role: 'worker', isThis: false }
 const AWAY: Machine = { ...BUILD, machine: 'build-2', state: 'away', heardSecondsAgo: 754 }
 const REVOKED: Machine = { ...AWAY, machine: 'old-laptop', hasKey: false, key: null }
 

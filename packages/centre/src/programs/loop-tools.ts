@@ -35,7 +35,8 @@ export const LOOP_TOOLS: readonly ProgramTool[] = [
     title: 'List loops',
     hints: READS,
     output: z.object({ loops: z.array(toldLoop) }),
-    description: 'The loops of the project (task lists that agents work through), newest first.',
+    description:
+      'The loops of the project (task lists that agents work through) that began on this machine, newest first. Loops of other machines of a fleet are listed there.',
     input: z.strictObject({ limit: z.int().positive().max(100).default(20) }),
     run: async ({ limit }, { centre, scope }) => ({
       loops: (await centre.loops.list(scope.projectRoot)).slice(0, limit).map(told),

@@ -8,6 +8,7 @@ import { Dot } from '../../ui/marks/Dot.tsx'
 import { Empty } from '../../ui/marks/Empty.tsx'
 import { formatCost } from '../../ui/text/format.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
+import { useMachines } from '../fleet/Machines.tsx'
 import { countsText, listName, loopTone, stateWords } from './loop-parts.tsx'
 import { StartDialog } from './StartDialog.tsx'
 import '../page.css'
@@ -39,9 +40,23 @@ export default function LoopsPage() {
             ))}
           </ul>
         )}
+        <OtherMachines />
       </div>
       {isStarting ? <StartDialog onClose={() => setStarting(false)} /> : null}
     </ScrollRegion>
+  )
+}
+
+/** A machine lists its own loops. Their sessions are told to the hubs, their lists and receipts are not. */
+function OtherMachines() {
+  const machines = useMachines().data ?? []
+  const names = machines.filter(({ isThis }) => !isThis).map(({ machine }) => machine)
+  if (names.length === 0) return null
+  return (
+    <p className="loops__hint">
+      {`Loops that began on another machine (${names.join(', ')}) are on its own dashboard. Their sessions are under `}
+      <Link to="/fleet">All sessions</Link>.
+    </p>
   )
 }
 
