@@ -66,7 +66,8 @@ export class Attempts {
   }
 
   /** The events to tell now. Without a retry also the ones that were held back. */
-  take(events: readonly UIEvent[]): UIEvent[] {
+  take(events: readonly UIEvent[]): readonly UIEvent[] {
+    if (!this.#mayRetry && this.#held.length === 0 && !events.some(isEdge)) return events
     const told: UIEvent[] = []
     const tell = (event: UIEvent) => {
       if (this.#counts(event)) told.push(event)
@@ -107,6 +108,11 @@ export class Attempts {
     this.#started = true
     return isFirst
   }
+}
+
+/** Whether another attempt can have such an event, too. */
+function isEdge({ type }: UIEvent): boolean {
+  return type === 'turn:start' || type === 'process:exit'
 }
 
 const RETRIED: TurnEndReason = 'crashed'

@@ -119,7 +119,9 @@ export class TurnRun {
   /** Returns a promise only if the log has to be waited for. After `leave` the harness waits forever, and the agent works on. */
   #take(batch: readonly UIEvent[]): Promise<void> | undefined {
     if (this.#left) return never()
-    const waiting = this.#record(through(this.#stages, batch))
+    const events = through(this.#stages, batch)
+    if (events.length === 0) return undefined
+    const waiting = events.some(isEnd) ? this.#recordEnd(events) : this.#options.record(events)
     return waiting && this.#taken(waiting)
   }
 

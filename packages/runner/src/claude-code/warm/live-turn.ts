@@ -91,7 +91,12 @@ export class LiveClaudeTurn implements Connection {
       void this.#sendFirst(content, uuid)
       do {
         const batch: UIEvent[] = []
-        for (let item = this.#next(); item !== undefined; item = this.#next()) batch.push(...this.#show(item))
+        // Nothing is taken once the turn is over: later output belongs to the next turn.
+        while (!this.#isOver) {
+          const item = this.#live.inbox.take()
+          if (item === undefined) break
+          batch.push(...this.#show(item))
+        }
         if (batch.length > 0) yield batch
       } while (!this.#isOver && (await this.#live.inbox.more()))
       this.#isOver = true
@@ -151,11 +156,6 @@ export class LiveClaudeTurn implements Connection {
 
   close(): Promise<void> {
     return this.#options.lease.release()
-  }
-
-  /** Does nothing once the turn is over: later output belongs to the next turn. */
-  #next(): InboxItem | undefined {
-    return this.#isOver ? undefined : this.#live.inbox.take()
   }
 
   /** The agent has answered every message; background tasks may still run. */

@@ -62,18 +62,13 @@ export class LogContents {
     return this.#index
   }
 
-  /** Writes the batch, and commits it only if the path still leads to this file. */
+  /** Writes the batch if the path still leads to this file. */
   append(batch: Batch): FileState {
     const { bytes, lines } = batch.encode()
-    this.file.append(bytes)
-    const state = this.file.look(bytes.length)
-    if (state !== 'sound') {
-      this.file.undo(bytes.length)
-      return state
-    }
     // Bytes that belong to no line precede the batch: they are assigned to its first line.
     let junk = this.file.size - this.#index.bytes
-    this.file.commit(bytes.length)
+    const state = this.file.write(bytes)
+    if (state !== 'sound') return state
     for (const { length, crc } of lines) {
       this.#index.add(junk + length, crc, junk > 0)
       junk = 0
@@ -83,13 +78,8 @@ export class LogContents {
 
   /** Adds whole lines of a copy of this log as they are. They are indexed as if they had been found in the file. */
   appendLines(bytes: Uint8Array): FileState {
-    this.file.append(bytes)
-    const state = this.file.look(bytes.length)
-    if (state !== 'sound') {
-      this.file.undo(bytes.length)
-      return state
-    }
-    this.file.commit(bytes.length)
+    const state = this.file.write(bytes)
+    if (state !== 'sound') return state
     const steps = indexLines(this.#index, this.#scan())
     while (!steps.next().done);
     return 'sound'
@@ -177,8 +167,7 @@ export class LogContents {
     if (end[0] === NEWLINE[0]) return
     const tail = readFully(this.#ops, fd, { buffer: Buffer.allocUnsafe(length), position: size - length })
     if (parseSeq(tail.subarray(tail.lastIndexOf(NEWLINE) + 1)) === undefined) return
-    this.file.append(NEWLINE)
-    this.file.commit(NEWLINE.length)
+    this.file.write(NEWLINE)
   }
 
   #scan(maxSeq?: number) {

@@ -64,8 +64,17 @@ export class LogFile {
     return this.#size
   }
 
-  /** Writes all of it or nothing. It becomes valid only with `commit`. */
-  append(bytes: Uint8Array): void {
+  /** Writes all of it or nothing. The bytes are valid only if the path still leads to this file. */
+  write(bytes: Uint8Array): FileState {
+    this.#append(bytes)
+    const state = this.look(bytes.length)
+    if (state === 'sound') this.#size += bytes.length
+    else this.#undo(bytes.length)
+    this.#dirty = false
+    return state
+  }
+
+  #append(bytes: Uint8Array): void {
     this.#cutBack()
     this.#dirty = true
     try {
@@ -76,16 +85,10 @@ export class LogFile {
     }
   }
 
-  commit(bytes: number): void {
-    this.#size += bytes
-    this.#dirty = false
-  }
-
-  /** Removes the appended and uncommitted bytes, from the current end of the file. */
-  undo(bytes: number): void {
+  /** Removes the bytes that were written last, from the current end of the file. */
+  #undo(bytes: number): void {
     const { size } = this.#ops.stat(this.#fd)
     this.#ops.truncate(this.#fd, Math.max(0, size - bytes))
-    this.#dirty = false
   }
 
   /** Whether the path still leads to this file, and its size is the valid part plus `bytes`. */
