@@ -45,6 +45,7 @@ const DOWN = {
     'packages/sessions',
   ],
   'packages/fleet': [
+    'packages/centre',
     'packages/core',
     'packages/disk',
     'packages/runner',

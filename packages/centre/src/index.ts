@@ -22,7 +22,13 @@ export { CALL_STATUS, type CallErrorCode, callError, describeProblems, toCallErr
 export { readProjectFile } from './files/read-file.ts'
 export { searchMirrors, withMirrored } from './machines/mirrored.ts'
 export { budgetKey } from './machines/repository-key.ts'
-export { type FleetLocal, type FleetService, type RemoteSession, remoteSessions } from './machines.ts'
+export {
+  type FleetLocal,
+  type FleetService,
+  type RemoteCall,
+  type RemoteSession,
+  remoteSessions,
+} from './machines.ts'
 export { type ProgramCall, wordsOf } from './programs/program-tool.ts'
 export { PROGRAM_TOOLS } from './programs/program-tools.ts'
 export type { ProgramScope } from './programs/programs.ts'

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { FleetLocal } from '@chirality/centre'
 import { BEAT_MS } from './claim/presence.ts'
 import { letIn } from './engine/broker.ts'
 import { fleetFolder } from './engine/fleet-files.ts'
@@ -7,7 +8,7 @@ import { type Link, openLink } from './engine/link.ts'
 import type { FleetMemberOptions } from './fleet-member-options.ts'
 import { HeardStates } from './heard-states.ts'
 import { HubStreams } from './hub-streams.ts'
-import type { LocalMachine, Machine, Machines } from './machines.ts'
+import type { Machine, Machines } from './machines.ts'
 import type { Membership } from './membership.ts'
 import type { Mirror } from './mirror/mirror.ts'
 import type { Carrier } from './move/carrier.ts'
@@ -47,7 +48,7 @@ export class FleetConnection {
   #link: Link | undefined
   #shipper: Shipper | undefined
   #streams: HubStreams | undefined
-  #local: LocalMachine | undefined
+  #local: FleetLocal | undefined
   #running: Promise<void> = Promise.resolve()
 
   constructor(parts: ConnectedParts, options: FleetMemberOptions) {
@@ -60,7 +61,7 @@ export class FleetConnection {
     return this.#link
   }
 
-  start(local: LocalMachine): void {
+  start(local: FleetLocal): void {
     const { own, spending } = this.#parts
     this.#local = local
     this.#cleanups.push(
@@ -97,7 +98,7 @@ export class FleetConnection {
     await this.#parts.own.tell(link, this.#local)
   }
 
-  async #run(local: LocalMachine): Promise<void> {
+  async #run(local: FleetLocal): Promise<void> {
     const { signal } = this.#stop
     const { onNews, onFault } = this.#options
     const { membership, machines, thisMachine, own } = this.#parts
@@ -172,7 +173,7 @@ export class FleetConnection {
   }
 
   /** Ships the logs of this machine and answers hubs, until the connection is closed. */
-  #serve(link: Link, local: LocalMachine): WorkDesk {
+  #serve(link: Link, local: FleetLocal): WorkDesk {
     const { membership, own, carrier, turns, spending } = this.#parts
     const { machine } = membership.member
     const shipper = new Shipper({
@@ -199,7 +200,7 @@ export class FleetConnection {
     return work
   }
 
-  async #beat(link: Link, local: LocalMachine): Promise<void> {
+  async #beat(link: Link, local: FleetLocal): Promise<void> {
     const { membership, own, carrier, spending, listed } = this.#parts
     await this.#readProjects(local)
     // `chirality fleet` changes the keys too.
@@ -209,7 +210,7 @@ export class FleetConnection {
     if (this.#isHub) spending.tell(listed(), (...said) => tellSpending(link, ...said))
   }
 
-  async #tell(link: Link, local: LocalMachine): Promise<void> {
+  async #tell(link: Link, local: FleetLocal): Promise<void> {
     const { own, carrier, turns } = this.#parts
     await own.tell(link, local)
     if (this.#isHub) for (const part of [carrier, turns]) part.goOn()
@@ -228,19 +229,19 @@ export class FleetConnection {
   }
 
   /** The beat of this machine. Recorded locally too: a worker never hears its own beat. */
-  #said(local: LocalMachine) {
+  #said(local: FleetLocal) {
     const { machines, thisMachine, carrier, membership } = this.#parts
     const { role } = membership.member
     return machines.said(thisMachine.beat(local, { role, copies: carrier.copyChoice.sends }))
   }
 
-  async #readProjects(local: LocalMachine): Promise<void> {
+  async #readProjects(local: FleetLocal): Promise<void> {
     await this.#parts.thisMachine.readProjects(local)
     await this.#parts.own.markOpened(local)
   }
 
   /** Includes closed projects and those of earlier runs: what the brokers lost is shipped again. */
-  #allRoots({ host }: LocalMachine): string[] {
+  #allRoots({ host }: FleetLocal): string[] {
     return [...new Set([...host.projects(), ...this.#parts.own.roots()])]
   }
 }

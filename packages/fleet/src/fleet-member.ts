@@ -1,3 +1,4 @@
+import type { FleetLocal, FleetService, RemoteCall, RemoteSession } from '@chirality/centre'
 import type { SessionLog, SpentElsewhere, StoredSession } from '@chirality/sessions'
 import { certificateFingerprint } from './engine/certificate.ts'
 import { inWords } from './engine/fault-words.ts'
@@ -5,7 +6,7 @@ import { fleetFolder, type Member } from './engine/fleet-files.ts'
 import { FleetConnection } from './fleet-connection.ts'
 import { fleetError } from './fleet-error.ts'
 import type { FleetMemberOptions } from './fleet-member-options.ts'
-import { type LocalMachine, type Machine, Machines } from './machines.ts'
+import { type Machine, Machines } from './machines.ts'
 import { Membership } from './membership.ts'
 import { Mirror } from './mirror/mirror.ts'
 import { Carrier } from './move/carrier.ts'
@@ -13,17 +14,16 @@ import type { KeptSession, Moved } from './move/moves.ts'
 import type { TakenOver } from './move/takeovers.ts'
 import { OwnSessions } from './own-sessions.ts'
 import { choose } from './placement/place.ts'
-import { idIn, mirrorsFolder, type RemoteSession, RemoteSessions } from './remote-sessions.ts'
+import { idIn, mirrorsFolder, RemoteSessions } from './remote-sessions.ts'
 import { type Forgotten, requireGone } from './removals.ts'
 import { callMachine, fetchBytes } from './rpc/calls.ts'
-import type { RemoteCall } from './rpc/protocol.ts'
 import { FleetSpending } from './spending.ts'
 import type { Role } from './subjects.ts'
 import { ThisMachine } from './this-machine.ts'
 import { AwayTurns } from './work/away-turns.ts'
 
 /** This machine in its fleet. The broker may be away at any time: agents, logs and the local dashboard keep working. */
-export class FleetMember {
+export class FleetMember implements FleetService {
   readonly machine: string
   /** Turns of this machine's sessions that other machines run. */
   readonly turns: AwayTurns
@@ -116,7 +116,7 @@ export class FleetMember {
   }
 
   /** Connects in the background: the server starts although the broker is away. */
-  start(local: LocalMachine): void {
+  start(local: FleetLocal): void {
     this.#thisMachine.start(local)
     this.#connection.start(local)
   }

@@ -24,7 +24,7 @@ export { BIN_VARIABLE, findNatsServer, installNatsServer, type NatsBinary } from
 export type { FleetErrorCode } from './fleet-error.ts'
 export { FleetMember } from './fleet-member.ts'
 export type { FleetMemberOptions } from './fleet-member-options.ts'
-export type { Beat, LocalMachine, Machine } from './machines.ts'
+export type { Beat, Machine } from './machines.ts'
 export type { KeptSession, Moved } from './move/moves.ts'
 export type { StepTime } from './move/step-times.ts'
 export type { TakenOver } from './move/takeovers.ts'
@@ -36,9 +36,9 @@ export {
   type Placement,
   place,
 } from './placement/place.ts'
-export { mirrorsFolder, type RemoteSession, storedRemoteSessions } from './remote-sessions.ts'
+export { mirrorsFolder, storedRemoteSessions } from './remote-sessions.ts'
 export type { Forgotten } from './removals.ts'
-export type { RemoteCall, WorkState, WorkStep } from './rpc/protocol.ts'
+export type { WorkState, WorkStep } from './rpc/protocol.ts'
 export { storedSpending } from './spending.ts'
 export type { Role, StreamKind } from './subjects.ts'
 export type { AwayTurn, AwayTurns } from './work/away-turns.ts'

@@ -1,4 +1,5 @@
 import { availableParallelism, loadavg } from 'node:os'
+import type { FleetLocal } from '@chirality/centre'
 import type { SessionHost } from '@chirality/sessions'
 import { z } from 'zod'
 import { type MachineState, stateOf } from './claim/presence.ts'
@@ -6,8 +7,6 @@ import { keyFingerprint } from './engine/certificate.ts'
 import type { Link } from './engine/link.ts'
 import { lenientList } from './lenient-list.ts'
 import { PlacedSessions } from './placement/placed-sessions.ts'
-import type { RemoteSession } from './remote-sessions.ts'
-import type { RemoteCall } from './rpc/protocol.ts'
 import { MAX_PROJECTS, spentList } from './spent-list.ts'
 import { isMachineName } from './subjects.ts'
 
@@ -44,25 +43,6 @@ const beat = z.object({
 
 export type Beat = z.infer<typeof beat>
 
-/** The parts of a server that a machine brings into the fleet. */
-export interface LocalMachine {
-  host: SessionHost
-  version: string
-  agents: () => Promise<Beat['agents']>
-  repositories: () => Promise<Beat['repositories']>
-  /** Spending on each project of this machine, open or not, including those without any. */
-  spent: () => Promise<Beat['spent']>
-  /** Answers a call of a hub as this machine's own server would. */
-  answer: (call: RemoteCall) => Promise<unknown>
-  onRemoved: (listener: (sessionId: string) => void) => () => void
-  /** True if the user deleted the session and can still restore it. */
-  isDiscarded: (sessionId: string) => boolean
-  /** Messages about the session that a loop or schedule of this machine sends itself; hubs send none of those. */
-  toldByWork: (sessionId: string) => RemoteSession['work']
-  /** Called when a session went to another machine, so that pages of this one learn it. */
-  left: (sessionId: string) => void
-}
-
 export interface Machine extends Omit<Beat, 'spent'> {
   machine: string
   state: MachineState
@@ -83,7 +63,7 @@ export type MachineKeys = readonly { machine: string; role: Beat['role']; key: s
 
 /** Builds the beat of this machine. */
 export function beatOf(
-  { host, version }: Pick<LocalMachine, 'host' | 'version'>,
+  { host, version }: Pick<FleetLocal, 'host' | 'version'>,
   {
     role,
     labels,

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { FleetLocal } from '@chirality/centre'
 import { z } from 'zod'
 import type { Link } from './engine/link.ts'
 import { SavedText } from './engine/saved-text.ts'
 import { inWindow } from './in-window.ts'
-import type { Beat, LocalMachine } from './machines.ts'
+import type { Beat } from './machines.ts'
 import { MISSING } from './remote-sessions.ts'
 import { subjects } from './subjects.ts'
 
@@ -54,7 +55,7 @@ export class OwnSessions {
    * Marks all sessions, including those that a killed server reported and those of projects that are not open now: the
    * brokers may have lost their disks, and hubs that join later would not learn of them.
    */
-  async markAll(local: LocalMachine): Promise<void> {
+  async markAll(local: FleetLocal): Promise<void> {
     this.markTold()
     for (const sessionId of this.#removed.list()) this.mark(sessionId)
     await this.markOpened(local)
@@ -66,7 +67,7 @@ export class OwnSessions {
    * everything reported with them, so all sessions are reported again; hubs that join later would not learn of idle
    * ones.
    */
-  async beat(link: Link, local: LocalMachine, said: Beat): Promise<void> {
+  async beat(link: Link, local: FleetLocal, said: Beat): Promise<void> {
     const subject = subjects.presence(this.#machine)
     const body = Buffer.from(JSON.stringify(said))
     const before = this.#beatSeq
@@ -84,7 +85,7 @@ export class OwnSessions {
   }
 
   /** Marks the sessions of projects that were opened since the last call. */
-  async markOpened(local: LocalMachine): Promise<void> {
+  async markOpened(local: FleetLocal): Promise<void> {
     const marked: string[] = []
     for (const root of local.host.projects())
       if (this.#marked.includes(root) || (await this.#markIn(local, root))) marked.push(root)
@@ -92,7 +93,7 @@ export class OwnSessions {
   }
 
   /** False for a project that cannot be read now; it is tried again. */
-  async #markIn({ host }: LocalMachine, root: string): Promise<boolean> {
+  async #markIn({ host }: FleetLocal, root: string): Promise<boolean> {
     const listed = await host.store.list(root).catch(() => undefined)
     if (listed === undefined) return false
     for (const { id } of listed) this.mark(id)
@@ -101,11 +102,11 @@ export class OwnSessions {
     return true
   }
 
-  async tell(link: Link, local: LocalMachine): Promise<void> {
+  async tell(link: Link, local: FleetLocal): Promise<void> {
     await inWindow([...this.#dirty], WINDOW, sessionId => this.#tell(link, local, sessionId))
   }
 
-  async #tell(link: Link, { host, isDiscarded, toldByWork }: LocalMachine, sessionId: string): Promise<void> {
+  async #tell(link: Link, { host, isDiscarded, toldByWork }: FleetLocal, sessionId: string): Promise<void> {
     this.#dirty.delete(sessionId)
     try {
       const session = await host.store.get(sessionId)

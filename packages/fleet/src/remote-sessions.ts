@@ -1,21 +1,12 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import type { RemoteSession } from '@chirality/centre'
 import { writeFileNow } from '@chirality/disk'
 import type { SessionStatus, StoredSession } from '@chirality/sessions'
 import { z } from 'zod'
 import { fleetFolder } from './engine/fleet-files.ts'
 import { fleetError } from './fleet-error.ts'
 import { isSession } from './mirror/mirror.ts'
-
-/** A session of another machine, as that machine last reported it. */
-export interface RemoteSession {
-  machine: string
-  session: StoredSession
-  /** Null if the session is not open there. */
-  status: SessionStatus | null
-  /** Messages that a loop or schedule of that machine sends itself: about ends, or also about requests. */
-  work?: 'ends' | 'all' | undefined
-}
 
 const told = z.object({
   session: z.looseObject({

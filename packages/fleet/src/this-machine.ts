@@ -1,13 +1,14 @@
+import type { FleetLocal } from '@chirality/centre'
 import { HarnessError } from '@chirality/core'
 import type { StoredSession } from '@chirality/sessions'
 import type { FleetMemberOptions } from './fleet-member-options.ts'
-import { type Beat, beatOf, busyIn, type LocalMachine } from './machines.ts'
+import { type Beat, beatOf, busyIn } from './machines.ts'
 import { summedSpending } from './spent-list.ts'
 
 /** This machine as its beats describe it, and its own sessions. It has none before its server has started. */
 export class ThisMachine {
   readonly #options: Pick<FleetMemberOptions, 'labels' | 'slots' | 'onFault'>
-  #local: LocalMachine | undefined
+  #local: FleetLocal | undefined
   #agents: Beat['agents'] = []
   #repositories: Beat['repositories'] = []
   #spent: Beat['spent'] = []
@@ -16,7 +17,7 @@ export class ThisMachine {
     this.#options = options
   }
 
-  start(local: LocalMachine): void {
+  start(local: FleetLocal): void {
     this.#local = local
   }
 
@@ -39,7 +40,7 @@ export class ThisMachine {
   }
 
   /** Asks for the installed agents. There are none if that failed, or if the server was stopped meanwhile. */
-  async readAgents({ agents }: Pick<LocalMachine, 'agents'>): Promise<void> {
+  async readAgents({ agents }: Pick<FleetLocal, 'agents'>): Promise<void> {
     try {
       this.#agents = await agents()
     } catch (error) {
@@ -48,12 +49,12 @@ export class ThisMachine {
     }
   }
 
-  async readProjects(local: LocalMachine): Promise<void> {
+  async readProjects(local: FleetLocal): Promise<void> {
     this.#repositories = await local.repositories()
     this.#spent = summedSpending(await local.spent())
   }
 
-  beat(local: LocalMachine, { role, copies }: Pick<Beat, 'role' | 'copies'>): Beat {
+  beat(local: FleetLocal, { role, copies }: Pick<Beat, 'role' | 'copies'>): Beat {
     const { labels, slots } = this.#options
     const read = { agents: this.#agents, repositories: this.#repositories, spent: this.#spent }
     return beatOf(local, { role, labels, slots, copies, ...read })

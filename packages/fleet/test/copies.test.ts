@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { FleetLocal } from '@chirality/centre'
 import { openSessionLog } from '@chirality/sessions'
 import { expect, test } from 'vitest'
 import type { Link } from '../src/engine/link.ts'
-import type { LocalMachine } from '../src/machines.ts'
 import { Mirror } from '../src/mirror/mirror.ts'
 import { Carrier } from '../src/move/carrier.ts'
 import { Copies } from '../src/move/copies.ts'
@@ -259,7 +259,7 @@ test('a session whose project is away is not told as deleted: only one that was 
     host: one.host,
     isDiscarded: (id: string) => discarded.has(id),
     toldByWork: () => 'ends',
-  } as unknown as LocalMachine
+  } as unknown as FleetLocal
   const remote = new RemoteSessions(join(home, 'mirrors'))
   const tell = async (own: OwnSessions, id: string) => {
     said.length = 0
@@ -310,7 +310,7 @@ test('a session whose project is away is not told as deleted: only one that was 
   discarded.delete(id)
   await expect.poll(() => readFileSync(join(home, 'removed.json'), 'utf8')).toContain(id)
   const next = new OwnSessions('one', home)
-  await next.markAll({ host: { projects: () => [] } } as unknown as LocalMachine)
+  await next.markAll({ host: { projects: () => [] } } as unknown as FleetLocal)
   expect(await tell(next, id)).toEqual({ isEnd: true, isKnown: false })
   expect(readFileSync(join(home, 'removed.json'), 'utf8')).toBe('[]')
 })
@@ -328,7 +328,7 @@ test('the sessions of a project that is opened later are told, once', async () =
   }
   const store = { list, get: (sessionId: string) => one.host.store.get(sessionId) }
   const host = { projects: () => projects, store, openSession: () => undefined }
-  const local = { host, isDiscarded: () => false, toldByWork: () => undefined } as unknown as LocalMachine
+  const local = { host, isDiscarded: () => false, toldByWork: () => undefined } as unknown as FleetLocal
   const own = new OwnSessions('one', folder())
   const tell = async () => {
     await own.markOpened(local)

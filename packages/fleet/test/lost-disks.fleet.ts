@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import type { FleetLocal } from '@chirality/centre'
 import { SessionStore } from '@chirality/sessions'
 import { expect, test } from 'vitest'
-import type { LocalMachine } from '../src/machines.ts'
 import { OwnSessions } from '../src/own-sessions.ts'
 import { subjects } from '../src/subjects.ts'
 import { connect, folder, joined, startFleet } from './support/fleet.ts'
@@ -18,7 +18,7 @@ test('after the broker lost its disk a hub hears also of sessions that rest, of 
   const ids = [(await store.create(open, null, 'direct')).id, (await store.create(closed, null, 'direct')).id]
   let projects = [open, closed]
   const host = { projects: () => projects, store, openSession: () => undefined }
-  const local = { host, isDiscarded: () => false, toldByWork: () => undefined } as unknown as LocalMachine
+  const local = { host, isDiscarded: () => false, toldByWork: () => undefined } as unknown as FleetLocal
   const own = new OwnSessions('worker', folder())
   await own.markAll(local)
   const beat = async () => {

@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { FleetLocal } from '@chirality/centre'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Link } from '../src/engine/link.ts'
-import { type LocalMachine, Machines } from '../src/machines.ts'
+import { Machines } from '../src/machines.ts'
 import { OwnSessions } from '../src/own-sessions.ts'
 import { RemoteSessions } from '../src/remote-sessions.ts'
 import { subjects } from '../src/subjects.ts'
@@ -59,7 +60,7 @@ test('sessions at rest are told again when the stream of states is another one',
   const session = { id: idOf(1) }
   const store = { list: async () => [session], get: async () => session }
   const host = { projects: () => ['/p'], store, openSession: () => undefined }
-  const local = { host, isDiscarded: () => false, toldByWork: () => undefined } as unknown as LocalMachine
+  const local = { host, isDiscarded: () => false, toldByWork: () => undefined } as unknown as FleetLocal
   const own = new OwnSessions('w', folder)
   await own.markAll(local)
   const told = async () => {
@@ -75,7 +76,7 @@ test('sessions at rest are told again when the stream of states is another one',
 
   // They lost it while the machine was off, and its next server has not opened the project.
   stream = new Map()
-  const closed = { ...local, host: { ...host, projects: () => [] } } as unknown as LocalMachine
+  const closed = { ...local, host: { ...host, projects: () => [] } } as unknown as FleetLocal
   await expect.poll(() => new OwnSessions('w', folder).roots()).toEqual(['/p'])
   const next = new OwnSessions('w', folder)
   await next.markAll(closed)

@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { RemoteSession } from '@chirality/centre'
 import type { UIEvent } from '@chirality/core'
 import { openSessionLog, type SessionHost } from '@chirality/sessions'
 import { expect, test } from 'vitest'
 import { CopyChoice } from '../src/move/copy-choice.ts'
 import { MoveDesk } from '../src/move/move-desk.ts'
-import type { RemoteSession } from '../src/remote-sessions.ts'
 import { append, git, twoMachines, work } from './support/machines.ts'
 
 const isLong = process.env.CHIRALITY_TEST_ALL !== undefined

@@ -1,11 +1,12 @@
 import { join } from 'node:path'
+import type { FleetLocal } from '@chirality/centre'
 import type { SessionLog, StoredSession } from '@chirality/sessions'
 import { parseSessionOwner, Refusals } from '../claim/owners.ts'
 import { fleetFolder } from '../engine/fleet-files.ts'
 import type { Follower } from '../engine/follower.ts'
 import type { Link } from '../engine/link.ts'
 import { fleetError } from '../fleet-error.ts'
-import type { LocalMachine, Machine } from '../machines.ts'
+import type { Machine } from '../machines.ts'
 import type { Mirror } from '../mirror/mirror.ts'
 import type { RemoteSessions } from '../remote-sessions.ts'
 import { Removals } from '../removals.ts'
@@ -112,7 +113,7 @@ export class Carrier {
   }
 
   /** Answers the steps of moves that hubs ask for. */
-  desk(local: LocalMachine, tell: (sessionId: string) => Promise<void>): MoveDesk {
+  desk(local: FleetLocal, tell: (sessionId: string) => Promise<void>): MoveDesk {
     const { home, machine, remote, own } = this.#options
     return new MoveDesk({
       folder: join(fleetFolder(home), 'parcels'),
@@ -176,7 +177,7 @@ export class Carrier {
   }
 
   /** Refuses sessions that another machine took over. Called with each beat, once this machine answers calls. */
-  async check({ host }: LocalMachine): Promise<void> {
+  async check({ host }: FleetLocal): Promise<void> {
     for (const id of await this.#refusals.look(host, () => ownersOf(this.#options.link())))
       this.#options.onNews?.(`Another machine took the session ${id} over. Its agent here was stopped.`)
   }

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { RemoteCall } from '@chirality/centre'
 import { CodedError, isCodedError } from '@chirality/core'
 import { z } from 'zod'
 import type { Link } from '../engine/link.ts'
 import { fleetError } from '../fleet-error.ts'
 import type { ToldSpending } from '../spent-list.ts'
 import { subjects } from '../subjects.ts'
-import type { MachineRequest, MoveStep, RemoteCall, WorkState, WorkStep } from './protocol.ts'
+import type { MachineRequest, MoveStep, WorkState, WorkStep } from './protocol.ts'
 import { RememberedAnswers } from './remembered-answers.ts'
 
 /**

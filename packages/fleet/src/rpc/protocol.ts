@@ -1,3 +1,4 @@
+import type { RemoteCall } from '@chirality/centre'
 import type { PermissionRequestEvent } from '@chirality/core'
 import type { Move } from '@chirality/sessions'
 import type { ToldSpending } from '../spent-list.ts'
@@ -14,12 +15,6 @@ export type MachineRequest =
   | ({ kind: 'work' } & WorkStep)
   /** Spending of other machines. */
   | { kind: 'spent'; told: ToldSpending }
-
-/** A call of a hub to the machine that has the session. */
-export interface RemoteCall {
-  path: string
-  input: unknown
-}
 
 /** The steps of a move that a hub asks two machines for. Each step may be repeated. */
 export type MoveStep =

@@ -1,13 +1,13 @@
 // One machine in a process of its own, so that its CPU time is its own. `home project [fleet]`; commands come by IPC.
 import { mkdirSync, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { FleetLocal } from '@chirality/centre'
 import type { Envelope, SessionHarness } from '@chirality/core'
 import { HarnessRegistry } from '@chirality/runner'
 import { SessionHost } from '@chirality/sessions'
 import { readMember } from '../../../src/engine/fleet-files.ts'
 import { Link } from '../../../src/engine/link.ts'
 import { FleetMember } from '../../../src/fleet-member.ts'
-import type { LocalMachine } from '../../../src/machines.ts'
 import { logPath } from '../../../src/ship/shipper.ts'
 import { subjects } from '../../../src/subjects.ts'
 import type { Command, Reply, StoredPart } from './protocol.ts'
@@ -38,7 +38,7 @@ process.on('message', (command: Command) => {
 process.on('disconnect', () => process.exit())
 process.send?.({})
 
-function local(): LocalMachine {
+function local(): FleetLocal {
   return {
     host,
     version: '0',
