@@ -6,6 +6,11 @@ export function judgesByName(file: string): boolean {
   return MEANS.test(file) || isMixed(file) || isTestFile(file) || SHADOWS.test(file)
 }
 
+/** Files that runners, loaders and package managers look for in the folders above a project as well. */
+export function isFoundAbove(file: string): boolean {
+  return isMixed(file) || SHADOWS.test(file) || (MEANS.test(file) && !NAMED_ONLY.test(file))
+}
+
 export function isTestFile(file: string): boolean {
   return TEST.test(file) || TEST_CLASS.test(file)
 }
@@ -88,6 +93,9 @@ export const MEANS = new RegExp(
     String.raw`(^|/)(scripts?|tools?|ci|build-tools|hack)/|\.(sh|bash|zsh|fish|ps1|bat|cmd)$`,
   ].join('|'),
 )
+/** Files of `MEANS` that only a command finds, by their path. */
+const NAMED_ONLY =
+  /\.(sh|bash|zsh|fish|ps1|bat|cmd|mk)$|(^|\/)((GNU)?[Mm]akefile|Dockerfile[^/]*|docker-compose[^/]*|requirements[^/]*\.txt|justfile|Rakefile|binding\.gyp)$|\.(conf|setup|preset|loader|hooks?)\.[^./]+$/
 /** Read before the first file of the check is, or by something that leaves no trace of it. */
 export const ALWAYS_READ =
   /(^|\/)\.(npmrc|gitattributes|yarnrc(\.yml)?|env(\.[^/]*)?|pnpmfile\.cjs)$|^\.cargo\/|(^|\/)binding\.gyp$|(^|\/)patches\/[^/]+\.patch$|^\.yarn\/patches\//

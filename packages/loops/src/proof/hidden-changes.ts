@@ -13,7 +13,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { processEnv } from '@chirality/runner'
 import type { TaskTree } from '../task-tree.ts'
 import type { BranchTimes } from './branch-times.ts'
-import { isTestFile, judgesByName } from './file-kinds.ts'
+import { isFoundAbove, isTestFile, judgesByName } from './file-kinds.ts'
 import { flag } from './flags.ts'
 import type { ChangedFile } from './matter.ts'
 import type { Flag } from './verdict.ts'
@@ -48,7 +48,7 @@ export async function flagsOfHiddenChanges({ tree, branch, ...places }: Places):
       : await changedIn(branch.top, Math.max(since, ended), notInGit.filter(isNoDependency))
   const inBranch = [
     ...(await changedInDependencies(branch.folder, Math.max(since, setUp))),
-    ...changedAmong(branch.top, since, notInGit),
+    ...changedAmong(branch.top, since, notInGit, judgesByName),
     ...planted,
   ]
   const ofGit = (await tree.sourcesOfGit()).filter(file => isChanged(statOf(file), since))
@@ -152,13 +152,20 @@ function changedAbove(checkedIn: readonly string[], since: number): string[] {
     for (let at = path.dirname(folder); !above.has(at); at = path.dirname(at)) above.add(at)
   return [...above].flatMap(folder => {
     const names = entriesOf(folder).map(entry => entry.name)
-    return changedAmong(folder, since, [...names, ...IN_FOLDERS_ABOVE]).map(name => path.join(folder, name))
+    return changedAmong(folder, since, [...names, ...IN_FOLDERS_ABOVE], isFoundAbove).map(name =>
+      path.join(folder, name),
+    )
   })
 }
 
-function changedAmong(folder: string, since: number, names: readonly string[]): string[] {
+function changedAmong(
+  folder: string,
+  since: number,
+  names: readonly string[],
+  judges: (name: string) => boolean,
+): string[] {
   return names.filter(name => {
-    if (!judgesByName(name) && !/(^|\/)(node_modules|\.gitconfig|\.cargo\/config(\.toml)?)$/.test(name))
+    if (!judges(name) && !/(^|\/)(node_modules|\.gitconfig|\.cargo\/config(\.toml)?)$/.test(name))
       return false
     return isChanged(statOf(path.join(folder, name)), since)
   })
