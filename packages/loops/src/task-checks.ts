@@ -76,9 +76,12 @@ export class TaskChecks {
     }
     if (signal.aborted) return undefined
     const read = await seen()
-    hidden.push(...testsWrittenSince(tree.top, await tree.filesIn(staged), since))
     failures.push(...runs.filter(run => this.#counts(run)).map(run => this.#words(run)))
-    if ((await tree.stagedTree()) !== staged) failures.push('A check changed what is staged for the commit.')
+    if (failures.length === 0) {
+      if ((await tree.stagedTree()) !== staged)
+        failures.push('A check changed what is staged for the commit.')
+      hidden.push(...testsWrittenSince(tree.top, await tree.filesIn(staged), since))
+    }
     const output = failures.join('\n\n')
     const failure = output.slice(0, MAX_JOURNAL_TEXT)
     const isNoProgress = hasFinished && task.tree === staged && this.#isSameFailure(runs)
