@@ -80,6 +80,12 @@ describe('chirality doctor', () => {
           detail: expect.stringMatching(/^every agent gets HOME .* of \d+ variables$/),
           fix: expect.stringContaining('CHIRALITY_ALLOW_ENV=NAME,OTHER'),
         },
+        // A machine with its programs names them, another says how to install them.
+        {
+          check: 'cage',
+          ok: true,
+          detail: expect.stringMatching(/off in this project$|apt-get install|on Linux only/),
+        },
       ])
       expect(asked(model)).toEqual([])
     },

@@ -10,6 +10,7 @@ import { readOptions } from '../options.ts'
 import type { Output } from '../output.ts'
 import { plain, type Style, style, wantsColour } from '../render/style.ts'
 import { type Check, checkAgent } from './doctor/check-agent.ts'
+import { checkCage } from './doctor/check-cage.ts'
 import { checkFleet } from './doctor/check-fleet.ts'
 import { serverEnvironment, serverHarnesses } from './serve/server-harnesses.ts'
 
@@ -40,6 +41,7 @@ export async function doctor(args: string[], output: Output): Promise<number> {
   const fleet = await checkFleet(userDataFolder())
   const checks = [
     ...[node, project, ...agents.flatMap(agent => agent.checks), checkEnvironment(environment)],
+    await checkCage(cwd, environment),
     ...fleet,
   ]
   const paint = style(wantsColour(output.isTerminal))
