@@ -204,7 +204,7 @@ describe('chirality doctor', () => {
     const { code, stdout } = await run(['doctor', '--json'], { env: NO_AGENT })
 
     expect(code).toBe(3)
-    expect(jsonLines(stdout).slice(2, -1)).toEqual([
+    expect(jsonLines(stdout).slice(2, -2)).toEqual([
       {
         check: 'claude-code',
         ok: false,
