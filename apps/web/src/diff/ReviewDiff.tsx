@@ -75,7 +75,11 @@ const Part = memo(function Part(props: ReviewDiffProps & { part: readonly Review
         return (
           <HunkHead
             key={`hunk ${row.index}`}
-            {...{ diff, row, onDiscard, onWiden, onCurrent }}
+            diff={diff}
+            row={row}
+            onDiscard={onDiscard}
+            onWiden={onWiden}
+            onCurrent={onCurrent}
             isCurrent={row.index === current}
           />
         )
@@ -90,7 +94,7 @@ const Part = memo(function Part(props: ReviewDiffProps & { part: readonly Review
           />
         )
       case 'split':
-        return <SplitLine key={index} {...row.row} {...{ colours, onLine, below }} />
+        return <SplitLine key={index} {...row.row} colours={colours} onLine={onLine} below={below} />
       case 'tail':
         return onWiden ? (
           <div key="tail" className="hunk">
@@ -170,9 +174,9 @@ function SplitLine({ left, right, colours, onLine, below }: SplitLineProps) {
           row={left}
           number={left?.oldLine ?? null}
           onLine={left === right ? undefined : onLine}
-          {...{ colours }}
+          colours={colours}
         />
-        <SplitSide row={right} number={right?.newLine ?? null} {...{ colours, onLine }} />
+        <SplitSide row={right} number={right?.newLine ?? null} colours={colours} onLine={onLine} />
       </div>
       {gone}
       {came}
@@ -191,7 +195,7 @@ function SplitSide(props: {
   const tone = row.mark === '+' ? ' diff__line--add' : row.mark === '-' ? ' diff__line--del' : ''
   return (
     <div className={`diff__line${tone}`}>
-      <LineNumber {...{ row, number, onLine }} />
+      <LineNumber row={row} number={number} onLine={onLine} />
       <LineText row={row} runs={colours?.get(row)} />
     </div>
   )

@@ -210,12 +210,16 @@ function usePlaces(): PaletteGroup[] {
       .filter(({ missing }) => !missing)
       .map(({ root, name }) => ({
         ...entry('folder', name, () => navigate({ to: '/p/$project', params: { project: toSlug(root) } })),
-        ...{ id: `project ${root}`, note: 'Project', words: `project ${root}` },
+        id: `project ${root}`,
+        note: 'Project',
+        words: `project ${root}`,
       })),
     entry('settings', 'Settings', () => navigate({ to: '/settings' }), { words: 'preferences options' }),
     ...SETTINGS_SECTIONS.filter(({ id }) => id !== 'notifications').map(({ id, label, icon, words }) => ({
       ...entry(icon, label, () => navigate({ to: '/settings/$section', params: { section: id } })),
-      ...{ id: `settings ${id}`, note: 'Settings', words: `settings ${words}` },
+      id: `settings ${id}`,
+      note: 'Settings',
+      words: `settings ${words}`,
     })),
     entry('bell', 'Notifications', () => shell.open({ kind: 'notifications' }), { words: 'settings push' }),
     entry('screen', 'Signed-in browsers', () => shell.open({ kind: 'browsers' }), { words: 'sign out' }),
@@ -254,7 +258,8 @@ function useHits(text: string) {
     ),
   )
   const list = (isLong ? (data ?? []) : []).slice(0, SHOWN_HITS).map((hit: SearchHit) => ({
-    ...{ hit, title: hitTitle(hit, statuses) },
+    hit,
+    title: hitTitle(hit, statuses),
     open: () => void navigate(hitPlace(hit)),
   }))
   return { query, list }

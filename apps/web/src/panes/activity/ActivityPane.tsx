@@ -42,8 +42,14 @@ export default function ActivityPane({ onTurn }: { onTurn(turnId: string): void 
 }
 
 const TONES: Readonly<Record<CallState, DotTone>> = {
-  ...{ wants: 'need', runs: 'work', ran: 'ok', failed: 'bad', background: 'work' },
-  ...{ denied: 'quiet', undone: 'bad', 'cut-off': 'quiet' },
+  wants: 'need',
+  runs: 'work',
+  ran: 'ok',
+  failed: 'bad',
+  background: 'work',
+  denied: 'quiet',
+  undone: 'bad',
+  'cut-off': 'quiet',
 }
 
 function ActivityRow({ tool, on, onChoose }: { tool: ToolItem; on: boolean; onChoose(): void }) {

@@ -68,7 +68,7 @@ export const FileChange = memo(function FileChange(props: FileChangeProps) {
       {note === null ? null : <p className="file-change__note">{note}</p>}
       {file.isBinary && source.hasFiles && isImage(diff.path) ? (
         <NearBlock always={isEager} keep height={IMAGE_PX}>
-          {() => <ChangedImages {...{ file, source }} />}
+          {() => <ChangedImages file={file} source={source} />}
         </NearBlock>
       ) : null}
       {open && hasLines ? (

@@ -52,7 +52,7 @@ export function LineOrigins({ status, source, foot, children }: LineOriginsProps
   const close = () => setChosen(null)
   const shown = chosen?.scope === scope ? chosen : null
   const of = shown && {
-    ...{ side: shown.side },
+    side: shown.side,
     ...(turnId === undefined ? {} : { turnId }),
     ...(since === undefined ? {} : { since }),
   }

@@ -57,7 +57,11 @@ export function CommitDialog({ sessionId, review, state, onClose, onDone }: Dial
         <TextField
           label="Message"
           hint="Proposed from the conversation, without asking a model."
-          {...{ rows: 8, isCode: true, isFirst: true, value: message, onChange: setMessage }}
+          rows={8}
+          isCode={true}
+          isFirst={true}
+          value={message}
+          onChange={setMessage}
         />
         <FileNames
           title={`${plural(uncommitted.length, 'file')}, by your git identity`}
@@ -173,7 +177,7 @@ export function MergeDialog(props: MergeDialogProps) {
         <Segmented<How> label="How" value={how} segments={HOWS} onChange={setHow} />
         {blocked === null ? <p>{words[how]}</p> : <p role="status">{blocked}</p>}
         {how === 'squash' ? (
-          <TextField label="Message" {...{ rows: 6, isCode: true, value: message, onChange: setMessage }} />
+          <TextField label="Message" rows={6} isCode={true} value={message} onChange={setMessage} />
         ) : null}
         {conflicts.length > 0 ? (
           <>

@@ -18,7 +18,9 @@ export function changedFiles({ files, patch, truncated }: TreeDiff): ChangedFile
     const diff = diffs.get(file.path) ?? fileDiff(file.path, KINDS[file.kind], [])
     diffs.delete(file.path)
     return {
-      ...{ path: file.path, diff: { ...diff, kind: KINDS[file.kind] }, note: noteOf(file, diff, truncated) },
+      path: file.path,
+      diff: { ...diff, kind: KINDS[file.kind] },
+      note: noteOf(file, diff, truncated),
       ...(file.renamedFrom === undefined ? {} : { renamedFrom: file.renamedFrom }),
       isBinary: file.added === null && diff.hunks.length === 0,
     }

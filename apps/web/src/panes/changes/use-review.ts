@@ -76,7 +76,13 @@ export function useReview(status: SessionStatus, isWanted: boolean): Review {
           : null
   const unread = away === null && error !== null && data === undefined ? messageOf(error) : null
   return {
-    ...{ state: data ?? undefined, unread, waits, isAway: away !== null, isBusy, failure, run },
+    state: data ?? undefined,
+    unread,
+    waits,
+    isAway: away !== null,
+    isBusy,
+    failure,
+    run,
     forgetFailure: () => setFailure(null),
   }
 }

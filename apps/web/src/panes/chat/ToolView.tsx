@@ -78,7 +78,9 @@ export function ToolView(props: { node: ItemNode; item: ToolItem; nested: ReactN
           {nested}
           <DecidedLine item={item} />
           <ToolBody
-            {...{ item, head: object, whole: isFound }}
+            item={item}
+            head={object}
+            whole={isFound}
             hasEdits={edits.length > 0}
             hasSteps={node.children.length > 0}
           />

@@ -35,8 +35,14 @@ function noteOf(tool: ToolItem, { state, reason }: CallWords, cwd: string): stri
 }
 
 const ICONS: Readonly<Record<ToolKind, IconName>> = {
-  ...{ read: 'file', edit: 'edit', execute: 'terminal', search: 'search', fetch: 'globe' },
-  ...{ think: 'think', task: 'bot', other: 'tool' },
+  read: 'file',
+  edit: 'edit',
+  execute: 'terminal',
+  search: 'search',
+  fetch: 'globe',
+  think: 'think',
+  task: 'bot',
+  other: 'tool',
 }
 
 function iconOf(tool: ToolItem, { state }: CallWords): IconName {

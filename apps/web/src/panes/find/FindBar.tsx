@@ -68,7 +68,7 @@ export default function FindBar(props: FindBarProps) {
         if (event.key === 'Escape') leave(event, onClose)
       }}
     >
-      <FindField {...{ field, text, onText }} onStep={step} />
+      <FindField field={field} text={text} onText={onText} onStep={step} />
       <span className="find__count number" role="status">
         {wanted === ''
           ? ''

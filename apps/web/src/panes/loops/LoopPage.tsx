@@ -206,21 +206,31 @@ function provedWords({ counts: { noCheck } }: ShownLoop): string {
 }
 
 const TONES: Record<LoopTask['status'], DotTone> = {
-  ...{ open: 'quiet', ticked: 'seen', working: 'work', merged: 'ok', parked: 'need', failed: 'bad' },
-  ...{ reverted: 'quiet', claimed: 'bad' },
+  open: 'quiet',
+  ticked: 'seen',
+  working: 'work',
+  merged: 'ok',
+  parked: 'need',
+  failed: 'bad',
+  reverted: 'quiet',
+  claimed: 'bad',
 }
 const WORDS: Record<LoopTask['status'], string> = {
-  ...{ open: 'to do', ticked: 'done before', working: 'at work', merged: 'proved', parked: 'needs you' },
-  ...{ failed: 'failed', reverted: 'reverted', claimed: 'ticked by somebody, not proved' },
+  open: 'to do',
+  ticked: 'done before',
+  working: 'at work',
+  merged: 'proved',
+  parked: 'needs you',
+  failed: 'failed',
+  reverted: 'reverted',
+  claimed: 'ticked by somebody, not proved',
 }
 const STAGES: Record<NonNullable<LoopTask['stage']>, string> = {
-  ...{
-    'set-up': 'setting up',
-    turn: 'agent at work',
-    checks: 'checks run',
-    merging: 'merging',
-    rest: 'next turn',
-  },
+  'set-up': 'setting up',
+  turn: 'agent at work',
+  checks: 'checks run',
+  merging: 'merging',
+  rest: 'next turn',
 }
 
 function TaskRow({ loop, task, first }: { loop: ShownLoop; task: LoopTask; first: boolean }) {

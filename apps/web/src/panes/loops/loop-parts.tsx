@@ -41,13 +41,18 @@ export function Used({ loop: { spent, limits, iterations, startedAt, end } }: { 
   const minutes = (Date.parse(end?.at ?? new Date().toISOString()) - Date.parse(startedAt)) / 60_000
   const rows = [
     {
-      ...{ label: 'Money', value: spent.usd ?? 0, max: limits.budgetUsd },
+      label: 'Money',
+      value: spent.usd ?? 0,
+      max: limits.budgetUsd,
       text: spent.usd === null ? 'not known' : formatCost(spent.usd, spent.isEstimate),
       of: limits.budgetUsd === null ? null : formatUsd(limits.budgetUsd),
     },
     { label: 'Turns', value: iterations, max: limits.maxIterations, text: `${iterations}`, of: null },
     {
-      ...{ label: 'Time', value: minutes, max: limits.maxMinutes, of: null },
+      label: 'Time',
+      value: minutes,
+      max: limits.maxMinutes,
+      of: null,
       text: `${formatDuration(minutes * 60_000)}${end === null && limits.until !== null ? `, until ${new Date(limits.until).toLocaleTimeString([], { timeStyle: 'short' })}` : ''}`,
     },
   ]

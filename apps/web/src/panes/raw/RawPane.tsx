@@ -18,7 +18,10 @@ export default function RawPane({ sessionId }: { sessionId: string }) {
   const close = () => setOpen(null)
   const view = (
     <RawView
-      {...{ lists, choice, filter, shown }}
+      lists={lists}
+      choice={choice}
+      filter={filter}
+      shown={shown}
       onFilter={setFilter}
       onShow={setShown}
       onReplay={() => setOpen('replay')}

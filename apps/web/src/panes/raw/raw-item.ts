@@ -32,7 +32,11 @@ export function lineItem(line: NativeLine): LineItem {
   const { id: key, turnId, text } = line
   const value = parse(line)
   return {
-    ...{ key, turnId, text, line, value },
+    key,
+    turnId,
+    text,
+    line,
+    value,
     type: nativeType(line, value),
     summary: summaryOf(line, value),
   }

@@ -141,7 +141,8 @@ export class TwoWayList<T, C> {
     const known = this.#state.notes
     const added = notes.filter(note => !known.includes(note))
     this.#state = {
-      ...{ ...this.#state, ...changes },
+      ...this.#state,
+      ...changes,
       notes: added.length > 0 ? [...known, ...added] : known,
       hasEarlier: this.#before !== null,
     }

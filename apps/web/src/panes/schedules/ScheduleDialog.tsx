@@ -178,7 +178,8 @@ function PromptFields({ form, set }: FormProps) {
           options={[
             { value: '' as const, label: 'its default' },
             ...[...modes].map(mode => ({
-              ...{ value: mode, label: PERMISSION_WORDS[mode].label },
+              value: mode,
+              label: PERMISSION_WORDS[mode].label,
               detail: PERMISSION_WORDS[mode].consequence,
             })),
           ]}

@@ -50,11 +50,35 @@ export interface FormProps {
 
 export function emptyForm(timeZone: string): ScheduleForm {
   return {
-    ...{ name: '', project: '', kind: 'prompt', prompt: '', harness: '', persona: '', model: '' },
-    ...{ permissionMode: '', worktree: false, allow: [], list: '', maxIterations: '', parallel: '' },
-    ...{ waitForLimits: '', handOver: '', commands: [] },
-    ...{ times: 'cron', cron: '0 6 * * mon-fri', timeZone, every: '6', unit: 'hours', at: '', time: '' },
-    ...{ missed: 'skip', overlap: 'skip', budget: '', maxMinutes: '', answerMinutes: '30', keepRuns: '10' },
+    name: '',
+    project: '',
+    kind: 'prompt',
+    prompt: '',
+    harness: '',
+    persona: '',
+    model: '',
+    permissionMode: '',
+    worktree: false,
+    allow: [],
+    list: '',
+    maxIterations: '',
+    parallel: '',
+    waitForLimits: '',
+    handOver: '',
+    commands: [],
+    times: 'cron',
+    cron: '0 6 * * mon-fri',
+    timeZone,
+    every: '6',
+    unit: 'hours',
+    at: '',
+    time: '',
+    missed: 'skip',
+    overlap: 'skip',
+    budget: '',
+    maxMinutes: '',
+    answerMinutes: '30',
+    keepRuns: '10',
   }
 }
 
@@ -64,23 +88,37 @@ export function formOf(schedule: ShownSchedule, timeZone: string): ScheduleForm 
   const text = (value: number | undefined) => (value === undefined ? '' : String(value))
   return {
     ...emptyForm(timeZone),
-    ...{ name, project, missed, overlap, kind: what.kind, times: when.kind },
+    name,
+    project,
+    missed,
+    overlap,
+    kind: what.kind,
+    times: when.kind,
     ...(what.kind === 'loop'
       ? {
-          ...{ list: what.list, maxIterations: text(what.maxIterations), parallel: text(what.parallel) },
-          ...{ waitForLimits: text(what.waitForLimits), commands: what.commands ?? [] },
+          list: what.list,
+          maxIterations: text(what.maxIterations),
+          parallel: text(what.parallel),
+          waitForLimits: text(what.waitForLimits),
+          commands: what.commands ?? [],
           handOver: what.nextHarnesses?.join(', ') === '' ? 'off' : (what.nextHarnesses?.join(', ') ?? ''),
         }
       : {
-          ...{ prompt: what.prompt, harness: what.harness ?? '', persona: what.persona ?? '' },
-          ...{ model: what.model ?? '', permissionMode: what.permissionMode ?? '' },
-          ...{ worktree: what.worktree ?? false, allow: what.allow ?? [] },
+          prompt: what.prompt,
+          harness: what.harness ?? '',
+          persona: what.persona ?? '',
+          model: what.model ?? '',
+          permissionMode: what.permissionMode ?? '',
+          worktree: what.worktree ?? false,
+          allow: what.allow ?? [],
         }),
     ...(when.kind === 'cron' ? { cron: when.cron, timeZone: when.timeZone } : {}),
     ...(when.kind === 'every' ? spanOf(when.minutes) : {}),
     ...(when.kind === 'at' ? { at: localTime(new Date(when.time)), time: when.time } : {}),
-    ...{ budget: text(schedule.budgetUsd), maxMinutes: text(schedule.maxMinutes) },
-    ...{ answerMinutes: text(schedule.answerMinutes), keepRuns: text(schedule.keepRuns) },
+    budget: text(schedule.budgetUsd),
+    maxMinutes: text(schedule.maxMinutes),
+    answerMinutes: text(schedule.answerMinutes),
+    keepRuns: text(schedule.keepRuns),
   }
 }
 
@@ -135,12 +173,19 @@ export function scheduleFrom(form: ScheduleForm): NewSchedule | string {
   if (kind === 'loop' && typeof next === 'string') return next
   return {
     name: name.trim() || (words.split('\n')[0] ?? '').slice(0, 60),
-    ...{ project, when, missed, overlap, ...own, ...(budgetUsd === undefined ? {} : { budgetUsd }) },
+    project,
+    when,
+    missed,
+    overlap,
+    ...own,
+    ...(budgetUsd === undefined ? {} : { budgetUsd }),
     what:
       kind === 'prompt'
         ? { kind, prompt: words, ...chosen(form) }
         : {
-            ...{ kind, list, commands: [...form.commands] },
+            kind,
+            list,
+            commands: [...form.commands],
             ...(maxIterations === undefined ? {} : { maxIterations }),
             ...(parallel === undefined ? {} : { parallel }),
             ...(waitForLimits === undefined ? {} : { waitForLimits }),
@@ -188,7 +233,11 @@ export function localTime(time: Date): string {
 /** A time of a schedule in its own time zone; without one in that of the browser. */
 export function timeIn(time: string, when: ScheduleTimes): string {
   return new Date(time).toLocaleString(undefined, {
-    ...{ weekday: 'short', day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' },
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
     ...(when.kind === 'cron' ? { timeZone: when.timeZone } : {}),
   })
 }

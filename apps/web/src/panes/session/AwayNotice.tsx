@@ -33,7 +33,7 @@ export default function AwayNotice({ sessionId, harness, machine }: AwayNoticePr
           What arrived until then can be read, searched and exported. Messages, answers, Stop, changes of
           files and forks work again when it is back.
         </p>
-        {state === 'away' ? <TakeOver {...{ sessionId, harness, name }} /> : null}
+        {state === 'away' ? <TakeOver sessionId={sessionId} harness={harness} name={name} /> : null}
       </div>
     </div>
   )

@@ -30,7 +30,9 @@ function Limits({ status, onClose }: { status: SessionStatus; onClose(): void })
   const [typed, setTyped] = useState<Partial<Record<Name, string>>>({})
   const [problem, setProblem] = useState<string | null>(null)
   const now: Record<Name, number | null> = {
-    ...{ usd: status.budgetUsd, tokens: status.budgetTokens, minutes: status.budgetMinutes },
+    usd: status.budgetUsd,
+    tokens: status.budgetTokens,
+    minutes: status.budgetMinutes,
     steps: maxTurns ?? null,
   }
   const textOf = (name: Name) => typed[name] ?? (now[name] === null ? '' : String(now[name]))
@@ -44,7 +46,9 @@ function Limits({ status, onClose }: { status: SessionStatus; onClose(): void })
     try {
       await client.budgets.setSession.mutate({
         sessionId,
-        ...{ budgetUsd: wanted('usd'), budgetTokens: wanted('tokens'), budgetMinutes: wanted('minutes') },
+        budgetUsd: wanted('usd'),
+        budgetTokens: wanted('tokens'),
+        budgetMinutes: wanted('minutes'),
       })
       if (wanted('steps') !== now.steps)
         await client.sessions.configure.mutate({ sessionId, maxTurns: wanted('steps') })

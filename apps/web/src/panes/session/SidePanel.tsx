@@ -92,7 +92,9 @@ function Panel(props: SidePanelProps & { onClose?: () => void }) {
       ) : null}
       <Tabs.Content value={tab} className="panel__body" tabIndex={-1}>
         <Suspense fallback={null}>
-          {tab === 'changes' ? <ChangesPane {...{ status, scope, onScope }} onCount={setChanged} /> : null}
+          {tab === 'changes' ? (
+            <ChangesPane status={status} scope={scope} onScope={onScope} onCount={setChanged} />
+          ) : null}
           {tab === 'activity' ? <ActivityPane onTurn={onTurn} /> : null}
           {tab === 'files' ? <FilesPane status={status} /> : null}
           {tab === 'raw' ? <RawPane sessionId={status.sessionId} /> : null}

@@ -20,8 +20,10 @@ export function forkPlaces(
   return [
     { value: '', label: owner ?? 'This machine' },
     ...others.map(({ machine, project, problem, isThis }) => ({
-      ...{ value: machine, label: isThis ? `${machine} (this machine)` : machine },
-      ...{ detail: problem ?? project ?? '', disabled: problem !== null },
+      value: machine,
+      label: isThis ? `${machine} (this machine)` : machine,
+      detail: problem ?? project ?? '',
+      disabled: problem !== null,
     })),
   ]
 }

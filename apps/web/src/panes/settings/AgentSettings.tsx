@@ -59,7 +59,9 @@ function Trials({ harnesses }: { harnesses: readonly HarnessInfo[] }) {
         {installed.map(harness => (
           <TrialRow
             key={harness.id}
-            {...{ harness, trials: data, running }}
+            harness={harness}
+            trials={data}
+            running={running}
             status={statuses?.[harness.id]}
             refused={trial.data?.harness === harness.id ? trial.data.refused : undefined}
             onTry={() => trial.mutate({ harness: harness.id })}

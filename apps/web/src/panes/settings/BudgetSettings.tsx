@@ -48,7 +48,9 @@ function BudgetForm({ project, budget }: { project: string; budget: Budget }) {
   const [failure, setFailure] = useState<string | null>(null)
   const [isBusy, setBusy] = useState(false)
   const limits: Record<Name, number | null> = {
-    ...{ maxCostUsd: budget.max_cost_usd, maxTokens: budget.max_tokens, maxMinutes: budget.max_minutes },
+    maxCostUsd: budget.max_cost_usd,
+    maxTokens: budget.max_tokens,
+    maxMinutes: budget.max_minutes,
   }
   const textOf = (name: Name) => typed[name] ?? (limits[name] === null ? '' : String(limits[name]))
   const save = async () => {
@@ -132,15 +134,22 @@ interface Limit {
 
 const LIMITS: readonly Limit[] = [
   {
-    ...{ name: 'maxCostUsd', label: 'Dollars', say: formatUsd },
+    name: 'maxCostUsd',
+    label: 'Dollars',
+    say: formatUsd,
     spent: budget => budget.elsewhere.reduce((sum, { usd }) => sum + (usd ?? 0), budget.total_cost_usd),
   },
   {
-    ...{ name: 'maxTokens', label: 'Tokens', isWhole: true, say: formatCount },
+    name: 'maxTokens',
+    label: 'Tokens',
+    isWhole: true,
+    say: formatCount,
     spent: budget => budget.elsewhere.reduce((sum, { tokens }) => sum + tokens, budget.total_tokens),
   },
   {
-    ...{ name: 'maxMinutes', label: 'Minutes of work', say: amount => `${Math.round(amount)} min` },
+    name: 'maxMinutes',
+    label: 'Minutes of work',
+    say: amount => `${Math.round(amount)} min`,
     spent: budget => budget.elsewhere.reduce((sum, { minutes }) => sum + minutes, budget.total_minutes),
   },
 ]

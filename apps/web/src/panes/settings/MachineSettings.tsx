@@ -48,7 +48,7 @@ export function MachineSettings() {
       {machines.length > 0 ? (
         <ul className="machines">
           {machines.map(machine => (
-            <MachineCard key={machine.machine} {...{ machine, sessions }}>
+            <MachineCard key={machine.machine} machine={machine} sessions={sessions}>
               <MachineFacts machine={machine} />
               {machine.isThis && info ? <CopiesSwitch copies={info.copies} /> : null}
               {info?.hasBroker && machine.hasKey !== null && !machine.isThis ? (
@@ -163,15 +163,14 @@ function TakeOut({ machine: { machine, hasKey } }: { machine: Machine }) {
   const [asking, setAsking] = useState(false)
   const { verb, question, act, done } = hasKey
     ? {
-        ...{ verb: 'Revoke', question: 'It has to be invited again afterwards.' },
+        verb: 'Revoke',
+        question: 'It has to be invited again afterwards.',
         act: () => client.fleet.revoke.mutate({ machine }),
         done: `${machine} can no longer connect. Its sessions can still be read.`,
       }
     : {
-        ...{
-          verb: 'Forget',
-          question: 'Its sessions, logs and copies go from all hubs. Its own files stay.',
-        },
+        verb: 'Forget',
+        question: 'Its sessions, logs and copies go from all hubs. Its own files stay.',
         act: () => client.fleet.forget.mutate({ machine }),
         done: `${machine} is forgotten.`,
       }

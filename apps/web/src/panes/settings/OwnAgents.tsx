@@ -58,7 +58,9 @@ export function OwnAgents() {
           {data.agents.map(agent => (
             <AgentRow
               key={agent.fingerprint}
-              {...{ agent, mayChange: data.refusal === null, onChange: refresh }}
+              agent={agent}
+              mayChange={data.refusal === null}
+              onChange={refresh}
             />
           ))}
         </ul>
@@ -118,7 +120,9 @@ function AgentRow(props: { agent: OwnAgent; mayChange: boolean; onChange(): Prom
         </span>
       ) : null}
       <TryOut
-        {...{ name, command, step }}
+        name={name}
+        command={command}
+        step={step}
         about="This runs on your machine, in an empty folder, and is ended after its answer:"
         action="Run it"
         onRest={() => setStep('rest')}
@@ -161,7 +165,9 @@ function NewAgent({ onDone, onCancel }: { onDone(): Promise<void>; onCancel(): v
       const { name, command } = form
       const title = form.title.trim()
       await client.agents.add.mutate({
-        ...{ name, command: command.trim(), ...(title === '' ? {} : { title }) },
+        name,
+        command: command.trim(),
+        ...(title === '' ? {} : { title }),
         args: form.args.split('\n').filter(line => line !== ''),
         env: form.env.split(/[\s,]+/).filter(Boolean),
       })
@@ -173,7 +179,8 @@ function NewAgent({ onDone, onCancel }: { onDone(): Promise<void>; onCancel(): v
     }
   }
   const field = (name: keyof typeof NOTHING) => ({
-    ...{ isCode: name !== 'title', value: form[name] },
+    isCode: name !== 'title',
+    value: form[name],
     onChange: (value: string) => setForm(now => ({ ...now, [name]: value })),
   })
   return (

@@ -55,7 +55,10 @@ export function WorktreeSettings() {
           ) : null}
           {data.file ? (
             <ProjectFile
-              {...{ file: data.file, isUsed: data.own === null, isTaken: taken !== null, isTyped }}
+              file={data.file}
+              isUsed={data.own === null}
+              isTaken={taken !== null}
+              isTyped={isTyped}
               onTake={setup => {
                 setTaken(before => ({ setup, times: (before?.times ?? 0) + 1 }))
                 setTyped(false)
@@ -64,7 +67,9 @@ export function WorktreeSettings() {
           ) : null}
           <SetupForm
             key={JSON.stringify([project, own, taken])}
-            {...{ project, first: taken?.setup ?? own ?? NOTHING, hasOwn: data.own !== null }}
+            project={project}
+            first={taken?.setup ?? own ?? NOTHING}
+            hasOwn={data.own !== null}
             onTyped={() => setTyped(true)}
             onSaved={next => {
               setTaken(null)
@@ -220,8 +225,12 @@ function textsOf({ copy, share, clone, command = '', minutes, variables }: Workt
   const [copies, shares, clones] = [copy, share, clone].map(list => list.join('\n'))
   const values = Object.entries(variables).map(([name, value]) => `${name}=${value}`)
   return {
-    ...{ copy: copies ?? '', share: shares ?? '', clone: clones ?? '', command },
-    ...{ minutes: String(minutes), variables: values.join('\n') },
+    copy: copies ?? '',
+    share: shares ?? '',
+    clone: clones ?? '',
+    command,
+    minutes: String(minutes),
+    variables: values.join('\n'),
   }
 }
 

@@ -33,7 +33,9 @@ export function seriesOf(
   for (const row of rows) {
     const name = nameOf(row, by, agentName)
     const series = all.get(name) ?? {
-      ...{ name, values: times.map(() => 0), estimates: times.map(() => false) },
+      name,
+      values: times.map(() => 0),
+      estimates: times.map(() => false),
       ...NOTHING,
     }
     const index = indexes.get(row.time) ?? 0

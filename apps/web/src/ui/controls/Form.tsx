@@ -71,7 +71,9 @@ export function TextField(props: TextFieldProps) {
     isFirst,
   } = props
   const shared = {
-    ...{ value, maxLength, className: isCode ? 'input input--code' : 'input' },
+    value,
+    maxLength,
+    className: isCode ? 'input input--code' : 'input',
     ...(isCode ? { spellCheck: false, autoComplete: 'off' } : {}),
     ...(isNumber ? { inputMode: 'decimal' as const } : {}),
     'data-first': isFirst || undefined,

@@ -25,7 +25,8 @@ export class ToastStore {
 
   info(message: string, action?: Toast['action']): void {
     const id: number = this.#add({
-      ...{ level: 'info', message },
+      level: 'info',
+      message,
       ...(action ? { action: { label: action.label, run: () => this.#act(id, action.run) } } : {}),
     })
     setTimeout(() => this.close(id), action ? ACTION_MS : SHOWN_MS)
