@@ -16,7 +16,7 @@ export interface DiffViewProps {
   diff: FileDiff
   /** Called with the row that was clicked; makes line numbers buttons. */
   onLine?: (row: DiffRow) => void
-  /** What stands under a row, as a comment. */
+  /** Content under a row, as a comment. */
   below?: (row: DiffRow) => ReactNode
   /** Every line at once, as for who looks for a word in it. */
   whole?: boolean
@@ -94,7 +94,7 @@ export function useColours(path: string, rows: readonly DiffRow[], count = rows.
   return result?.rows === rows ? result.colours : null
 }
 
-/** What was and what is are two texts, and each hunk is a piece of both: what is open in one is not open in the next. */
+/** Old and new lines are highlighted as two texts, hunk by hunk: a string left open in one does not reach the next. */
 async function coloursOf(rows: readonly DiffRow[], language: string): Promise<Colours> {
   const colours = new Map<DiffRow, readonly Run[]>()
   const texts = hunksOf(rows).flatMap(hunk => {

@@ -18,7 +18,7 @@ export interface ReviewDiffProps {
   /** It is at the top of the page: its first parts are drawn at once. */
   isEager: boolean
   onLine(row: DiffRow): void
-  /** What stands under a row, as a comment. */
+  /** Content under a row, as a comment. */
   below(row: DiffRow): ReactNode
   /** Undefined where nothing can be taken back. */
   onDiscard: ((hunk: number) => void) | undefined
@@ -109,7 +109,7 @@ const Part = memo(function Part(props: ReviewDiffProps & { part: readonly Review
   })
 })
 
-/** What is coloured together; a hunk begins anew. */
+/** Lines highlighted as one text; each hunk begins a new one. */
 function linesIn(row: ReviewRow): DiffRow[] {
   if (row.kind === 'line') return [row.row]
   if (row.kind !== 'split') return [{ mark: '@', oldLine: null, newLine: null, text: '' }]

@@ -6,7 +6,7 @@ export interface DiffRow {
   oldLine: number | null
   newLine: number | null
   text: string
-  /** Of a line that was changed and not written anew: from where to where it differs from what it was. */
+  /** Changed part of a line that was edited and not rewritten. */
   changed?: readonly [from: number, to: number]
   /** It is the last of its file and has no newline, or had none. */
   unended?: boolean

@@ -65,7 +65,7 @@ function toHunk({ oldStart, newStart, lines }: DiffHunk): DiffHunk {
   return { oldStart, newStart, lines: lines.filter(line => !line.startsWith('\\')) }
 }
 
-/** Of whole files: the pieces that a tool names may end anywhere. */
+/** Adds ends of files to hunks of whole files only: pieces that a tool names may end anywhere. */
 function withEnds(hunk: DiffHunk): DiffHunk {
   const isNote = (line: string) => line.startsWith('\\')
   const unended = hunk.lines.flatMap((line, at) =>

@@ -10,7 +10,7 @@ import { diffTexts, type FileDiff, fileDiff, wholeFile } from './file-diff.ts'
 
 const cache = new WeakMap<ToolItem, readonly FileDiff[]>()
 
-/** What a call changes in files, by its result or, before that, by its input. Empty for a call that edits nothing. */
+/** File changes of a call, by its result or, before that, by its input. Empty for a call that edits nothing. */
 export function toolEdits(tool: ToolItem): readonly FileDiff[] {
   const known = cache.get(tool)
   if (known) return known
@@ -19,7 +19,7 @@ export function toolEdits(tool: ToolItem): readonly FileDiff[] {
   return edits
 }
 
-/** What a request that waits for a decision would change, as far as it tells. */
+/** File changes that a waiting request would make, as far as it tells. */
 export function askedEdits(request: PermissionRequestEvent): FileDiff[] {
   return (factsOf(request).edits ?? []).flatMap(edit => diffOf(edit) ?? [])
 }

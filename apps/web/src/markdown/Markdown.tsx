@@ -31,7 +31,7 @@ const NONE: readonly Block[] = []
 
 interface GroupProps {
   blocks: readonly Block[]
-  /** What is still being written. It is among the others already: a block that is finished stays the element that it was. */
+  /** Blocks still being written. They are elements of the list already: a finished block keeps its element. */
   tail: readonly Block[]
   live: boolean
 }

@@ -3,13 +3,13 @@ import { decisionLine } from '../panes/decisions/decision.logic.ts'
 import { sessionTitle } from '../panes/sidebar/session-title.ts'
 import type { SessionStatus } from '../state/server/answers.ts'
 
-/** What a notification says. A session has one at most: a newer one takes the place of the one before. */
+/** Texts of a notification. A session has one at most: a newer one replaces it. */
 export type Notice = NoticeSubject & {
   title: string
   body: string
 }
 
-/** What a notification is about, kept with it, so that every tab can tell when it is no longer true. */
+/** Subject of a notification, kept with it, so that every tab can tell when it is no longer true. */
 export type NoticeSubject =
   | { kind: 'asks'; sessionId: string; requestId: string }
   | { kind: 'ended'; sessionId: string }

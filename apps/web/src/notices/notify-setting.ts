@@ -17,7 +17,7 @@ export function notifyStateOf({ supported, permission, off }: NotifyFacts): Noti
   return off ? 'off' : 'on'
 }
 
-/** As it is now. Another tab may have changed it a moment ago, so nothing of it is kept. */
+/** Reads the setting anew each time: another tab may have changed it a moment ago. */
 export function notifyState(): NotifyState {
   const supported = isSupported()
   return notifyStateOf({

@@ -53,7 +53,7 @@ export class Connection {
 
 type ConnectionPlace = Pick<Location, 'protocol' | 'host' | 'pathname'>
 
-/** By then its page follows it, or something else was opened. */
+/** Time after which its page follows the session, or another one was opened. */
 const AHEAD_MS = 10_000
 
 /** Follows the session as soon as its length is known, for the page that is about to. */

@@ -1,4 +1,4 @@
-/** Those who want to know when a store outside of React has changed. */
+/** Listeners for changes of a store outside of React. */
 export class Listeners {
   readonly #all = new Set<() => void>()
 

@@ -37,7 +37,7 @@ export class ShellCache {
     await Promise.all(ownCaches(await caches.keys()).map(name => caches.delete(name)))
   }
 
-  /** Of this build or of the one before. */
+  /** File of this build or of the one before. */
   async file(path: string): Promise<Response | undefined> {
     return caches.match(path)
   }

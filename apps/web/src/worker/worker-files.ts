@@ -1,4 +1,4 @@
-/** What the build tells the worker about itself. */
+/** Facts of the build for the worker. */
 export interface BuildFacts {
   /** Another one for each build that differs in a byte. */
   version: string

@@ -1,7 +1,7 @@
-/** What the worker says to a page: that the person chose a notification. Pages of an earlier build know this word, too. */
+/** Message of the worker to a page: the user chose a notification. Pages of an earlier build know this word, too. */
 export const WORKER_OPENS = 'open-session'
 
-/** What a notification, or a message of the worker, is about. All schedules are on one page. */
+/** Subject of a notification or of a message of the worker. All schedules are on one page. */
 export type Subject = { kind: 'session' | 'loop' | 'schedule'; id: string }
 
 export function subjectOf(data: unknown): Subject | undefined {

@@ -43,7 +43,7 @@ interface PaletteGroup {
 }
 
 interface PaletteProps {
-  /** What was typed before it was there. */
+  /** Text typed before the field was there. */
   typed: RefObject<string>
   onClose(): void
 }
@@ -158,7 +158,7 @@ function useSessionEntries(text: string): PaletteGroup {
   return { heading: 'Sessions', entries: shown }
 }
 
-/** What can be done, and where one can go. */
+/** Commands and places of the palette. */
 function usePlaces(): PaletteGroup[] {
   const shell = useShell()
   const navigate = useNavigate()
@@ -244,7 +244,7 @@ const PAGE_WORDS: Readonly<Record<(typeof NAV_PAGES)[number]['to'], EntryFields>
   '/usage': { words: 'cost tokens spend charts plan quota' },
 }
 
-/** What was said in sessions, from the server. */
+/** Search hits in conversations, from the server. */
 function useHits(text: string) {
   const client = useClient()
   const navigate = useNavigate()
@@ -265,7 +265,7 @@ function useHits(text: string) {
   return { query, list }
 }
 
-/** What the keys of the page in view do. */
+/** Commands that press a key of the page in view. */
 function sessionCommands(): PaletteEntry[] {
   const press = (key: string, shiftKey = false) =>
     window.dispatchEvent(new KeyboardEvent('keydown', { key, shiftKey }))

@@ -15,7 +15,7 @@ import { useShell } from './shell-context.ts'
 
 const CONTEXT_REFRESH_MS = 15_000
 
-/** What the session in view runs on, how full it is, and what it costs. */
+/** Agent, context and cost of the session in view. */
 export function SessionFacts({ sessionId }: { sessionId: string }) {
   const store = useSessionHub().store(sessionId)
   // Parts, not the whole: text that streams changes nothing of what is shown here.
@@ -47,7 +47,7 @@ export function SessionFacts({ sessionId }: { sessionId: string }) {
   )
 }
 
-/** Of a release that neither the tests nor a trial on this machine have run, with the way to a trial. */
+/** Marks a release that neither the tests nor a trial on this machine have run, with a link to a trial. */
 function NeverTested({ harness, version }: { harness: string | null; version: string }) {
   const client = useClient()
   const info = useHarness(harness)

@@ -12,7 +12,7 @@ import { SessionFacts } from './SessionFacts.tsx'
 import { useShell } from './shell-context.ts'
 import './status-bar.css'
 
-/** Who works and who waits, what the session in view runs on, and whether the server is there. */
+/** Sessions at work and waiting, facts of the session in view, and the state of the connection. */
 export function StatusBar() {
   const { sessionId } = useParams({ strict: false })
   const status = useStatus(sessionId ?? '')

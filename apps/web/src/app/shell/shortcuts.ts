@@ -16,7 +16,7 @@ export interface Shortcut {
   does: string
 }
 
-/** What `?` lists. Those of a pane work only while it is in view. */
+/** Shortcuts that `?` lists. A pane's shortcuts work only while it is in view. */
 export const SHORTCUTS: readonly { group: string; list: readonly Shortcut[] }[] = [
   {
     group: 'Everywhere',

@@ -1,7 +1,7 @@
 import { type RefObject, useEffect, useEffectEvent, useRef } from 'react'
 import type { ShellDialog } from './shell-context.ts'
 
-/** Those whose code comes when they are first asked for. */
+/** Dialogs whose code is loaded when they first open. */
 const LATE: ReadonlySet<ShellDialog['kind']> = new Set([
   'palette',
   'shortcuts',

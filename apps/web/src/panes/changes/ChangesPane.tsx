@@ -62,7 +62,7 @@ function diffQuery(client: QueryableClient, status: SessionStatus, scope: string
     : { queryKey: files.turnDiff.queryKey(ofTurn), queryFn: () => files.turnDiff.query(ofTurn) }
 }
 
-/** What the agent changed: since the last commit, on its branch, or in one turn; and what becomes of it. */
+/** Changes of the agent since the last commit, on its branch or in one turn, with discard, commit, merge and push. */
 export default function ChangesPane({ status, scope, onScope, onCount }: ChangesPaneProps) {
   const client = useClient()
   const { sessionId } = status
@@ -354,7 +354,7 @@ function Sum({ files }: { files: readonly ChangedFile[] }) {
 const LETTERS = { add: 'A', update: 'M', delete: 'D' } as const
 const LETTER_WORDS = { add: 'new', update: 'changed', delete: 'deleted' } as const
 
-/** What there is, before any of it is read; a click leads to it. */
+/** List of the changed files; a click scrolls to the file. */
 function FileList({ files, onFile }: { files: readonly ChangedFile[]; onFile(path: string): void }) {
   return (
     <ul className="changes__files" aria-label="Changed files">

@@ -36,7 +36,7 @@ export type FileSource = Omit<ChangedFileRequest, 'path' | 'side'> & {
   hasFiles: boolean
 }
 
-/** By how many lines a click widens what is seen around a change. */
+/** Lines that one click adds around a change. */
 const WIDER = 20
 const NONE: ReadonlyMap<number, number> = new Map()
 
@@ -154,7 +154,7 @@ export function isImage(path: string): boolean {
   return /\.(png|jpe?g|gif|webp)$/i.test(path)
 }
 
-/** What it was beside what it became. */
+/** Old and new picture side by side. */
 export function ChangedImages({ file, source }: { file: ChangedFile; source: FileSource }) {
   const client = useClient()
   const { hasFiles: _, ...request } = source

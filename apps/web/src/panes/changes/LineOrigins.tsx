@@ -86,7 +86,7 @@ export function LineOrigins({ status, source, foot, children }: LineOriginsProps
   )
 }
 
-/** What the number that was pointed at, or has the focus, stands for. */
+/** Line whose number was pointed at or has the focus. */
 function lineOf(target: EventTarget): ChosenLine | null {
   const number = target instanceof Element ? target.closest<HTMLElement>('.diff__number[data-line]') : null
   const file = number?.closest<HTMLElement>('.file-change')

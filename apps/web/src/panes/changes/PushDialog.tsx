@@ -19,11 +19,11 @@ interface PushDialogProps {
   sessionId: string
   review: Review
   onClose(): void
-  /** What came of it, in one line, and the address of a pull request. */
+  /** Called with the outcome in one line, and the address of a pull request. */
   onDone(said: string, link?: string): void
 }
 
-/** What a push would do, as the remote says, before anything is sent. */
+/** Plan of a push as the remote answers, before anything is sent. */
 export default function PushDialog({ sessionId, review, onClose, onDone }: PushDialogProps) {
   const client = useClient()
   const [remote, setRemote] = useState<string>()

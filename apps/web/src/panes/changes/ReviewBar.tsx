@@ -22,7 +22,7 @@ interface ReviewBarProps {
   state: ReviewState
 }
 
-/** What was taken back, with the way back; what the agent will hear of it; and what makes the changes yours. */
+/** Discarded changes with their undo, notes for the agent, and commit, merge and push. */
 export default function ReviewBar({ sessionId, review, state }: ReviewBarProps) {
   const client = useClient()
   const [open, setOpen] = useState<'commit' | 'merge' | 'push' | null>(null)

@@ -17,7 +17,7 @@ interface DialogProps {
   review: Review
   state: ReviewState
   onClose(): void
-  /** What came of it, in one line. */
+  /** Called with the outcome in one line. */
   onDone(said: string): void
 }
 

@@ -4,7 +4,7 @@ import type { TreeDiff } from '../../state/server/answers.ts'
 export interface ChangedFile {
   path: string
   diff: FileDiff
-  /** What its lines do not say: that it has none, or another name. */
+  /** Note on a file without lines, or with another name. */
   note: string | null
   renamedFrom?: string
   /** It has no lines, because it is not text. */

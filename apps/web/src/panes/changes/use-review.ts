@@ -25,7 +25,7 @@ export interface Review {
   forgetFailure(): void
 }
 
-/** What can be done with the changes of a session; asked for once it is wanted. */
+/** Review of a session's changes, read once `isWanted`. */
 export function useReview(status: SessionStatus, isWanted: boolean): Review {
   const { sessionId, phase } = status
   const away = awayWords(status.machine)

@@ -5,7 +5,7 @@ import { useStatus } from '../../state/fleet/use-fleet.ts'
 import { useClient } from '../../state/server/use-client.ts'
 import { useSessionActions, useSessionStore } from '../../state/session/use-session.ts'
 
-/** What a budget says where it stopped the turn, and the place to raise it. */
+/** Message of the budget that stopped the turn, with a field to raise it. */
 export function BudgetLine({ item }: { item: BudgetItem }) {
   if (!item.exceeded)
     return (
@@ -21,7 +21,7 @@ export function BudgetLine({ item }: { item: BudgetItem }) {
   )
 }
 
-/** What the budget counts, how people say it, and the fields of the two calls that raise it. */
+/** Unit of the budget: its words, and the fields of the two calls that raise it. */
 function unitOf(item: BudgetItem): Unit {
   if (item.limitTokens !== undefined)
     return { words: 'tokens', limit: item.limitTokens, session: 'budgetTokens', project: 'maxTokens' }

@@ -13,7 +13,7 @@ import './chat.css'
 import type { SessionItem, SessionState } from '@chirality/core'
 
 const FindBar = late(() => import('../find/FindBar.tsx'))
-/** Who presses the key goes on typing at once. */
+/** Loads the search ahead: a user who presses its key types on at once. */
 const PREFETCH_MS = 1500
 
 export interface ChatHandle {

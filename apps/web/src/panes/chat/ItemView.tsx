@@ -105,7 +105,7 @@ function ErrorLine({ item }: { item: ErrorItem }) {
   )
 }
 
-/** What a message sent once more cannot mend: these have a control of their own. */
+/** Errors that sending again cannot mend: each has a control of its own. */
 const NO_RETRY: ReadonlySet<ErrorItem['code']> = new Set(['max_turns', 'budget_exceeded', 'interrupted'])
 
 /** Sends what was asked in the turn once more; only of the last turn, and only when it is over. */

@@ -13,7 +13,7 @@ import { askedText, inputText, isSaidByHead, lastLine, planOf } from './tool-sum
 
 interface ToolBodyProps {
   item: ToolItem
-  /** What its line says already. */
+  /** Text that the line of the call shows already. */
   head: string
   hasEdits: boolean
   hasSteps: boolean
@@ -21,7 +21,7 @@ interface ToolBodyProps {
   whole: boolean
 }
 
-/** What went in and what came out. A diff has said both already, unless it failed. */
+/** Input and output of a call. A diff shows both already, unless it failed. */
 export function ToolBody(props: ToolBodyProps) {
   const { item, head, hasEdits, hasSteps, whole } = props
   const written = useLiveText(item.id)
@@ -59,7 +59,7 @@ export function ToolBody(props: ToolBodyProps) {
   )
 }
 
-/** What was asked and what was answered, in the words of both. */
+/** Questions of the agent and the answers to them. */
 function Answered({ item, questions }: { item: ToolItem; questions: readonly Question[] }) {
   return (
     <dl className="tool__answers">
@@ -85,7 +85,7 @@ function Plan({ plan, item }: { plan: string; item: ToolItem }) {
   )
 }
 
-/** What a call had printed is not always in the result of one that was stopped. */
+/** Whether a stopped call printed more than its result holds. */
 export function isCutShort({ status, content }: ToolItem, output: string | undefined): boolean {
   if (output === undefined || content === null || status === 'done') return false
   const line = lastLine(output)
@@ -105,7 +105,7 @@ interface PartProps {
   whole?: boolean
   /** A search does not look into it: it is said elsewhere. */
   skipped?: boolean
-  /** What is to be known of it. */
+  /** Note beside the text. */
   note?: string
   /** Shows it on a page of its own. */
   onOpen?: () => void

@@ -138,7 +138,7 @@ function EditedBy({ edited: { by, asked } }: { edited: { by: string; asked: stri
   )
 }
 
-/** What a command that runs printed last: its whole output is one click away. */
+/** Last line that a running command printed; its whole output is one click away. */
 function LastLine({ item }: { item: ToolItem }) {
   const output = useSession(({ extras }) =>
     item.status === 'running' ? own(extras.output, item.id) : undefined,
@@ -147,7 +147,7 @@ function LastLine({ item }: { item: ToolItem }) {
   return line === '' ? null : <span className="tool__last truncate">{line}</span>
 }
 
-/** What a sub-agent used itself: its cost where the agent reports that, else the tokens that its result states. */
+/** Cost of a sub-agent where the agent reports it, else the tokens of its result. */
 function AgentSpent({ item }: { item: ToolItem }) {
   const spent = useSession(({ extras }) => own(extras.spent, item.id))
   const tokens = spent?.tokens ?? (factsOf(item).kind === 'task' ? statedTokens(item) : undefined)
@@ -188,7 +188,7 @@ function sum(edits: readonly { added: number; removed: number }[], side: 'added'
   return edits.reduce((total, edit) => total + edit[side], 0)
 }
 
-/** Who allowed a call or did not, by which rule, and how long the call waited for that. */
+/** Decision on a call: by whom, by which rule, and how long the call waited. */
 function DecidedLine({ item: { decided, wait } }: { item: ToolItem }) {
   if (decided === undefined) return null
   const waitedMs = wait?.waitedMs ?? 0

@@ -23,7 +23,7 @@ export const TURN_END_WORDS: Readonly<Record<TurnEndReason, string>> = {
   budget: 'budget reached',
 }
 
-/** What the turn came to: how it ended, how long it took, what it cost, and what can be done with it. */
+/** End of a turn: reason, duration, cost and actions. */
 export function TurnEnd({ turn }: { turn: TurnState }) {
   const store = useSessionStore()
   const actions = useSessionActions()
@@ -77,7 +77,7 @@ const FROM_AGENT: ReadonlySet<SessionItem['kind']> = new Set<SessionItem['kind']
   'tool',
 ])
 
-/** What was asked in a turn, and all that the agent itself answered. */
+/** Prompt of a turn and every answer of the agent itself. */
 function turnTexts(
   items: readonly SessionItem[],
   turnId: string | null,

@@ -16,7 +16,7 @@ const HELP: Readonly<Partial<Record<SessionErrorCode, string>>> = {
   api_error: 'Retry in a minute.',
 }
 
-/** What to type into a terminal, where that mends it. */
+/** Terminal command that mends the error, where there is one. */
 export function errorCommand(
   { code, credential }: Failed,
   harness: Pick<HarnessMeta, 'install' | 'login'> | undefined,
@@ -27,7 +27,7 @@ export function errorCommand(
   return code === 'not_installed' ? harness.install : undefined
 }
 
-/** What a person can do about it. */
+/** Advice for the user about an error. */
 export function errorHelp({ code, credential }: Failed): string | undefined {
   if (credential !== undefined)
     return `The key in ${credential} was refused. Correct or remove it where Chirality was started, and start it again.`

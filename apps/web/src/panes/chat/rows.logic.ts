@@ -30,7 +30,7 @@ export interface ToolGroup {
 
 export interface ChatRows {
   readonly rows: readonly ChatRow[]
-  /** What the rows were made from; the next build starts where these differ. */
+  /** Items the rows were made from; the next build starts where they differ. */
   readonly items: readonly SessionItem[]
   readonly turns: readonly TurnState[]
   /** Where the last turn begins: before it nothing changes any more. */
@@ -134,7 +134,7 @@ function keepsClosedPart(previous: ChatRows, { items, turns }: SessionState): bo
   return true
 }
 
-/** What comes and goes at the end: the line that says what the agent waits for, and what waits for a person. */
+/** Adds the rows at the end that come and go: activity of the agent, and requests that wait for a person. */
 function addTail(rows: ChatRow[], { pending, phase, activity, live }: SessionState): void {
   for (const request of pending)
     rows.push({ kind: 'decision', key: `decision-${request.requestId}`, request })

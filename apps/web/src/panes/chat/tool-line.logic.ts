@@ -15,7 +15,7 @@ import { argumentOf, toolSummary } from './tool-summary.logic.ts'
 export interface ToolLine extends CallWords {
   icon: IconName
   object: string
-  /** What came of it, in a word or two. */
+  /** Outcome in a word or two. */
   note: string
   isBad: boolean
 }

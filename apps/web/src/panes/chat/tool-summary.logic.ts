@@ -11,7 +11,7 @@ export interface ToolSummary {
   name: string
   /** The one thing that says what the call is about: a path, a command, a pattern. */
   argument: string
-  /** What came of it, in a word or two. */
+  /** Outcome in a word or two. */
   note: string
 }
 
@@ -48,7 +48,7 @@ function oneLine(text: string): string {
   return text.slice(0, MAX_ARGUMENT_CHARS).replace(/\s+/g, ' ').trim()
 }
 
-/** What the person answered, of each question; empty where there was no question, or no answer. */
+/** Answers of the user, one for each question; empty without questions or answers. */
 function answerNote(tool: Parameters<typeof toolSummary>[0]): string {
   if (tool.status !== 'done') return ''
   const line = oneLine(answersOf(tool).join(' · '))
@@ -80,13 +80,13 @@ export function planOf(item: ToolItem): string | undefined {
   return factsOf(item).kind === 'think' && typeof plan === 'string' && plan !== '' ? plan : undefined
 }
 
-/** What went into a call, as it is shown. */
+/** Input of a call as text. */
 export function inputText(item: ToolItem): string {
   if (Object.keys(item.input).length === 0) return ''
   return factsOf(item).command ?? JSON.stringify(item.input, null, 2)
 }
 
-/** What the agent had asked for where another input ran; else empty. */
+/** Original input of a call that ran with another one; else empty. */
 export function askedText({ asked, facts: _, ...item }: ToolItem): string {
   return asked === undefined ? '' : inputText({ ...item, ...asked })
 }

@@ -25,7 +25,7 @@ interface ChipsProps {
   onUnchecked(unchecked: boolean): void
 }
 
-/** What the session runs with, each to be changed here: at once where the agent can, else from the next message. */
+/** Settings of the session. A change applies at once where the agent can, else from the next message. */
 export function Chips({ status, harness: known, busy, unchecked, onUnchecked }: ChipsProps) {
   const client = useClient()
   const shell = useShell()

@@ -8,7 +8,7 @@ import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { useOutbox } from './outbox.ts'
 
-/** What is sent when the turn is over. Held after a failure until somebody says to go on. */
+/** Messages sent when the turn is over. Held after a failure until the user releases them. */
 export function QueueList({ status }: { status: SessionStatus }) {
   const client = useClient()
   const { sessionId, queue, queueHeld } = status
@@ -67,7 +67,7 @@ export function QueueList({ status }: { status: SessionStatus }) {
   )
 }
 
-/** What was sent into the turn and its agent has not taken yet. */
+/** Messages sent into the turn that its agent has not taken yet. */
 export function SteeredList({ steered }: Pick<SessionStatus, 'steered'>) {
   if (steered.length === 0) return null
   return (
@@ -125,7 +125,7 @@ function Editing({ edit, onChange, onSave }: EditingProps) {
 /** Most messages are there before anybody could read a word about it. */
 const PATIENCE_MS = 500
 
-/** What has left the field and is not with the server yet. */
+/** Messages that the server has not confirmed yet. */
 export function OutboxList({ sessionId }: { sessionId: string }) {
   const outbox = useOutbox(sessionId)
   const connection = useConnection()

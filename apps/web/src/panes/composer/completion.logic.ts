@@ -1,7 +1,7 @@
-/** What is being completed, and which part of the text it would replace. */
+/** Completion in progress, and the part of the text it replaces. */
 export interface Completion {
   kind: 'command' | 'file'
-  /** What was typed of it, without the mark. */
+  /** Typed part, without the mark. */
   typed: string
   start: number
   end: number
@@ -37,7 +37,7 @@ export function applyCompletion(
   return { text: text.slice(0, start) + done + rest, cursor: start + done.length }
 }
 
-/** What lies in the folder that was typed comes first, then what is found anywhere. */
+/** Entries of the typed folder first, then files found anywhere. */
 export function mentions(here: readonly string[], found: readonly string[], typed: string): string[] {
   const near = here.filter(path => path.toLowerCase().startsWith(typed.toLowerCase()))
   return typed.endsWith('/') ? near : [...new Set([...near, ...found])]

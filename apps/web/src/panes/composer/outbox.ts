@@ -11,13 +11,13 @@ import { readAttached, saveAttached } from './attachments.ts'
 
 export interface Outgoing {
   how: 'send' | 'steer'
-  /** As it was written. */
+  /** Text as the user wrote it. */
   text: string
-  /** What is kept of it until it arrived. */
+  /** Draft kept until the message arrived. */
   kept: string
   attached: readonly Attachment[]
   comments: readonly Comment[]
-  /** As it goes to the server. */
+  /** Message as it is sent. */
   message: OutgoingMessage
 }
 
@@ -29,7 +29,7 @@ const NONE: readonly Entry[] = []
 const waiting = new Map<string, readonly Entry[]>()
 const listeners = new Listeners()
 
-/** What has left the field and is not with the server yet, in order. */
+/** Messages the user sent that the server has not confirmed, oldest first. */
 export function useOutbox(sessionId: string): readonly Outgoing[] {
   return useSyncExternalStore(listeners.subscribe, () => waiting.get(sessionId) ?? NONE)
 }

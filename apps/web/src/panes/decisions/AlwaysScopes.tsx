@@ -19,7 +19,7 @@ interface AlwaysScopesProps {
   onBack(): void
 }
 
-/** What "always" allows and for how long, inside the card so that the call stays in view. */
+/** Choice of what "always" allows and for how long, inside the card so that the call stays in view. */
 export function AlwaysScopes({ sessionId, always, scope, onScope, onRemember, onBack }: AlwaysScopesProps) {
   const group = useId()
   const chosen = useRef<HTMLInputElement>(null)

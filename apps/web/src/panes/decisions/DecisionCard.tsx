@@ -15,7 +15,7 @@ import { ToolDecision } from './ToolDecision.tsx'
 import { UnknownDecision } from './UnknownDecision.tsx'
 import './decision.css'
 
-/** What the agent waits for, where the work is. It goes when the log says that it was settled, whoever settled it. */
+/** Request of the agent, in the conversation. Removed when the log says that it was settled, whoever settled it. */
 export const DecisionCard = memo(function DecisionCard({ request }: { request: PermissionRequestEvent }) {
   const client = useClient()
   const [isSent, setSent] = useState(false)

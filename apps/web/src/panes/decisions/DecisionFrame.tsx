@@ -83,7 +83,7 @@ function Away({ sessionId }: { sessionId: string }) {
   return away === null ? null : <p>{`${away}: it can be answered when it is back.`}</p>
 }
 
-/** Of a double click the second half would hit what came into the place of the button: another card, another button. */
+/** Drops the second half of a double click: it would hit the card or button that came into the place of the first. */
 function dropSecondClick(event: MouseEvent): void {
   if (event.detail < 2 || !(event.target instanceof Element) || !event.target.closest('button')) return
   event.preventDefault()

@@ -128,7 +128,7 @@ function AskedEdits({ request, asked }: Pick<DecisionProps, 'request'> & { asked
 
 const NO_LINES = 'No line of the file changes.'
 
-/** What the request would change, against the file as it is now; by its input alone where the file cannot be read. */
+/** Edits of the request against the file as it is now; by its input alone where the file cannot be read. */
 function usePlacedEdits(
   request: PermissionRequestEvent,
   asked: readonly FileDiff[],

@@ -81,7 +81,7 @@ function ParkedTask({ task }: { task: LoopTaskState }) {
   )
 }
 
-/** What is dangerous is looked at where the work is, with what led to it. */
+/** Link to a dangerous request in its conversation, where its cause is in view. */
 function Dangerous({ request: { sessionId, risks = [] } }: { request: PermissionRequestEvent }) {
   return (
     <div className="tray__danger">

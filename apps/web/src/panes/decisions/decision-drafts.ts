@@ -1,6 +1,6 @@
 import { useState } from 'react'
 
-/** What was begun and not sent, by request. A card that scrolls out of the list is drawn anew when it comes back. */
+/** Unsent input by request: a card that scrolls out of the list is drawn anew when it comes back. */
 const drafts = new Map<string, Map<string, unknown>>()
 /** More than anybody writes at once. */
 const MAX_REQUESTS = 100

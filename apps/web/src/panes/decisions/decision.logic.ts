@@ -7,7 +7,7 @@ import {
 } from '@chirality/core'
 import { own } from '../../ui/own.ts'
 
-/** What is asked, in the words of a person. */
+/** Title of a request in plain words. */
 export function decisionTitle(request: PermissionRequestEvent): string {
   switch (request.kind) {
     case 'plan':

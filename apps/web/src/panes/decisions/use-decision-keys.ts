@@ -2,7 +2,7 @@ import { type RefObject, useEffect, useEffectEvent, useSyncExternalStore } from 
 import { isTyping } from '../../ui/keys/is-typing.ts'
 import { Listeners } from '../../ui/listeners.ts'
 
-/** What each key does; one that is left out does nothing. */
+/** Action of each key; a key that is left out does nothing. */
 export interface DecisionKeys {
   allow?: (() => void) | undefined
   always?: (() => void) | undefined
@@ -101,7 +101,7 @@ function cardInFront(): HTMLElement | undefined {
   return [...drawn].sort(byPlace).find(isSeen)
 }
 
-/** What lies at the place of its first button is the button: nothing hides it, no dialog is over it. */
+/** Whether the first button of a card is in view: nothing hides it, no dialog is over it. */
 function isSeen(card: HTMLElement): boolean {
   const button = card.querySelector('.decision__row button')
   if (!button) return false

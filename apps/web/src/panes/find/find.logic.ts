@@ -16,7 +16,7 @@ export interface FoundIn {
   readonly inHead: number
 }
 
-/** What is being written and printed at this moment; it is not in the items yet. */
+/** Text and output still being written, which is not in the items yet. */
 export interface Running {
   readonly live: Readonly<Record<string, string>>
   readonly output: Readonly<Record<string, string>>
@@ -113,7 +113,7 @@ function isGrowing(item: SessionItem): boolean {
   return item.kind === 'tool' && item.status === 'running'
 }
 
-/** What a person reads of an item: in its line, and when it is open. */
+/** Text of an item: in its line, and when it is open. */
 function textOf(item: SessionItem, running: Running, cwd: string): { head?: string; body?: string } {
   switch (item.kind) {
     case 'user':

@@ -1,6 +1,6 @@
 import type { Found } from './found.tsx'
 
-/** What a person can read of an item, and nothing that is only a control or a number. */
+/** Elements without text to find: controls and numbers. */
 const SKIPPED =
   '.tool__name, .tool__count, .tool__facts, .tool__last, .tool__reason, .tool__label, .diff__number, .diff__mark, .message-actions, figcaption, summary, .hidden-visually, .say__note, .you__note, .todos__head, [data-find="skip"], button:not(.tool__head)'
 /** Text of one is not read on into the next. */

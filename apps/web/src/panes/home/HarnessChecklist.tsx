@@ -8,7 +8,7 @@ import { Dot, type DotTone } from '../../ui/marks/Dot.tsx'
 import { Words } from '../../ui/marks/Empty.tsx'
 import { installHelp } from './install-help.ts'
 
-/** What is installed and logged in, with the exact command for what is missing. */
+/** Installed agents and logins, with the exact command for each that is missing. */
 export function HarnessChecklist({ harnesses }: { harnesses: readonly HarnessInfo[] }) {
   const client = useClient()
   const { data, refetch, isFetching } = useQuery(client.harnesses.status.queryOptions())

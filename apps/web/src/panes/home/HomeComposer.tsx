@@ -239,7 +239,7 @@ function FirstFolder({ onAdded }: { onAdded(root: string): void }) {
   )
 }
 
-/** What is chosen, and the way from there to a session that works. */
+/** Choices of the start page, and the start of a session with them. */
 function useStart(project: string | undefined) {
   const client = useClient()
   const navigate = useNavigate()

@@ -88,7 +88,7 @@ export function Working({ sessions }: SessionsProps) {
   )
 }
 
-/** What all agents spent since midnight, and what is left of their plans. */
+/** Cost of all agents since midnight, and the rest of their plans. */
 export function Today() {
   const { report } = useUsage(1)
   const harnesses = useHarnesses()

@@ -6,7 +6,7 @@ export interface InstallHelp {
   text?: string
 }
 
-/** What is missing, as a command where there is one, else in the harness's own words. */
+/** Missing installation or login, as a command where there is one, else in the harness's own words. */
 export function installHelp(
   { install, login, versions }: Pick<HarnessMeta, 'install' | 'login' | 'versions'>,
   status: HarnessInstallStatus,
@@ -20,7 +20,7 @@ export function installHelp(
   return text === '' ? { command } : { command, text }
 }
 
-/** What the instructions say besides the command, which stands in a box of its own: "Or set AGENT_KEY." */
+/** Instructions without the command, which has a box of its own: "Or set AGENT_KEY." */
 function besides(instructions = ''): string {
   const rest = instructions
     .replace(/^Run `[^`]+`/, '')

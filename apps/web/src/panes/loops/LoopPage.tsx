@@ -117,7 +117,7 @@ function asksForCommands({ tasks }: ShownLoop): boolean {
   return tasks.some(({ commands = [] }) => commands.length > 0)
 }
 
-/** What the checks did before any task. Those that were green need no words. */
+/** Checks that failed before any task. Green ones are not listed. */
 function Base({ loop: { base } }: { loop: ShownLoop }) {
   const { running, checks } = base
   const other = checks.filter(({ state }) => state !== 'green')
@@ -143,7 +143,7 @@ function Countdown({ loop }: { loop: ShownLoop }) {
   return <span aria-live="off">{sentence(stateWords(loop, useNow()))}</span>
 }
 
-/** What to look at first, without a model, and the way to take it over. */
+/** Results to review first, found without a model, and the button that merges them. */
 function MorningCard({ loop }: { loop: ShownLoop }) {
   const client = useClient()
   const flagged = loop.tasks.filter(({ status, flags }) => status === 'merged' && flags.length > 0)

@@ -18,7 +18,7 @@ import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
 import { ChatPane } from '../chat/ChatPane.tsx'
 import { statusLine } from '../sidebar/groups.logic.ts'
 
-/** What happens in a task now: its agent at work, as its own page shows it, or the command that runs after it. */
+/** Running part of a task: its agent, as the session page shows it, or the command that runs after it. */
 export function LoopStream({ loopId, task, first }: { loopId: string; task: LoopTask; first: boolean }) {
   // Until a person chooses, the first task at work is open: the next one when that has ended.
   const [choice, setChoice] = useState<boolean | null>(null)

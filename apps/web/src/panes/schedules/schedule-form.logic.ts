@@ -147,7 +147,7 @@ export function timesFrom(form: ScheduleForm): ScheduleTimes | string {
   return Number.isNaN(time.getTime()) ? 'Give a date and a time.' : { kind: 'at', time: time.toISOString() }
 }
 
-/** What is sent, or what is wrong with the fields. */
+/** Schedule to send, or what is wrong with the fields. */
 export function scheduleFrom(form: ScheduleForm): NewSchedule | string {
   const { name, kind, prompt, list, project, missed, overlap } = form
   const words = kind === 'prompt' ? prompt.trim() : list

@@ -11,7 +11,7 @@ import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { forkPlaces } from './fork-places.logic.ts'
 
-/** What the agent of a fork knows: its own conversation, whole or cut, or a written account. */
+/** Knowledge of a fork's agent: its own conversation, whole or cut, or a written account. */
 type ForkHistory = CallOutputs['sessions']['forkHistory']
 
 const WORDS: Readonly<Record<ForkHistory | 'elsewhere', string>> = {

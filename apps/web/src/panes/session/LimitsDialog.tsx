@@ -10,7 +10,7 @@ import { messageOf } from '../../ui/text/error-message.ts'
 import { formatCost, formatCount } from '../../ui/text/format.ts'
 import { offers } from '../sidebar/new-session.logic.ts'
 
-/** What a session may spend in all, and how many steps one of its turns may take. */
+/** Limits of a session: its total spending, and the steps of one turn. */
 export default function LimitsDialog({ sessionId, onClose }: { sessionId: string; onClose(): void }) {
   const status = useStatus(sessionId)
   if (!status) return null

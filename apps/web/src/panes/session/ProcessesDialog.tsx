@@ -16,7 +16,7 @@ interface ProcessesDialogProps {
   onClose(): void
 }
 
-/** What runs for a session: its agent, and what that started; each of the latter can be ended. */
+/** Processes of a session: its agent, and the programs it started, which can be ended one by one. */
 export default function ProcessesDialog({ sessionId, onClose }: ProcessesDialogProps) {
   const client = useClient()
   const [problem, setProblem] = useState<string | null>(null)

@@ -201,7 +201,7 @@ function isFindKey({ key, ctrlKey, metaKey, altKey, shiftKey, target }: Keyboard
   return key === '/' && !isTyping(target)
 }
 
-/** What the harness of the session can do with a message. */
+/** Actions on a message that the harness of the session can do. */
 function useActions(status: SessionStatus, onFork: (atSeq: number | undefined) => void) {
   const client = useClient()
   const hub = useSessionHub()

@@ -27,7 +27,7 @@ interface SidePanelProps {
   onTurn(turnId: string): void
 }
 
-/** What changed, and the rest that is one key away. A column, or a sheet where there is no room for one. */
+/** Panes beside the conversation, one key each. A column, or a sheet where there is no room for one. */
 export function SidePanel(props: SidePanelProps) {
   const { dialog, close } = useShell()
   const isSheet = useIsPanelSheet()

@@ -26,7 +26,7 @@ export function AgentSettings() {
   )
 }
 
-/** What each installed agent showed in scripted conversations, and the way to try it. */
+/** Results of each installed agent in scripted conversations, and the button that tries it. */
 function Trials({ harnesses }: { harnesses: readonly HarnessInfo[] }) {
   const client = useClient()
   const askAgain = useAskAgain()

@@ -11,7 +11,7 @@ import { formatCount, formatUsd } from '../../ui/text/format.ts'
 import { useProjectChoice } from './ProjectChoice.tsx'
 import { SettingsHead } from './SettingsHead.tsx'
 
-/** What all sessions of a project may spend together. */
+/** Limits for all sessions of a project together. */
 export function BudgetSettings() {
   const client = useClient()
   const { project, field, placeholder } = useProjectChoice()

@@ -15,7 +15,7 @@ import { SettingsHead } from './SettingsHead.tsx'
 type RawLogRule = DataUse['rule']
 type PrunePlan = CallOutputs['data']['plan']
 
-/** What Chirality keeps on the disk, how long raw logs stay, and the way to delete them now. */
+/** Disk use of Chirality, the lifetime of raw logs, and the button that deletes them now. */
 export function DataSettings() {
   const client = useClient()
   const { data, error } = useQuery(client.data.use.queryOptions(undefined, { staleTime: 0, retry: false }))

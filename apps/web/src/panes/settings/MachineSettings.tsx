@@ -128,7 +128,7 @@ function MachineFacts({
   )
 }
 
-/** What hubs get of this machine's sessions, and what follows from it. */
+/** Choice whether hubs get copies of this machine's sessions, with its consequence. */
 function CopiesSwitch({ copies: { sends, isFixed } }: Pick<FleetInfo, 'copies'>) {
   const client = useClient()
   const askAgain = useAskAgain()

@@ -10,7 +10,7 @@ import { useProjectChoice } from './ProjectChoice.tsx'
 import { matchesRule, ruleWords } from './rule-words.ts'
 import { SettingsHead } from './SettingsHead.tsx'
 
-/** What agents may do unasked in a project, what they never may, where each rule stands, and the way to take it back. */
+/** Rules of a project: what agents may do unasked or never, where each rule is written, and its removal. */
 export function PermissionSettings() {
   const client = useClient()
   const [text, setText] = useState('')

@@ -54,7 +54,7 @@ export function PersonaEditor(props: PersonaEditorProps) {
   return <Editor {...props} source={source} first={kept?.text ?? (id === null ? TEMPLATE : source.text)} />
 }
 
-/** Of a file that is not there yet. */
+/** Source of a file that does not exist yet. */
 const NOTHING: { text: string; revision: string | null } = { text: '', revision: null }
 type Source = typeof NOTHING
 
@@ -247,7 +247,7 @@ function Conflict(props: {
   )
 }
 
-/** What the text means, by the parser that reads the file. */
+/** Meaning of the text, by the parser that reads the file. */
 function Preview(props: { project: string; id: string; text: string; onLine(line: number): void }) {
   const { project, id, onLine } = props
   const client = useClient()
@@ -316,7 +316,7 @@ function Preview(props: { project: string; id: string; text: string; onLine(line
   )
 }
 
-/** What the server cuts prompts to. */
+/** The server cuts longer prompts to this. */
 const MAX_TOKENS = 16_000
 
 function Problems({ draft, onLine }: { draft: PersonaDraft; onLine(line: number): void }) {

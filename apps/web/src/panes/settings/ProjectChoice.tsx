@@ -12,7 +12,7 @@ export interface ProjectChoice {
   hasNone: boolean
   /** The field to choose with, or why there is nothing to choose. */
   field: ReactNode
-  /** What stands in the place of settings that are not here yet, or cannot be read. */
+  /** Placeholder for settings that are not read yet, or cannot be read. */
   placeholder(settings: { isRead: boolean; error: unknown; lines: number; label: string }): ReactNode
 }
 

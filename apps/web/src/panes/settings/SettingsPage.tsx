@@ -30,7 +30,7 @@ const PAGES: Readonly<Record<SettingsSection, () => ReactNode>> = {
   data: DataSettings,
 }
 
-/** What holds for all sessions, one section at a time. */
+/** Settings for all sessions, one section at a time. */
 export default function SettingsPage() {
   const { section } = useParams({ strict: false })
   const named = SETTINGS_SECTIONS.find(({ id }) => id === section)

@@ -21,7 +21,7 @@ type OwnPlace = CallInputs['toolServers']['remove']['place']
 type ServerProbe = CallOutputs['toolServers']['test']
 
 interface Editing {
-  /** Of which it was opened: it is saved there or nowhere. */
+  /** Project for which the editor was opened: saved there or nowhere. */
   project: string
   place: OwnPlace
   form: ServerForm

@@ -3,15 +3,15 @@ import { Button } from '../../ui/controls/Button.tsx'
 
 export interface TryOutProps {
   name: string
-  /** What runs, or the address. */
+  /** Command that runs, or the address. */
   command: string
-  /** What trying it does. */
+  /** Explanation of the trial. */
   about: string
   action: 'Run it' | 'Connect'
   step: 'rest' | 'asking' | 'trying'
   onRest(): void
   onTry(): void
-  /** What it answered. */
+  /** Answer to the trial. */
   children: ReactNode
 }
 

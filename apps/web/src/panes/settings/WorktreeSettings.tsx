@@ -14,7 +14,7 @@ import { linesOf, namedValues } from './tool-server-text.ts'
 type ShownSetup = CallOutputs['worktrees']['setup']
 type WorktreeSetup = NonNullable<CallInputs['worktrees']['saveSetup']['setup']>
 
-/** What a new worktree of a project gets beside what git checks out. */
+/** Set-up of new worktrees of a project, beside the files that git checks out. */
 export function WorktreeSettings() {
   const client = useClient()
   const queries = useQueryClient()
@@ -87,7 +87,7 @@ const NOTHING: WorktreeSetup = { copy: [], share: [], clone: [], minutes: 10, va
 
 type SetupFile = NonNullable<ShownSetup['file']>
 
-/** What came with the project, and what becomes of it. */
+/** Set-up file of the project, and the button that takes it over. */
 function ProjectFile(props: {
   file: SetupFile
   isUsed: boolean

@@ -3,7 +3,7 @@ import type { PersonaDraft } from '../../state/server/answers.ts'
 
 type Persona = NonNullable<PersonaDraft['persona']>
 
-/** What the file of a new persona begins with. */
+/** First text of a new persona's file. */
 export const TEMPLATE = `---
 description: What it is for
 # tools: Read, Grep, Glob
@@ -32,7 +32,7 @@ export function linePlace(text: string, line: number): [start: number, end: numb
   return [Math.min(start, text.length), Math.min(start + (lines[line - 1]?.length ?? 0), text.length)]
 }
 
-/** What a persona sets, each in words. */
+/** Settings of a persona, each in words. */
 export function personaWords(persona: Persona): { what: string; words: string }[] {
   const { allowedTools, disallowedTools = [], autoApproveTools = [], permissionMode, policy = [] } = persona
   const { harness, nextHarnesses = [], model, maxTurns, budgetUsd, budgetTokens, budgetMinutes } = persona

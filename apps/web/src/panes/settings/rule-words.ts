@@ -11,7 +11,7 @@ export function ruleWords({ tool, pattern }: Pick<PermissionRule, 'tool' | 'patt
   return command === undefined ? `\`${pattern}\`` : `\`${command}\`, whatever follows`
 }
 
-/** What "always" would allow. Only a command with an open end needs more than the server's own words. */
+/** Words for what "always" would allow. Only a command with an open end needs more than the server's own words. */
 export function alwaysWords({ rule, words }: AlwaysRule): string {
   const pattern = /^allow Bash\((?<pattern>[\s\S]+)\)$/.exec(rule)?.groups?.pattern
   if (pattern === undefined || openCommand(pattern) === undefined) return words

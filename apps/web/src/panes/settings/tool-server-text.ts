@@ -6,7 +6,7 @@ type Config = CallInputs['toolServers']['save']['config']
 /** In the place of a value that is stored and not shown. */
 export const STORED = '••••••'
 
-/** What would be run or connected to, as it is shown before that. */
+/** Command or address of a tool server, shown before it is used. */
 export function commandOf({ config }: Pick<ToolServer, 'config'>): string {
   if (config.type === 'http') return config.url
   return [config.command, ...config.args].map(quoted).join(' ')

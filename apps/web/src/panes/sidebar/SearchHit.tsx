@@ -16,7 +16,7 @@ export function hitPlace({ sessionId, turnId, seq }: Pick<SearchHit, 'sessionId'
   } as const
 }
 
-/** As everywhere else: a session at its first turn has its title from what it was asked. */
+/** Title of a hit, as everywhere else: a session at its first turn is named by its prompt. */
 export function hitTitle({ sessionId, title }: SearchHit, statuses: readonly SessionStatus[]): string {
   const status = statuses.find(one => one.sessionId === sessionId)
   return status ? sessionTitle(status) : (title ?? 'Untitled session')

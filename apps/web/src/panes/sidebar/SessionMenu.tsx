@@ -13,7 +13,7 @@ import { useListActions } from './use-list-actions.ts'
 
 const ForkDialog = late(() => import('../session/ForkDialog.tsx'))
 
-/** What else can be done with a session. `trigger` opens it; without one it is the button of a row. */
+/** Menu of a session. `trigger` opens it; without one it is the button of a row. */
 export function SessionMenu({
   status,
   onRename,
@@ -32,7 +32,7 @@ export function SessionMenu({
   const shelve = (to: SessionStatus['shelf']) => () => actions.shelve([sessionId], to)
   const rests = status.phase === 'idle'
   const away = awayWords(status.machine)
-  /** What the machine of the session does. */
+  /** Entries that need the machine of the session. */
   const there = away === null ? {} : { disabled: true, detail: away }
   // `here`: only for a session of this machine.
   const items: (MenuItem & { here?: true })[] = [

@@ -135,7 +135,7 @@ function ProjectChoice({ project }: { project: string | null }) {
   )
 }
 
-/** What was said in sessions, beside what they are called. */
+/** Hits in conversations, listed after sessions found by name. */
 function Found({ text }: { text: string }) {
   const client = useClient()
   const wanted = useDeferredValue(text.trim())

@@ -72,7 +72,7 @@ export function groupOf(status: SessionStatus): Exclude<GroupName, 'Pinned'> {
   return GROUPS[conditionOf(status)]
 }
 
-/** What the checks of its loop say, whatever the last turn of the agent says. */
+/** Group by the checks of the loop, whatever the last turn of the agent says. */
 function taskGroup({ status, isLoopAtWork }: LoopTaskState): Exclude<GroupName, 'Pinned'> {
   if (status === 'parked') return 'Needs you'
   if (status === 'failed') return 'Stopped'

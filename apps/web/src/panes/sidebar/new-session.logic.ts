@@ -52,15 +52,15 @@ export const EMPTY_FORM: NewSessionForm = {
   maxTurns: '',
 }
 
-/** What holds now: it stays in the lists, whatever the agent says of its models. */
+/** Current choices: they stay in the lists, whatever the agent says of its models. */
 interface Chosen {
   model?: string | undefined
   thinking?: Effort | undefined
-  /** As it is stored: any text. */
+  /** Stored text, which may be any. */
   permissionMode?: string | undefined
 }
 
-/** What can be chosen with this harness and model: nothing is offered that it cannot do. */
+/** Options of this harness and model: nothing is offered that it cannot do. */
 export function offers(harness: HarnessInfo | undefined, chosen: Chosen = {}) {
   const can = harness?.capabilities
   const model = modelOf(harness, chosen.model)
@@ -107,7 +107,7 @@ export function modelOptions(models: readonly HarnessModel[]): SelectOption<stri
   ]
 }
 
-/** What keeps an agent from being used, in a word or two. */
+/** Name of an agent, with the reason in a word or two if it cannot be used. */
 export function agentLabel(
   { name, label = name }: HarnessInfo,
   status: HarnessInstallStatus | undefined,

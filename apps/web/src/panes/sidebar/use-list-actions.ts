@@ -13,7 +13,7 @@ type SeveralDone = Pick<CallOutputs['sessions']['discard'], 'done' | 'failed'>
 
 export type ExportFormat = 'markdown' | 'html' | 'json'
 
-/** What is done with one session of a list, or with several at once. */
+/** Actions on one session of a list, or on several at once. */
 export function useListActions() {
   const client = useClient()
   const download = useDownload()
@@ -25,7 +25,7 @@ export function useListActions() {
     const only = ids.length === 1 ? fleet.get(ids[0] ?? '') : undefined
     return only ? `"${sessionTitle(only)}"` : plural(ids.length, 'session')
   }
-  /** What could not be done, with the reason; the others are done and can be taken back. */
+  /** Tells which sessions failed and why; returns the others, which can be taken back. */
   const doneOf = ({ done, failed: faults }: SeveralDone, verb: string) => {
     for (const { sessionIds, message } of faults)
       toasts.error(`${plural(sessionIds.length, 'session')} not ${verb}. ${message}`)

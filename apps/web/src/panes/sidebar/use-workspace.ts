@@ -24,7 +24,7 @@ export function useWorkspace(project: string, chosen: Workspace | undefined) {
   }
 }
 
-/** What was chosen before; otherwise a worktree where another session works in the folder already. */
+/** Last choice; otherwise a worktree where another session works in the folder already. */
 export function workspaceOf(plan: WorktreePlan | undefined, chosen: Workspace | undefined): Workspace {
   if (!plan?.can) return 'folder'
   return chosen ?? (plan.othersAtWork > 0 ? 'worktree' : 'folder')

@@ -9,7 +9,7 @@ export interface Where {
   hint: string
   /** The machine and the folder there; undefined for this machine. */
   elsewhere?: { machine: string; project: string }
-  /** What was chosen cannot begin now. */
+  /** The chosen machine cannot begin now. */
   waits: boolean
 }
 

@@ -59,7 +59,7 @@ export function ProjectSettings({
   )
 }
 
-/** What is allowed is what this dialog shows: it does not change by itself under the hand of the reader. */
+/** Allows exactly the files it shows: they do not change while the dialog is open. */
 function SettingsDialog({
   projectRoot,
   first,

@@ -51,7 +51,7 @@ export function seriesOf(
   )
 }
 
-/** As many as there are colours. */
+/** Number of colours. */
 const MAX_SERIES = 5
 const NOTHING: Amount = { usd: 0, isEstimate: false, tokens: 0, unpricedTokens: 0 }
 
@@ -63,7 +63,7 @@ export function amountIn({ usd, tokens }: Pick<Amount, 'usd' | 'tokens'>, measur
   return measure === 'cost' ? usd : tokens
 }
 
-/** What all series have together at one of the times. */
+/** Sum of all series at one of the times. */
 export function totalAt(series: readonly Series[], i: number): { value: number; isEstimate: boolean } {
   return {
     value: series.reduce((total, { values }) => total + (values[i] ?? 0), 0),

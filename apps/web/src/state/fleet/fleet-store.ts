@@ -14,7 +14,7 @@ export class FleetStore {
   #loops: readonly LoopSummary[] = []
   #knowsLoops = false
   #schedules = 0
-  /** By their session, or by themselves if they have none. */
+  /** Tasks by their session; a task without one is its own key. */
   #tasks = new Map<string | LoopTaskState, LoopTaskState>()
   #parked: readonly LoopTaskState[] = []
 
@@ -40,7 +40,7 @@ export class FleetStore {
     return () => this.#changeListeners.delete(listener)
   }
 
-  /** Those that changed; the others stay as they are. */
+  /** Takes the loops that changed; the others stay as they are. */
   setLoops(changed: readonly LoopSummary[]): void {
     const known = new Map(this.#loops.map(loop => [loop.loopId, loop]))
     for (const loop of changed) known.set(loop.loopId, loop)
@@ -61,7 +61,7 @@ export class FleetStore {
     return () => this.#removeListeners.delete(listener)
   }
 
-  /** What is stored: sessions that are gone from it are gone, those that run are known better already. */
+  /** Takes the stored list: sessions missing from it are removed; running ones are newer already. */
   setStored(stored: readonly SessionStatus[]): void {
     this.#loaded = true
     const ids = new Set(stored.map(({ sessionId }) => sessionId))
@@ -129,7 +129,7 @@ function isSameTask(a: LoopTaskState | undefined, b: LoopTaskState | undefined):
   return a === b || JSON.stringify(a) === JSON.stringify(b)
 }
 
-/** What was spent by a moment. */
+/** Cost up to a moment. */
 export interface Spent {
   at: number
   usd: number

@@ -6,7 +6,7 @@ import { storedSessions } from './stored-sessions.ts'
 /** A phone that lies beside the desk need not know at once what was read there. */
 const READ_MARKS_MS = 20_000
 
-/** What is stored once, what changes as it changes, and what is stored again after each time without a connection. */
+/** Reads the stored sessions once and after each lost connection, and follows their changes. */
 export function followFleet(live: LiveClient, fleet: FleetStore): () => void {
   const { calls } = live
   const load = () => {

@@ -3,7 +3,7 @@ import { Listeners } from '../../ui/listeners.ts'
 import { BoundedMap } from './bounded-map.ts'
 
 const MAX_DRAFTS = 50
-/** What is kept for the next visit. As long as the page is open all of it is there. */
+/** Limit of what is kept for the next visit. An open page keeps all of it. */
 const MAX_STORED_CHARS = 100_000
 
 const stored = new BoundedMap<string>('chirality-drafts', MAX_DRAFTS)
@@ -12,7 +12,7 @@ const written = new Map<string, string>()
 const underWay = new Map<string, readonly string[]>()
 const listeners = new Listeners()
 
-/** What was written and not sent, by session. */
+/** Unsent text of a session. */
 export function useDraft(sessionId: string): string {
   return useSyncExternalStore(listeners.subscribe, () => readDraft(sessionId))
 }

@@ -1,6 +1,6 @@
 import { BoundedMap } from './bounded-map.ts'
 
-/** What a session was started with, to be offered again. */
+/** Choices of the last start, offered again. */
 export interface LastChoices {
   harness?: string
   model?: string

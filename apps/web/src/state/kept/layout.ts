@@ -33,7 +33,7 @@ export function setLayout(change: Partial<Layout>): void {
   listeners.tell()
 }
 
-/** What is missing or out of bounds is as in a new browser. */
+/** Reads a layout; fields that are missing or out of bounds are as in a new browser. */
 export function parseLayout(text: string | null): Layout {
   let kept: Record<string, unknown> = {}
   try {

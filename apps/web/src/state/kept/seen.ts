@@ -19,7 +19,7 @@ export function markSeen(sessionId: string, seq: number): void {
   listeners.tell()
 }
 
-/** What other browsers have read. */
+/** Takes over what other browsers have read. */
 export function takeReadMarks(marks: Readonly<Record<string, number>>): void {
   for (const [sessionId, seq] of Object.entries(marks)) markSeen(sessionId, seq)
 }

@@ -4,7 +4,7 @@ export interface PulseOptions {
   read(): Promise<unknown>
   /** While this is so, it is read now and then also when nobody woke it. */
   isRunning?(): boolean
-  /** What nobody sees is not read, until `see` is called. */
+  /** False while nobody sees the result: it is read when `see` is called. */
   isSeen?(): boolean
   /** Whether the first read is its own, or somebody else's. */
   atOnce?: boolean
@@ -45,7 +45,7 @@ export class Pulse {
     clearTimeout(this.#timer)
   }
 
-  /** What is due sooner stays: a stream of events must not put it off for ever. */
+  /** Keeps an earlier time: a stream of events must not put it off for ever. */
   #schedule(ms: number): void {
     if (this.#timer !== undefined && this.#dueMs <= ms) return
     clearTimeout(this.#timer)

@@ -1,7 +1,7 @@
 import { allTokens, type BudgetEvent, costOf, type Envelope, type UsageEvent } from '@chirality/core'
 import { own } from '../../ui/own.ts'
 
-/** What the panes need of a session beyond the reducer's state. Folded from the same envelopes. */
+/** Facts of a session that panes need beyond the reducer's state, folded from the same envelopes. */
 export interface SessionExtras {
   /** How the last process of the session ended. */
   readonly exit: ProcessEnd | null
@@ -13,13 +13,13 @@ export interface SessionExtras {
   readonly asked: readonly { requestId: string; at: string }[]
   /** The last `seq` of each turn that ended, by its id: where a fork begins. */
   readonly turnEnds: Readonly<Record<string, number>>
-  /** What sub-agents used themselves, by the id of their call; for agents that report it apart. */
+  /** Use of sub-agents by the id of their call, for agents that report it apart. */
   readonly spent: Readonly<Record<string, Spent>>
 }
 
 export interface Spent {
   tokens: number
-  /** By list price; null where a part of it has none. */
+  /** Cost by list price; null where a part of it has none. */
   usd: number | null
 }
 
@@ -40,7 +40,7 @@ export const NO_EXTRAS: SessionExtras = {
   spent: {},
 }
 
-/** What is kept of a tool's live output. The whole of it comes with the result. */
+/** Limit of a tool's live output. The result brings the whole of it. */
 export const MAX_LIVE_OUTPUT_CHARS = 64 * 1024
 const MAX_ASKED = 200
 

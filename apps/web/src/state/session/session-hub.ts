@@ -4,7 +4,7 @@ import { SessionStore, type Wanted } from './session-store.ts'
 
 /** Sessions that were looked at lately stay in memory, so that going back to one is at once. */
 const KEPT_SESSIONS = 4
-/** Of a longer log only the end is loaded, and pages before it as somebody scrolls there. */
+/** Only the end of a longer log is loaded, and pages before it as the user scrolls there. */
 const LONG_LOG_EVENTS = 2000
 const TAIL_EVENTS = 400
 const TAIL_BYTES = 250_000
@@ -63,7 +63,7 @@ export class SessionHub {
     else if (entry.stop) this.#loadWhole(sessionId, entry)
   }
 
-  /** As many as are there already: so a log that is scrolled through is folded again a few times, and not once a page. */
+  /** Loads as many events as are there already: a log that is scrolled through is folded a few times, not once a page. */
   async #loadPage(sessionId: string, entry: Entry): Promise<void> {
     const { store } = entry
     const limit = Math.min(Math.max(TAIL_EVENTS, store.heldEvents), MAX_PAGE_EVENTS)
@@ -133,6 +133,6 @@ interface Entry {
   store: SessionStore
   followers: number
   stop: (() => void) | null
-  /** What is being loaded of what comes before the end. */
+  /** Load in progress of events before the end. */
   loading: Wanted | null
 }

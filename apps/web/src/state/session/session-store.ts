@@ -11,7 +11,7 @@ export interface SessionSnapshot {
   readonly whole: boolean
 }
 
-/** What a pane that shows the end of a long log can ask for: the page before it, or all of it. */
+/** Requests of a pane that shows the end of a long log: the page before it, or all of it. */
 export type Wanted = 'page' | 'whole'
 
 /** A frame takes no more events than this: a log that comes faster than it can be folded must not hold up the page. */
@@ -23,7 +23,7 @@ const MAX_FOLDED = 4096
  */
 export class SessionStore {
   readonly sessionId: string
-  /** What is shown: the end of a long log until the whole of it has caught up, where that is asked for. */
+  /** Snapshot in view: the end of a long log, until the whole of it has caught up where it was asked for. */
   #shown: SessionSnapshot
   #snapshot: SessionSnapshot
   /** The events that are known while only the end of the log is: a page before them is folded in with them. */

@@ -30,7 +30,7 @@ export function useWholeSession(isNeeded = true): void {
   }, [store, whole, isNeeded])
 }
 
-/** What is still being written of an item; undefined when nothing is. */
+/** Text of an item that is still being written; undefined when nothing is. */
 export function useLiveText(itemId: string): string | undefined {
   return useSession(({ state }) => own(state.live, itemId))
 }
@@ -43,7 +43,7 @@ export function useSessionHub(): SessionHub {
   return hub
 }
 
-/** What can be done with a message of the session in view. Absent: the harness cannot, or it is not the time. */
+/** Actions on a message of the session in view. Absent: the harness cannot, or not now. */
 export interface SessionActions {
   retry?: (text: string, turnId: string | null) => void
   /** Sends the agent on after a limit that it reached. */

@@ -5,7 +5,7 @@ import { useSessionHub, useStorePart } from './use-session.ts'
 
 const NONE: SessionSettings = {}
 
-/** What was chosen for a session. */
+/** Settings chosen for a session. */
 export function useSettings(sessionId: string): SessionSettings {
   const client = useClient()
   const { data } = useQuery(

@@ -34,7 +34,7 @@ export async function forgetBrowserKey(): Promise<void> {
   await inStore('readwrite', store => store.delete(ENTRY)).catch(() => undefined)
 }
 
-/** What the server checks with the public half. The origin is part of it: at another address it is worth nothing. */
+/** Signature that the server checks with the public half. It covers the origin: at another address it is worth nothing. */
 export async function signChallenge({ privateKey }: BrowserKey, challenge: string): Promise<string> {
   const text = new TextEncoder().encode(`chirality sign-in ${location.origin} ${challenge}`)
   return base64Url(await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, privateKey, text))

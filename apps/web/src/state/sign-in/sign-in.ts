@@ -47,7 +47,7 @@ export async function signIn(page: SignInPage = window): Promise<SignIn> {
 /** The secret of a link that was opened while no server answered. */
 let unused: string | undefined
 
-/** By the link itself, pasted: the window of an installed app has no address bar. */
+/** Signs in by a pasted link: the window of an installed app has no address bar. */
 export async function signInByLink(link: string, page: SignInPage = window): Promise<SignIn> {
   const secret = secretOf(link, page.location.origin)
   return secret === undefined ? { kind: 'refused', message: NO_LINK } : tradeSecret(secret, page)
@@ -92,7 +92,7 @@ export function waitForToken(onToken: (token: string) => void): () => void {
   return stop
 }
 
-/** By what this browser was signed in with before: its key, or its cookie if the key is gone. */
+/** Signs in again with the key of this browser, or its cookie if the key is gone. */
 export async function comeBack(): Promise<SignIn> {
   const byKey = await signInByKey()
   // The server gives cookies to pages over HTTPS only. Phones delete keys after a week without a visit, and no cookies.

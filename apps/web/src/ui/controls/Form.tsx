@@ -3,7 +3,7 @@ import { Field } from './Field.tsx'
 import './form.css'
 
 export interface FormProps {
-  /** What a reader hears of it; a dialog has its title. */
+  /** Name for screen readers; a dialog has its title. */
   label?: string
   className: string
   /** Why the last try was refused. */

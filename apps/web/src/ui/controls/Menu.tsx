@@ -11,7 +11,7 @@ export interface MenuItem {
   disabled?: boolean
   /** One line that says what follows from it. */
   detail?: string
-  /** Of a menu that chooses: whether this is what holds now. */
+  /** Whether this entry of a choice is the current one. */
   checked?: boolean
 }
 

@@ -13,7 +13,7 @@ export interface SelectOption<T extends string> {
 }
 
 export interface PickerProps<T extends string> {
-  /** What is chosen; read aloud, and the title of the menu. */
+  /** Subject of the choice: read aloud, and the title of the menu. */
   label: string
   value: T
   options: readonly SelectOption<T>[]
@@ -28,7 +28,7 @@ export interface PickerProps<T extends string> {
   /** Where the focus goes when its dialog opens. */
   first?: boolean
   disabled?: boolean
-  /** Of the menu, where it says more than the label. */
+  /** Title of the menu, where it says more than the label. */
   title?: string
   /** For the button, where the option's own label is too long. */
   short?: string

@@ -3,7 +3,7 @@ import { formatCost, formatUsd } from '../text/format.ts'
 
 type Priced = Pick<SessionStatus, 'costUsd' | 'costIsEstimate' | 'tokens'>
 
-/** What a session has cost, with what it burns where that is known; nothing where nobody knows the price. */
+/** Cost of a session, with its rate where that is known; nothing where the price is unknown. */
 export function Cost({ status, burn = 0 }: { status: Priced; burn?: number }) {
   if (status.costUsd === null || (status.costUsd === 0 && status.tokens === 0)) return null
   return (

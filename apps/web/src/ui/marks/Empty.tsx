@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import './marks.css'
 
-/** What is missing, and what to do about it. `page`: nothing else is on the page, so this is its heading. */
+/** Notice of something missing and what to do about it. `page`: nothing else is on the page, so this is its heading. */
 export function Empty(props: { title: string; page?: boolean; children?: ReactNode }) {
   const { title, page = false, children } = props
   const Title = page ? 'h1' : 'p'

@@ -4,7 +4,7 @@ import { IconButton } from '../controls/IconButton.tsx'
 import { toasts } from './toast-store.ts'
 import './toasts.css'
 
-/** Those of other sessions wait for their page. */
+/** Toasts of other sessions wait until their page opens. */
 export function Toasts({ shown }: { shown: string | undefined }) {
   const all = useSyncExternalStore(toasts.subscribe, toasts.list)
   const list = useMemo(

@@ -5,7 +5,7 @@ export interface NearBlockProps {
   height: number
   /** Drawn wherever it is. */
   always: boolean
-  /** What has state of its own stays once it was drawn. */
+  /** Keeps the block once it was drawn, because it has state of its own. */
   keep?: boolean
   children: () => ReactNode
 }
@@ -61,7 +61,7 @@ function watch(element: HTMLElement, watcher: Watcher): () => void {
   }
 }
 
-/** What scrolls up and down: something that scrolls only sideways is as high as what it holds. */
+/** Nearest ancestor that scrolls vertically. Skips elements that scroll only horizontally: their height equals their content. */
 function scrollerOf(element: HTMLElement): Element | Document {
   for (let at = element.parentElement; at !== null; at = at.parentElement) {
     const { overflowX, overflowY } = getComputedStyle(at)

@@ -38,7 +38,7 @@ export class RowWindow {
   #lastTop = 0
   /** The rows that were drawn last, by their keys: where they are now says whether others came before them. */
   #drawn: { start: number; keys: (string | number)[] } = { start: 0, keys: [] }
-  /** By how much what is in view was moved by rows that came before it; the scroll bar follows at the next settling. */
+  /** Shift of the rows in view by rows inserted before them; the scroll bar follows at the next settling. */
   #shiftedPx = 0
   #target: { index: number; rounds: number } | null = null
 

@@ -20,7 +20,7 @@ export class SizeIndex {
     return index < this.#count ? (this.#sizes[index] ?? 0) : 0
   }
 
-  /** What is known of rows that stay is kept; new ones are guessed. */
+  /** Keeps the sizes of rows that stay; estimates those of new ones. */
   resize(count: number, estimate: (index: number) => number): void {
     if (count > this.#sizes.length) this.#grow(count)
     const kept = Math.min(count, this.#count)
