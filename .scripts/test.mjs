@@ -106,7 +106,10 @@ async function check(title, step) {
 
 /** Beside the tests, one after the other: each takes a core, and tests wait for agents and disks as much as they compute. */
 async function checkSources() {
-  await check('Checking types', () => turbo(['typecheck', '--only', '--concurrency=1', ...filters]))
+  // `--only`, because a build would restore files that tests run, and `--force`, because the key of turbo's cache is then
+  // without the packages that a package uses. Without tests the cache serves.
+  const beside = tested.length > 0 ? ['--only', '--force', '--concurrency=1'] : []
+  await check('Checking types', () => turbo(['typecheck', ...beside, ...filters]))
   await check('Checking format and lint', () => run('biome', ['check', '.']))
   await check('Checking package boundaries', () => run(process.execPath, ['.scripts/check-boundaries.mjs']))
   await check('Looking for what nothing uses', () =>
