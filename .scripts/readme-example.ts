@@ -34,8 +34,10 @@ async function runBlock(
   writeFileSync(file, code)
   const bundle = await bundleProgram(file).finally(() => rmSync(file, { force: true }))
   const options = {
-    ...{ cwd: packageFolder, env: { ...process.env, ...env } },
-    ...{ timeout: 120_000, killSignal: 'SIGKILL' as const },
+    cwd: packageFolder,
+    env: { ...process.env, ...env },
+    timeout: 120_000,
+    killSignal: 'SIGKILL' as const,
   }
   try {
     return await new Promise(resolve => {
