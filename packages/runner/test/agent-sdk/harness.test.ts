@@ -44,6 +44,14 @@ function asking(decision: PermissionDecision): HarnessTurnOpts {
   return { permissionMode: 'default', decide: async () => decision }
 }
 
+test('the effort ultracode, as the agent offers it, reaches the model', async () => {
+  const model = await world.model({ otherwise: 'Done.' })
+  const { turn } = chat(model)
+  await turn('Go.', { model: 'claude-opus-5-5', thinking: 'ultracode' })
+  expect(model.requests.at(-1)?.body).toMatchObject({ output_config: { effort: 'xhigh' } })
+  expect(JSON.stringify(model.requests.at(-1)?.body)).toMatch(/Ultracode is on: [a-z]/)
+})
+
 test('two turns in one agent, under its own name and in its own raw log', async () => {
   const model = await world.model({ answers: ['One.', 'Two.'] })
   const { turn } = chat(model)

@@ -68,6 +68,23 @@ describe.each(claudeVersions())('what Claude Code $version makes of an option', 
     },
   )
 
+  test('ultracode is offered where the agent says that it has it, and refused elsewhere', async () => {
+    const harness = world.harness(binary)
+    const offered = (await harness.discoverModels?.(world.session().projectRoot)) ?? []
+    const opus = offered.find(({ id }) => id === 'opus')
+    const model = await world.model({ otherwise: 'Done.' })
+    const opts = { model: 'claude-opus-5-5', thinking: 'ultracode' as const }
+    const begun = collect(world.harness(binary, { model }).startTurn(world.session(), 'Do it', opts))
+    if (!opus?.efforts?.includes('ultracode'))
+      return expect(begun).rejects.toMatchObject({
+        code: 'unsupported',
+        message: expect.stringContaining('has no effort ultracode. Update it with'),
+      })
+    await begun
+    expect(lastBody(model).output_config?.effort).toBe('xhigh')
+    expect(JSON.stringify(lastBody(model).messages)).toMatch(/Ultracode is on: [a-z]/)
+  })
+
   test('an older model gets the thinking budget as a number', async () => {
     const { model } = await turn({ model: 'claude-sonnet-4-5', thinking: 'med' })
     expect(lastBody(model)).toMatchObject({
