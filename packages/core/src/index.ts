@@ -58,6 +58,7 @@ export type {
 export { SESSION_ERROR_CODE, TURN_END_REASON, UI_EVENTS, USAGE_INFO } from './events/ui-event.ts'
 export { unreachable } from './events/unreachable.ts'
 export { CAGE_LEVELS, type CageLevel, strictestCage } from './harness/cage-level.ts'
+export { type ChoiceWords, MODE_WORDS, PERMISSION_WORDS, permissionLabel } from './harness/choices.ts'
 export type {
   AllowDecision,
   DecidedBy,
@@ -126,6 +127,7 @@ export {
   versionNote,
   versionSupport,
 } from './harness/versions.ts'
+export { budgetText, formatDuration, needsYouText, tokensText } from './money/amounts.ts'
 export {
   addCost,
   allTokens,
@@ -180,6 +182,7 @@ export { allowsCommand, findsCommand } from './rules/match-command.ts'
 export { isProtectedName, isProtectedPath } from './rules/protected-files.ts'
 export { unwrapShell } from './rules/shell-commands.ts'
 export { writtenFiles } from './rules/written-files.ts'
+export { lineOf } from './session/last-line.ts'
 export { reduceSession } from './session/reduce.ts'
 export type { HarnessId, Session, SessionMode, TurnOpts } from './session/session.ts'
 export { DEFAULT_MAX_TURNS, SESSION_MODES } from './session/session.ts'
@@ -246,7 +249,9 @@ export type { CodexAgentFacts, CodexOutcome } from './translate/codex/state.ts'
 export { HOST_REQUESTS as CODEX_HOST_REQUESTS } from './translate/codex/tools/requests.ts'
 export type { MessagesApiTranslator } from './translate/messages-api/messages-api-translator.ts'
 export { createMessagesApiTranslator } from './translate/messages-api/messages-api-translator.ts'
+export { isSecretField } from './translate/secret-fields.ts'
 export type { Translator, TranslatorOptions } from './translate/shared.ts'
+export { type AskedDecision, decisionTold, stalled } from './translate/told.ts'
 export { answersOf, editsOf, factsOf, outputCut, statedTokens, todosOf } from './translate/tool-facts.ts'
 export {
   allowedNames,
@@ -258,14 +263,9 @@ export {
   toolSubject,
 } from './translate/tool-shapes.ts'
 export { createTranslator, TRANSLATABLE_HARNESSES } from './translate/translate.ts'
-export { budgetText, formatDuration, needsYouText, tokensText } from './words/amounts.ts'
 export type { ToldCall } from './words/call-words.ts'
 export { type CallState, type CallWords, callState, callWords, isUndone } from './words/call-words.ts'
-export { type ChoiceWords, MODE_WORDS, PERMISSION_WORDS, permissionLabel } from './words/choices.ts'
 export { didYouMean } from './words/did-you-mean.ts'
 export { canGoOn, GO_ON } from './words/go-on.ts'
-export { lineOf } from './words/last-line.ts'
-export { isSecretField } from './words/secret-fields.ts'
-export { type AskedDecision, decisionTold, stalled } from './words/told.ts'
 export { VERDICT_WORDS, type VerdictCounts, type VerdictWord, verdictsText } from './words/verdict.ts'
 export { visibleLine, visibleText } from './words/visible-text.ts'

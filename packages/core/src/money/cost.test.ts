@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { UIEvent } from '../events/ui-event.ts'
 import { reduceSession } from '../session/reduce.ts'
 import { initialSessionState } from '../session/state.ts'
-import { budgetText } from '../words/amounts.ts'
+import { budgetText } from './amounts.ts'
 import { addCost, type CostLedger, costBetween, costSoFar, costText, NO_COST } from './cost.ts'
 
 const sessionId = 's'

@@ -12,7 +12,7 @@ import type {
   TurnStartEvent,
 } from '../events/ui-event.ts'
 import { unreachable } from '../events/unreachable.ts'
-import { budgetText } from '../words/amounts.ts'
+import { budgetText } from '../money/amounts.ts'
 import { SessionDraft } from './draft.ts'
 import type { SessionItem, SessionState } from './state.ts'
 import { isTransient, summarize } from './summary.ts'

@@ -21,7 +21,7 @@ import {
   sumUsage,
 } from '../money/cost.ts'
 import { addSpend, type Spend } from '../money/spends.ts'
-import { lineOf } from '../words/last-line.ts'
+import { lineOf } from './last-line.ts'
 
 /**
  * The state of a session without its transcript: plain JSON, a few kilobytes for any length of session. Server,

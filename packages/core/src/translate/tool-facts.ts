@@ -9,7 +9,7 @@ import type {
 } from '../events/tool-facts.ts'
 import { asArray, asObject, asString, asText, type JsonObject } from '../native/loose.ts'
 import { unwrapShell } from '../rules/shell-commands.ts'
-import { isSecretField } from '../words/secret-fields.ts'
+import { isSecretField } from './secret-fields.ts'
 import { present } from './shared.ts'
 import { toolKind, toolLabel } from './tool-shapes.ts'
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { PermissionRequestEvent } from '../events/ui-event.ts'
 import type { ToolItem } from '../session/state.ts'
+import { decisionTold } from '../translate/told.ts'
 import { callState, callWords, isUndone } from './call-words.ts'
-import { decisionTold } from './told.ts'
 
 function call(name: string, input: Record<string, unknown>, changes: Partial<ToolItem> = {}): ToolItem {
   const base = { kind: 'tool', seq: 1, id: 'u', at: '', turnId: 't', endedAt: '', durationMs: 5 } as const

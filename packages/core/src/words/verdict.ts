@@ -1,4 +1,4 @@
-import { needsYouText } from './amounts.ts'
+import { needsYouText } from '../money/amounts.ts'
 
 /** What is known of a task of a loop that is over, in one word. */
 export type VerdictWord = 'proved' | 'look' | 'no-check' | 'not-proved' | 'parked'

@@ -1,4 +1,4 @@
-import type { HarnessQuery } from '@chirality/core'
+import type { HarnessQuery, ThinkingLevel } from '@chirality/core'
 import { type AgentProcess, spawnAgent } from '../process/agent-process.ts'
 import type { Spool } from '../process/spool/spool.ts'
 import type { MemoryLimit } from '../process/system/kept-memory.ts'
@@ -100,4 +100,27 @@ export interface ClaudeArgFiles {
   systemPrompt?: string | undefined
   appendSystemPrompt?: string | undefined
   mcpConfig?: string | undefined
+}
+
+/** The agent runs a folder's settings without asking, so they are read only if the user trusts the project. */
+export function settingSources(
+  { trustProject }: Pick<HarnessQuery, 'trustProject'>,
+  config: ClaudeCodeHarnessConfig,
+): string[] {
+  return config.settingSources ?? (trustProject ? ['user', 'project', 'local'] : ['user'])
+}
+
+/** Set for every start of the CLI, also for a start that only asks for its version. */
+export function telemetryEnv({ disableTelemetry }: ClaudeCodeHarnessConfig): Record<string, string> {
+  return disableTelemetry === false ? {} : { DISABLE_TELEMETRY: '1', DISABLE_ERROR_REPORTING: '1' }
+}
+
+/** The agent's word for each level, and the specification's tokens for models that know no word. */
+export const CLAUDE_THINKING: Readonly<Record<ThinkingLevel, { effort: string; tokens: number }>> = {
+  low: { effort: 'low', tokens: 3000 },
+  med: { effort: 'medium', tokens: 5000 },
+  high: { effort: 'high', tokens: 10_000 },
+  xhigh: { effort: 'xhigh', tokens: 20_000 },
+  max: { effort: 'max', tokens: 31_999 },
+  ultracode: { effort: 'ultracode', tokens: 20_000 },
 }

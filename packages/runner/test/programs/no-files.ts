@@ -6,7 +6,7 @@ import { Shell } from '../../src/messages-api/tools/shell/shell.ts'
 import { runHelper } from '../../src/process/program/run-helper.ts'
 import { SpawnError } from '../../src/process/program/spawn-error.ts'
 import { startProgram } from '../../src/process/program/start-program.ts'
-import { runCommand } from '../../src/process/run-command.ts'
+import { runCommand } from '../../src/run-command.ts'
 
 const env = { PATH: '/usr/bin:/bin' }
 const cwd = '/tmp'

@@ -6,7 +6,7 @@ import type {
   UsageInfo,
 } from '../../events/ui-event.ts'
 import type { ClaudePermissionDenial } from '../../native/claude/other-events.ts'
-import { createLedger, type Ledger } from './turn/usage.ts'
+import { createLedger, type Ledger } from './usage.ts'
 
 /** How a result ended its turn. */
 export interface ClaudeOutcome {

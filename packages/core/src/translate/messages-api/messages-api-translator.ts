@@ -1,13 +1,13 @@
 import type { PermissionRequestEvent, UIEvent } from '../../events/ui-event.ts'
 import { parseClaudeEvent } from '../../native/claude/claude-event.ts'
 import { asObject, asText, type JsonObject } from '../../native/loose.ts'
-import { type AskedDecision, decisionTold, stalled } from '../../words/told.ts'
 import {
   type ClaudeTranslator,
   type ClaudeTranslatorOptions,
   createClaudeTranslator,
 } from '../claude/claude-translator.ts'
 import type { HarnessTranslators } from '../shared.ts'
+import { type AskedDecision, decisionTold, stalled } from '../told.ts'
 
 const HARNESS_ID = 'messages-api'
 

@@ -4,9 +4,8 @@ import { type HarnessInstallStatus, HarnessNotInstalledError, versionSupport } f
 import { buildChildEnv } from '../../env/child-env.ts'
 import { asTyped } from '../../process/program/resolve-executable.ts'
 import { runHelper } from '../../process/program/run-helper.ts'
-import { type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
+import { type ClaudeContext, PLAIN_VARIANT, telemetryEnv } from '../config.ts'
 import { CLAUDE_ENVIRONMENT, CLAUDE_VERSIONS } from '../descriptor.ts'
-import { telemetryEnv } from '../launch/args.ts'
 import { findClaude } from './executable.ts'
 import { claudeFeatures } from './features.ts'
 

@@ -18,9 +18,14 @@ import { openSpool } from '../../process/spool/spool.ts'
 import { makeTempFolder } from '../../process/spool/temp-folder.ts'
 import { checkDirectory, startFailure } from '../../turn/start-failure.ts'
 import type { AgentName } from '../../turn/turn-program.ts'
-import { type ClaudeContext, PLAIN_VARIANT } from '../config.ts'
+import {
+  CLAUDE_THINKING,
+  type ClaudeContext,
+  PLAIN_VARIANT,
+  settingSources,
+  telemetryEnv,
+} from '../config.ts'
 import { CLAUDE_ENVIRONMENT } from '../descriptor.ts'
-import { CLAUDE_THINKING, settingSources, telemetryEnv } from '../launch/args.ts'
 import { findClaude } from './executable.ts'
 import { type ClaudeFeatures, claudeFeatures } from './features.ts'
 

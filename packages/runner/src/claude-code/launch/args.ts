@@ -6,7 +6,14 @@ import {
   type ThinkingLevel,
 } from '@chirality/core'
 import type { AgentName } from '../../turn/turn-program.ts'
-import { CLAUDE_CODE, type ClaudeArgFiles, type ClaudeCodeHarnessConfig } from '../config.ts'
+import {
+  CLAUDE_CODE,
+  CLAUDE_THINKING,
+  type ClaudeArgFiles,
+  type ClaudeCodeHarnessConfig,
+  settingSources,
+  telemetryEnv,
+} from '../config.ts'
 import {
   type ClaudeFeatures,
   HOOK_EVENTS_FLAG,
@@ -68,14 +75,6 @@ export function buildClaudeEnv(query: HarnessQuery, config: ClaudeCodeHarnessCon
   return { ...telemetryEnv(config), ...subagentEnv(query, config), ...query.env }
 }
 
-/** The agent runs a folder's settings without asking, so they are read only if the user trusts the project. */
-export function settingSources(
-  { trustProject }: Pick<HarnessQuery, 'trustProject'>,
-  config: ClaudeCodeHarnessConfig,
-): string[] {
-  return config.settingSources ?? (trustProject ? ['user', 'project', 'local'] : ['user'])
-}
-
 /**
  * Without the settings of its folder the agent would not read the CLAUDE.md there either. From an extra folder it reads
  * only CLAUDE.md and the rules, and nothing that runs code: no settings, servers, commands, skills, agents or plugins.
@@ -105,11 +104,6 @@ export function subagentEnv(
   return forceSubagentModel === false ? {} : subagentModelEnv(query)
 }
 
-/** Set for every start of the CLI, also for a start that only asks for its version. */
-export function telemetryEnv({ disableTelemetry }: ClaudeCodeHarnessConfig): Record<string, string> {
-  return disableTelemetry === false ? {} : { DISABLE_TELEMETRY: '1', DISABLE_ERROR_REPORTING: '1' }
-}
-
 /** Both flags are set, because older models know only a number of tokens and newer ones only the word. */
 function thinkingArgs(thinking: ThinkingLevel, features: ClaudeFeatures): string[] {
   const { effort, tokens } = CLAUDE_THINKING[thinking]
@@ -118,16 +112,6 @@ function thinkingArgs(thinking: ThinkingLevel, features: ClaudeFeatures): string
     '--max-thinking-tokens',
     String(tokens),
   ]
-}
-
-/** The agent's word for each level, and the specification's tokens for models that know no word. */
-export const CLAUDE_THINKING: Readonly<Record<ThinkingLevel, { effort: string; tokens: number }>> = {
-  low: { effort: 'low', tokens: 3000 },
-  med: { effort: 'medium', tokens: 5000 },
-  high: { effort: 'high', tokens: 10_000 },
-  xhigh: { effort: 'xhigh', tokens: 20_000 },
-  max: { effort: 'max', tokens: 31_999 },
-  ultracode: { effort: 'ultracode', tokens: 20_000 },
 }
 
 /** Throws for an effort or a permission mode that this binary does not have: it would go on with another. */

@@ -12,7 +12,7 @@ import {
   unknownOfClaude,
 } from '../state.ts'
 import { isToolResult, isToolUse, startClaudeTool } from '../tools/tools.ts'
-import { mergeUsage } from '../turn/usage.ts'
+import { mergeUsage } from '../usage.ts'
 import { breakOpenBlock, closeOpenBlock, reportRefusal, tellHeld } from './open-block.ts'
 
 /** Pieces of an answer while the model writes it. The deltas are the hot path: no copies, no helpers. */

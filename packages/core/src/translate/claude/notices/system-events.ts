@@ -1,4 +1,5 @@
 import type { UIEvent } from '../../../events/ui-event.ts'
+import { permissionLabel } from '../../../harness/choices.ts'
 import type {
   ClaudeLocalCommandOutputEvent,
   ClaudeModelFallbackEvent,
@@ -9,7 +10,6 @@ import type {
   ClaudeSystemStatusEvent,
 } from '../../../native/claude/system-events.ts'
 import { asArray, asNumber, asObject, asStrings, asText } from '../../../native/loose.ts'
-import { permissionLabel } from '../../../words/choices.ts'
 import { present, status } from '../../shared.ts'
 import { reportRefusal, retract } from '../answer/open-block.ts'
 import { type TranslatorState, unknownOfClaude } from '../state.ts'

@@ -1,7 +1,7 @@
 import type { PermissionRequestEvent, PermissionResolvedEvent, StatusEvent } from '../events/ui-event.ts'
 import type { DecidedBy, PermissionDecision } from '../harness/decision.ts'
-import { present } from '../translate/shared.ts'
-import { toolFacts } from '../translate/tool-facts.ts'
+import { present } from './shared.ts'
+import { toolFacts } from './tool-facts.ts'
 
 // The texts of events that no agent prints. They are the same for a running turn and a raw log.
 

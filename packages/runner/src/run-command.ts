@@ -1,12 +1,12 @@
 import type { ChildProcess } from 'node:child_process'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { buildChildEnv } from '../env/child-env.ts'
-import { startShell } from './program/start-program.ts'
-import { findByMarker, MARKER_VARIABLE } from './system/leftovers.ts'
-import { processEnv } from './system/process-env.ts'
-import { sendSignal } from './system/process-table.ts'
-import { stopByMarker } from './traced-process.ts'
+import { buildChildEnv } from './env/child-env.ts'
+import { startShell } from './process/program/start-program.ts'
+import { findByMarker, MARKER_VARIABLE } from './process/system/leftovers.ts'
+import { processEnv } from './process/system/process-env.ts'
+import { sendSignal } from './process/system/process-table.ts'
+import { stopByMarker } from './process/traced-process.ts'
 
 export interface CommandOptions {
   /** The folder that the command runs in. */

@@ -1,5 +1,5 @@
 import type { BudgetEvent } from '../events/ui-event.ts'
-import { usdText } from '../money/cost.ts'
+import { usdText } from './cost.ts'
 
 /** The text of a budget event: the spending, the limit and the excess. */
 export function budgetText(event: BudgetEvent): string {

@@ -1,7 +1,7 @@
-import type { UsageInfo } from '../../../events/ui-event.ts'
-import { roundUsd } from '../../../money/cost.ts'
-import type { ClaudeResultEvent } from '../../../native/claude/other-events.ts'
-import { asNumber, asObject, type JsonObject } from '../../../native/loose.ts'
+import type { UsageInfo } from '../../events/ui-event.ts'
+import { roundUsd } from '../../money/cost.ts'
+import type { ClaudeResultEvent } from '../../native/claude/other-events.ts'
+import { asNumber, asObject, type JsonObject } from '../../native/loose.ts'
 
 export function readUsage(value: unknown): UsageInfo {
   return mergeUsage(value, undefined)

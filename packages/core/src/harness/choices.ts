@@ -1,5 +1,5 @@
-import type { PermissionMode } from '../harness/harness.ts'
 import type { SessionMode } from '../session/session.ts'
+import type { PermissionMode } from './harness.ts'
 
 /** The label of a choice and its effect. */
 export interface ChoiceWords {
