@@ -45,9 +45,16 @@ const TESTS = 'Running the tests'
 /** More failures than this are not caused by chance. */
 const MOST_AGAIN = 6
 const broken = []
-// The tests of the two apps run what is built.
-await check('Building', () => turbo(['build', ...filters]))
-await Promise.all([check(TESTS, runTests), checkSources()])
+// The tests of the two apps run what is built. Packages are built one after the other, which leaves a core to these checks.
+await Promise.all([
+  check('Building', () => turbo(['build', ...filters])),
+  check('Checking format and lint', () => run('biome', ['check', '.'])),
+  check('Checking package boundaries', () => run(process.execPath, ['.scripts/check-boundaries.mjs'])),
+  check('Looking for what nothing uses', () =>
+    run('knip', ['--config', '.knip.json', '--no-config-hints', '--no-progress']),
+  ),
+])
+await Promise.all([check(TESTS, runTests), check('Checking types', checkTypes)])
 
 // A repeated file overwrites the report of its package, so the reports are read first.
 const reports = new Map(results.filter(file => existsSync(file)).map(file => [file, readJson(file)]))
@@ -104,17 +111,14 @@ async function check(title, step) {
   if ((await step()) !== 0) broken.push(title)
 }
 
-/** Beside the tests, one after the other: each takes a core, and tests wait for agents and disks as much as they compute. */
-async function checkSources() {
-  // `--only`, because a build would restore files that tests run, and `--force`, because the key of turbo's cache is then
-  // without the packages that a package uses. Without tests the cache serves.
+/**
+ * Beside the tests, which wait for agents and disks as much as they compute. `--only`, because a build would restore files
+ * that tests run, and `--force`, because the key of turbo's cache is then without the packages that a package uses.
+ * Without tests the cache serves.
+ */
+function checkTypes() {
   const beside = tested.length > 0 ? ['--only', '--force', '--concurrency=1'] : []
-  await check('Checking types', () => turbo(['typecheck', ...beside, ...filters]))
-  await check('Checking format and lint', () => run('biome', ['check', '.']))
-  await check('Checking package boundaries', () => run(process.execPath, ['.scripts/check-boundaries.mjs']))
-  await check('Looking for what nothing uses', () =>
-    run('knip', ['--config', '.knip.json', '--no-config-hints', '--no-progress']),
-  )
+  return turbo(['typecheck', ...beside, ...filters])
 }
 
 /**
