@@ -3,8 +3,8 @@ import type { PersonaManager } from '@chirality/personas'
 import type { HarnessRegistry, OwnAgents } from '@chirality/runner'
 import type { SessionHost } from '@chirality/sessions'
 import type { z } from 'zod'
-import type { ServerLoops } from './loops/server-loops.ts'
-import type { ServerSchedules } from './loops/server-schedules.ts'
+import type { ProjectLoops } from './loops/project-loops.ts'
+import type { ProjectSchedules } from './loops/project-schedules.ts'
 import type { FleetService } from './machines.ts'
 import type { ProgramScope, Programs } from './programs/programs.ts'
 import type { ProjectRegistry } from './projects/project-registry.ts'
@@ -26,8 +26,8 @@ export interface Centre {
   programs: Programs
   trials: AgentTrials
   push: PushService
-  loops: ServerLoops
-  schedules: ServerSchedules
+  loops: ProjectLoops
+  schedules: ProjectSchedules
   removed: RemovedSessions
   discarded: DiscardedSessions
   stopped: StoppedTurns

@@ -13,8 +13,8 @@ import {
 import { endPrograms } from '@chirality/workspaces'
 import type { Centre, Demo, Entrance } from './centre.ts'
 import { callError } from './errors.ts'
-import { ServerLoops } from './loops/server-loops.ts'
-import { ServerSchedules } from './loops/server-schedules.ts'
+import { ProjectLoops } from './loops/project-loops.ts'
+import { ProjectSchedules } from './loops/project-schedules.ts'
 import { budgetKey } from './machines/repository-key.ts'
 import { thisMachine } from './machines/this-machine.ts'
 import { awayTurns, type FleetService } from './machines.ts'
@@ -147,7 +147,7 @@ function workOf({ host, home, harnesses, address, machines, onFault }: WorkOptio
     await loops.closeProject(root)
     await closeIfThere(host, root)
   })
-  const loops: ServerLoops = new ServerLoops({
+  const loops: ProjectLoops = new ProjectLoops({
     host,
     projects,
     onFault,
@@ -157,7 +157,7 @@ function workOf({ host, home, harnesses, address, machines, onFault }: WorkOptio
   return {
     projects,
     loops,
-    schedules: new ServerSchedules({ home, address, host, loops, projects, onFault }),
+    schedules: new ProjectSchedules({ home, address, host, loops, projects, onFault }),
   }
 }
 

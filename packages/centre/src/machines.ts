@@ -19,7 +19,7 @@ import type {
   placement,
   takenOverSession,
 } from './shapes/agents.ts'
-import { sessionStatus, storedSession } from './shapes/sessions.ts'
+import { sessionRecord, sessionStatus } from './shapes/sessions.ts'
 
 export type Machine = z.infer<typeof machine>
 
@@ -137,7 +137,7 @@ export function remoteSession(fleet: FleetService | undefined, sessionId: string
 
 /** Each change is a new object. */
 const sound = new WeakMap<RemoteSession, boolean>()
-const told = z.object({ session: storedSession.loose(), status: sessionStatus.loose().nullable() })
+const told = z.object({ session: sessionRecord.loose(), status: sessionStatus.loose().nullable() })
 
 function isSound(remote: RemoteSession): boolean {
   const known = sound.get(remote)

@@ -4,7 +4,7 @@ import type { Keys } from './guard/keys.ts'
 import type { Place } from './guard/places.ts'
 import type { Exposed } from './http/check-binding.ts'
 import { type Doors, openDoors } from './http/doors.ts'
-import { HttpError, toHttpError } from './http/http-error.ts'
+import { faultOf, HttpError, toHttpError } from './http/http-error.ts'
 import { createHttpServer, type TlsFiles } from './http/http-server.ts'
 import { OpenSockets } from './http/open-sockets.ts'
 import type { Route } from './http/routes.ts'
@@ -83,7 +83,7 @@ export class Front {
       toHttpError: error => {
         const answer = toHttpError(error)
         // An intended refusal, such as too many streams, is no internal error.
-        if (answer.status >= 500 && !(error instanceof HttpError)) this.#service?.onFault(error)
+        if (answer.status >= 500 && !(error instanceof HttpError)) this.#service?.onFault(faultOf(error))
         return answer
       },
     })

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { mutation, query } from '../call.ts'
 import type { Centre } from '../centre.ts'
 import { liveSession } from '../sessions/live-session.ts'
-import { budgetState, storedSession } from '../shapes/sessions.ts'
+import { budgetState, sessionRecord } from '../shapes/sessions.ts'
 import { byProject, project, sessionId } from '../shapes/values.ts'
 
 const limit = z.number().nonnegative().max(1_000_000).nullable().optional()
@@ -53,7 +53,7 @@ export const budgetCalls = {
       budgetTokens: tokenLimit,
       budgetMinutes: minuteLimit,
     }),
-    output: storedSession,
+    output: sessionRecord,
     where: 'owner',
     run: async (centre, { sessionId: id, budgetUsd: usd, budgetTokens: tokens, budgetMinutes: minutes }) =>
       (await liveSession(centre, id)).setBudget({ usd, tokens, minutes }),

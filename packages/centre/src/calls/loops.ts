@@ -9,8 +9,8 @@ import {
   loopPlan,
   loopSummary,
   loopTaskDetails,
+  loopWithTasks,
   newLoop,
-  shownLoop,
   taskFile,
   taskId,
 } from '../shapes/loops.ts'
@@ -42,7 +42,7 @@ export const loopCalls = {
   get: query({
     about: 'Gives a loop with its tasks.',
     input: byLoop,
-    output: shownLoop,
+    output: loopWithTasks,
     run: ({ loops }, input) => loops.get(input.loopId),
   }),
 

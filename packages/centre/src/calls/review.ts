@@ -26,7 +26,7 @@ import type { Centre } from '../centre.ts'
 import { shownContent } from '../files/read-file.ts'
 import { liveSession, storedSession } from '../sessions/live-session.ts'
 import { changes, fileOfTree, movedSubmodules } from '../shapes/files.ts'
-import { storedSession as storedSessionShape } from '../shapes/sessions.ts'
+import { sessionRecord } from '../shapes/sessions.ts'
 import { bySession, relativePath, sessionId } from '../shapes/values.ts'
 
 // Calls about what a session changed: taking it back, committing, merging, and going back before a turn.
@@ -330,7 +330,7 @@ export const reviewCalls = {
       overwrite: z.array(filePath).max(MAX_FILES).optional().describe('Of `changedSince`.'),
     }),
     output: z.strictObject({
-      session: storedSessionShape,
+      session: sessionRecord,
       moveId: z.string().nullable().describe('Null if no file had to change.'),
       prompt: z.string().describe('The message that the turn began with.'),
       left: files.describe('Files that somebody else changed while this was done: they did not go back.'),
@@ -343,7 +343,7 @@ export const reviewCalls = {
   undoBack: mutation({
     about: 'Undoes going back: brings the files and the old session back.',
     input: z.strictObject({ sessionId, from: sessionId, moveId: moveId.nullable() }),
-    output: storedSessionShape,
+    output: sessionRecord,
     where: 'owner',
     run: async (centre, input) => {
       await storedSession(centre, input.sessionId)

@@ -46,7 +46,7 @@ export const sessionCalls = {
   create: mutation({
     about: 'Makes a session, on this machine if none is named.',
     input: values.newSession.extend({ machine: values.machineName.optional() }),
-    output: answers.storedSession,
+    output: answers.sessionRecord,
     where: 'named',
     run: createSession,
   }),
@@ -101,7 +101,7 @@ export const sessionCalls = {
   get: query({
     about: 'Gives a session with its current state.',
     input: bySession,
-    output: answers.storedSession,
+    output: answers.sessionRecord,
     where: 'mirror',
     run: (centre, input) => shownSession(centre, input.sessionId),
   }),
@@ -170,7 +170,7 @@ export const sessionCalls = {
   rename: mutation({
     about: 'Gives a session another title.',
     input: z.strictObject({ sessionId, title: values.title }),
-    output: answers.storedSession,
+    output: answers.sessionRecord,
     where: 'owner',
     run: async (centre, input) => {
       await storedSession(centre, input.sessionId)
@@ -187,7 +187,7 @@ export const sessionCalls = {
       thinking: values.thinking.nullish(),
       maxTurns: values.maxTurns.nullish(),
     }),
-    output: answers.storedSession,
+    output: answers.sessionRecord,
     where: 'owner',
     run: async (centre, { sessionId: id, ...changes }) => (await liveSession(centre, id)).configure(changes),
   }),
@@ -233,7 +233,7 @@ export const sessionCalls = {
   fork: mutation({
     about: 'Makes a session with the same history, up to an event.',
     input: z.strictObject({ ...forked, title: values.title.optional() }),
-    output: answers.storedSession,
+    output: answers.sessionRecord,
     where: 'owner',
     makes: session => session,
     run: async (centre, { sessionId: id, ...options }) => {
@@ -285,7 +285,7 @@ export const sessionCalls = {
       harness: values.harnessId,
       nativeSessionId: z.string().min(1).max(200),
     }),
-    output: answers.storedSession,
+    output: answers.sessionRecord,
     run: async ({ host, projects }, input) =>
       host.importSession(input.harness, input.nativeSessionId, await projects.require(input.project)),
   }),

@@ -4,7 +4,7 @@ import { mutation, query } from '../call.ts'
 import { callError } from '../errors.ts'
 import { PUSH_DETAILS } from '../push/push-service.ts'
 import { storedSession } from '../sessions/live-session.ts'
-import { demo, sessionProcesses as processesOfSession, signedInBrowser } from '../shapes/sessions.ts'
+import { demo, processesShape, signedInBrowser } from '../shapes/sessions.ts'
 import { browserId, ofSession, project, sessionId } from '../shapes/values.ts'
 import { endProcess, sessionOfMarker, sessionProcesses } from '../system/session-processes.ts'
 
@@ -62,7 +62,7 @@ export const systemCalls = {
   processes: query({
     about: 'Lists the processes of agents, and everything that they started, by session.',
     input: ofSession,
-    output: z.array(processesOfSession),
+    output: z.array(processesShape),
     where: 'here',
     run: async (centre, input) => {
       if (input?.sessionId !== undefined) await storedSession(centre, input.sessionId)

@@ -1,11 +1,11 @@
 import type { ScheduleState } from '@chirality/loops'
 import type { SessionHost } from '@chirality/sessions'
 import type { ShownTask } from '../shapes/loops.ts'
-import type { ServerLoops } from './server-loops.ts'
+import type { ProjectLoops } from './project-loops.ts'
 
 interface OldWorktreesOptions {
   host: Pick<SessionHost, 'worktrees' | 'store' | 'removeWorktree'>
-  loops: Pick<ServerLoops, 'get'>
+  loops: Pick<ProjectLoops, 'get'>
   onFault: (error: unknown) => void
   /** No other one is begun then. */
   isClosed: () => boolean

@@ -9,8 +9,8 @@ import type { SessionHost, SessionStatus } from '@chirality/sessions'
 import { z } from 'zod'
 import { callError } from '../errors.ts'
 import type { LoopChange } from '../loops/loop-entries.ts'
-import type { ServerLoops } from '../loops/server-loops.ts'
-import type { ScheduleChange, ServerSchedules } from '../loops/server-schedules.ts'
+import type { ProjectLoops } from '../loops/project-loops.ts'
+import type { ProjectSchedules, ScheduleChange } from '../loops/project-schedules.ts'
 import { type FleetService, remoteSession, remoteSessions, remoteStatus } from '../machines.ts'
 import { BROWSER_ID } from '../shapes/values.ts'
 import {
@@ -44,8 +44,8 @@ export interface PushSubscriptionInput {
 export interface PushOptions {
   home: string
   host: Pick<SessionHost, 'onStatus' | 'statuses'>
-  loops: Pick<ServerLoops, 'onChange' | 'summary'> & Work['loops']
-  schedules: Pick<ServerSchedules, 'onChange'> & Work['schedules']
+  loops: Pick<ProjectLoops, 'onChange' | 'summary'> & Work['loops']
+  schedules: Pick<ProjectSchedules, 'onChange'> & Work['schedules']
   /** The browsers that stay signed in. */
   browsers: () => Promise<readonly { id: string }[]>
   /** The other machines: a hub tells of their sessions, too. */

@@ -1,5 +1,5 @@
-import type { ServerLoops } from '../loops/server-loops.ts'
-import type { ServerSchedules } from '../loops/server-schedules.ts'
+import type { ProjectLoops } from '../loops/project-loops.ts'
+import type { ProjectSchedules } from '../loops/project-schedules.ts'
 
 /**
  * What the loop or schedule that has a session at work tells of it itself: its ends, or also its requests (`all`), because
@@ -8,8 +8,8 @@ import type { ServerSchedules } from '../loops/server-schedules.ts'
 export type ToldByWork = 'ends' | 'all'
 
 export interface Work {
-  loops: Pick<ServerLoops, 'ownerOf'>
-  schedules: Pick<ServerSchedules, 'owns'>
+  loops: Pick<ProjectLoops, 'ownerOf'>
+  schedules: Pick<ProjectSchedules, 'owns'>
 }
 
 /** Undefined if neither has the session. */

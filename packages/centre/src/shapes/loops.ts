@@ -180,7 +180,7 @@ const shownTask = z.strictObject({
     .describe('What is known of it, in one word; null while it is worked on and for one that was not begun.'),
 })
 
-export const shownLoop = loopSummary
+export const loopWithTasks = loopSummary
   .extend({
     branch: z.string().nullable().describe('Of the proved tasks; null if it was removed.'),
     baseBranch: z.string().nullable(),
@@ -235,7 +235,7 @@ export const loopTaskDetails = z.strictObject({
 })
 
 export type LoopSummary = z.infer<typeof loopSummary>
-export type ShownLoop = z.infer<typeof shownLoop>
+export type ShownLoop = z.infer<typeof loopWithTasks>
 export type ShownTask = z.infer<typeof shownTask>
 export type LoopTaskDetails = z.infer<typeof loopTaskDetails>
 export type LoopLimits = z.infer<typeof limits>

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { storedSession } from './sessions.ts'
+import { sessionRecord } from './sessions.ts'
 
 test.each([null, 'text', [], {}, { lastLine: 7 }])(
   'a session of another machine with the progress %j is refused: its last line is shown',
   progress => {
-    expect(storedSession.shape.progress.safeParse(progress).success).toBe(false)
+    expect(sessionRecord.shape.progress.safeParse(progress).success).toBe(false)
   },
 )
 
 test('a progress with fields that only a newer version knows is taken', () => {
-  expect(storedSession.shape.progress.safeParse({ lastLine: null, later: 1 }).success).toBe(true)
+  expect(sessionRecord.shape.progress.safeParse({ lastLine: null, later: 1 }).success).toBe(true)
 })

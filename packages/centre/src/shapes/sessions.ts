@@ -85,7 +85,7 @@ const progress = z
     description: 'How far the log was read when the session was stored. Its fields may change.',
   })
 
-export const storedSession = z
+export const sessionRecord = z
   .strictObject({
     id: z.string(),
     createdAt: time,
@@ -115,7 +115,7 @@ export const storedSession = z
   .meta({ id: 'Session' }) satisfies z.ZodType<StoredSession>
 
 export const sessionPage = z.strictObject({
-  sessions: z.array(storedSession),
+  sessions: z.array(sessionRecord),
   nextCursor: z.string().optional(),
 }) satisfies z.ZodType<SessionPage>
 
@@ -401,7 +401,7 @@ export const severalDone = z.strictObject({
     .describe('The others, by the reason.'),
 })
 
-export const sessionProcesses = z.strictObject({
+export const processesShape = z.strictObject({
   sessionId: z.string(),
   turnId: z.string().nullable(),
   harness: z.string().nullable(),

@@ -16,7 +16,7 @@ import { callError } from '../errors.ts'
 import { readRegularFile } from '../files/read-file.ts'
 import type * as answers from '../shapes/sessions.ts'
 
-export type SessionProcesses = z.infer<typeof answers.sessionProcesses>
+export type SessionProcesses = z.infer<typeof answers.processesShape>
 
 /**
  * The processes of sessions, found by the marker that each inherits: those of running turns, and agents that are kept

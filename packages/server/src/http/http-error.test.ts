@@ -4,7 +4,7 @@ import { PersonaError } from '@chirality/personas'
 import { ProjectLockedError, parseExport, StorageError } from '@chirality/sessions'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { toHttpError } from './http-error.ts'
+import { faultOf, toHttpError } from './http-error.ts'
 
 test.each<[unknown, number, string]>([
   [new HarnessError('m', 'auth_failed', 'codex'), 412, 'auth_failed'],
@@ -36,3 +36,11 @@ function thrownBy(work: () => unknown): unknown {
     return error
   }
 }
+
+test('the cause of an internal error is reported, and not what its caller was told', () => {
+  const cause = new Error('EACCES: a path')
+  expect(faultOf(toCallError(cause))).toBe(cause)
+  expect(faultOf(cause)).toBe(cause)
+  const refused = callError('not-found', 'gone')
+  expect(faultOf(refused)).toBe(refused)
+})

@@ -1,5 +1,5 @@
 import { CALL_STATUS, toCallError } from '@chirality/centre'
-import { CodedError } from '@chirality/core'
+import { CodedError, isCodedError } from '@chirality/core'
 import type { TRPCError } from '@trpc/server'
 
 /** An answer over HTTP that is not what was asked for. */
@@ -28,6 +28,11 @@ export function reportFault({ error, path }: FailedCall, onFault: (error: unknow
   if (path === undefined || error.code !== 'INTERNAL_SERVER_ERROR') return
   const { cause } = error
   onFault(cause instanceof Error && cause.cause !== undefined ? cause.cause : (cause ?? error))
+}
+
+/** The error to report in the place of one that a call was answered with: `internal` withholds its cause from the caller. */
+export function faultOf(error: unknown): unknown {
+  return isCodedError(error) && error.code === 'internal' ? (error.cause ?? error) : error
 }
 
 export function toHttpError(error: unknown): HttpError {

@@ -30,7 +30,7 @@ import { type LoopChange, loopEntries } from './loop-entries.ts'
 import { allowCommands, planLoop } from './loop-plan.ts'
 import { type Shown, shownLoop, summaryOf, taskDetails, untilOf, withLimits } from './shown-loop.ts'
 
-export interface ServerLoopsOptions {
+export interface ProjectLoopsOptions {
   host: SessionHost
   projects: Pick<ProjectRegistry, 'list' | 'require'>
   /** Works on the files in these folders: refused if an agent is at work there, and a turn that begins meanwhile waits. */
@@ -56,8 +56,8 @@ interface Running {
  * The loops of the registered projects, and those of them that this server runs. Their sessions are sessions of the
  * same host as all others. A loop that was cut off with the server goes on when the next one starts.
  */
-export class ServerLoops {
-  readonly #options: ServerLoopsOptions
+export class ProjectLoops {
+  readonly #options: ProjectLoopsOptions
   readonly #books: LoopBooks
   readonly #running = new Map<string, Running>()
   /** The work of each project, one after the other: two starts on one list, or a resume and a merge, must not meet. */
@@ -66,12 +66,12 @@ export class ServerLoops {
   #continuing: Promise<void> = Promise.resolve()
   #isClosed = false
 
-  constructor(options: ServerLoopsOptions) {
+  constructor(options: ProjectLoopsOptions) {
     this.#options = options
     this.#books = new LoopBooks(options.host.home, options.onFault)
   }
 
-  get #away(): Pick<ServerLoopsOptions, 'away'> {
+  get #away(): Pick<ProjectLoopsOptions, 'away'> {
     const { away } = this.#options
     return away === undefined ? {} : { away }
   }

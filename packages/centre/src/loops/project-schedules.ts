@@ -24,16 +24,16 @@ import {
 import type { ProjectRegistry } from '../projects/project-registry.ts'
 import type { ShownSchedule } from '../shapes/schedules.ts'
 import { removeOldWorktrees } from './old-worktrees.ts'
+import type { ProjectLoops } from './project-loops.ts'
 import { promptTurn } from './prompt-turn.ts'
 import { limitsOfPlan, withCommands } from './scheduled-commands.ts'
-import type { ServerLoops } from './server-loops.ts'
 
-export interface ServerSchedulesOptions {
+export interface ProjectSchedulesOptions {
   home: string
   /** Told to other servers of the user. */
   address: string
   host: SessionHost
-  loops: ServerLoops
+  loops: ProjectLoops
   projects: Pick<ProjectRegistry, 'require'>
   onFault: (error: unknown) => void
   /** Only for tests. */
@@ -51,8 +51,8 @@ export interface ScheduleChange {
  * A run is claimed in the journal, with the ids of all that it will make, before it is started: after a crash the next
  * server finds what there is of it and goes on, and starts nothing twice.
  */
-export class ServerSchedules {
-  readonly #options: ServerSchedulesOptions
+export class ProjectSchedules {
+  readonly #options: ProjectSchedulesOptions
   readonly #book: ScheduleBook
   readonly #running = new Map<string, { run: ScheduleRun; schedule: Schedule }>()
   readonly #listeners = new Set<(change: ScheduleChange) => void>()
@@ -65,7 +65,7 @@ export class ServerSchedules {
   #isStarted = false
   #isClosed = false
 
-  constructor(options: ServerSchedulesOptions) {
+  constructor(options: ProjectSchedulesOptions) {
     this.#options = options
     this.#book = new ScheduleBook(options.home)
     this.#now = options.now ?? Date.now
