@@ -54,7 +54,9 @@ test('an agent that cannot be caged does not start, and a damaged setting starts
   expect(damaged.code).not.toBe(0)
   expect(damaged.stderr).toContain('no agent is started')
   const doctor = await world.run(['doctor', '--json'])
-  expect(jsonLines<{ check: string }>(doctor.stdout).find(({ check }) => check === 'cage')).toMatchObject({ ok: false })
+  expect(jsonLines<{ check: string }>(doctor.stdout).find(({ check }) => check === 'cage')).toMatchObject({
+    ok: false,
+  })
   await world.run(['cage', 'off'])
   expect((await world.run(['run', 'Hi'])).code).toBe(0)
   expect(world.model.requests.length).toBeGreaterThan(0)

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { PermissionMode } from '@chirality/core'
+import { CAGE_LEVELS, type PermissionMode } from '@chirality/core'
 import { runCommand } from '@chirality/runner'
 import type { LiveSession, SessionHost } from '@chirality/sessions'
 import { z } from 'zod'
@@ -17,6 +17,7 @@ const turnOrder = z.object({
     autoApproveTools: z.array(z.string()).optional(),
     unattended: z.boolean().optional(),
     permissionMode: z.string().optional(),
+    cage: z.enum(CAGE_LEVELS).optional(),
     maxBudgetUsd: z.number().optional(),
     maxBudgetTokens: z.number().optional(),
     timeoutMs: z.number().positive().optional(),

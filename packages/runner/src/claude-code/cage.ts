@@ -146,7 +146,7 @@ interface Login {
 
 /** The login with placeholders, and what they stand for. */
 async function loginOf({ env, folder, level }: Inside, config: string): Promise<Login> {
-  if (level === 'required') await refuseReadableKeys(config)
+  await refuseReadableKeys(config, level)
   const login: Login = { keys: [], env: {}, mounts: [] }
   for (const { variable, prefix } of KEY_VARIABLES) {
     const real = env[variable]
@@ -186,28 +186,37 @@ async function fileLogin(config: string, folder: string): Promise<Login> {
 const CREDENTIALS = '.credentials.json'
 const RENEW_MS = 5 * 60_000
 
-/** Settings of the user can contain a key, or a command that prints one. */
-async function refuseReadableKeys(config: string): Promise<void> {
+/** Settings of the user can contain a key, or a command that prints one, which would take the place of the placeholder. */
+async function refuseReadableKeys(config: string, level: CageLevel): Promise<void> {
   const read = await readTextCarefully({
     root: config,
     path: 'settings.json',
     links: 'inside',
     maxBytes: 1024 * 1024,
   })
-  if (read === undefined || 'fault' in read) return
-  const settings = jsonOf(read.text)
+  if (read === undefined) return
+  const file = path.join(config, 'settings.json')
+  const settings = 'fault' in read ? undefined : jsonOf(read.text)
+  if (settings === undefined && level === 'required')
+    throw new CageError(
+      'login-exposed',
+      `${file} cannot be read, so it may contain a login. Repair it, or turn the cage off.`,
+    )
+  const variables = Object.keys(asObject(settings?.env))
   const secret = [
-    ...['apiKeyHelper', 'awsAuthRefresh', 'awsCredentialExport'].filter(
-      name => settings?.[name] !== undefined,
-    ),
-    ...Object.keys(asObject(settings?.env)).filter(name => /KEY|TOKEN|SECRET|PASSWORD|HEADERS/i.test(name)),
+    ...LOGIN_SETTINGS.filter(name => settings?.[name] !== undefined),
+    ...variables.filter(name => name.startsWith('ANTHROPIC_') || name.startsWith('CLAUDE_CODE_USE_')),
+    ...(level === 'required' ? variables.filter(name => SECRET_NAME.test(name)) : []),
   ][0]
   if (secret === undefined) return
   throw new CageError(
     'login-exposed',
-    `${secret} in ${path.join(config, 'settings.json')}: the agent reads that file, so the cage cannot keep the login out of its reach. ${OTHER_LOGIN}`,
+    `${secret} in ${file}: the agent reads that file, so the cage cannot keep the login out of its reach. ${OTHER_LOGIN}`,
   )
 }
+
+const LOGIN_SETTINGS = ['apiKeyHelper', 'awsAuthRefresh', 'awsCredentialExport']
+const SECRET_NAME = /KEY|TOKEN|SECRET|PASSWORD|HEADERS/i
 
 function jsonOf(text: string): Record<string, unknown> | undefined {
   try {

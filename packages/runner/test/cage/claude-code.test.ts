@@ -88,7 +88,11 @@ describe.each(claudeVersions())('Claude Code $version in a cage', ({ path: binar
     }
     const refusal = (text: string) => here.refusal ?? new RegExp(text)
     writeFileSync(settings(), JSON.stringify({ apiKeyHelper: 'echo a-key' }))
-    await expect(turn('required')).rejects.toThrow(/apiKeyHelper/)
+    await expect(turn('on')).rejects.toThrow(/apiKeyHelper/)
+    writeFileSync(settings(), JSON.stringify({ env: { MY_TOKEN: 'a-token' } }))
+    await expect(turn('required')).rejects.toThrow(/MY_TOKEN/)
+    writeFileSync(settings(), '{')
+    await expect(turn('required')).rejects.toThrow(/cannot be read/)
     await expect(turn('on', { CLAUDE_CODE_USE_BEDROCK: '1' })).rejects.toThrow(
       /USE_BEDROCK.*turn the cage off/,
     )
