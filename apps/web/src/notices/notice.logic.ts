@@ -1,7 +1,7 @@
-import { requestArgument } from '../panes/chat/tool-summary.logic.ts'
-import { decisionLine } from '../panes/decisions/decision.logic.ts'
-import { sessionTitle } from '../panes/sidebar/session-title.ts'
 import type { SessionStatus } from '../state/server/answers.ts'
+import { decisionLine } from '../words/decision.logic.ts'
+import { sessionTitle } from '../words/session-title.ts'
+import { requestArgument } from '../words/tool-summary.logic.ts'
 
 /** Texts of a notification. A session has one at most: a newer one replaces it. */
 export type Notice = NoticeSubject & {

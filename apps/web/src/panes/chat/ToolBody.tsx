@@ -9,7 +9,7 @@ import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { own } from '../../ui/own.ts'
 import { formatCount } from '../../ui/text/format.ts'
 import { ScrollRegion } from '../../ui/virtual/ScrollRegion.tsx'
-import { askedText, inputText, isSaidByHead, lastLine, planOf } from './tool-summary.logic.ts'
+import { askedText, inputText, isSaidByHead, lastLine, planOf } from '../../words/tool-summary.logic.ts'
 
 interface ToolBodyProps {
   item: ToolItem

@@ -14,12 +14,12 @@ import { Dot } from '../../ui/marks/Dot.tsx'
 import { Icon } from '../../ui/marks/Icon.tsx'
 import { own } from '../../ui/own.ts'
 import { formatCost, formatCount, plural } from '../../ui/text/format.ts'
+import { lastLine, relative } from '../../words/tool-summary.logic.ts'
 import { useOpenWhenFound } from '../find/found.tsx'
 import { countSteps, type ItemNode, type ToolGroup } from './rows.logic.ts'
 import { TodoList } from './TodoList.tsx'
 import { ToolBody } from './ToolBody.tsx'
 import { groupLine, groupTime, toolLine } from './tool-line.logic.ts'
-import { lastLine, relative } from './tool-summary.logic.ts'
 import './tool.css'
 
 /** A diff up to this long is open from the start; a longer one would push the conversation away. */

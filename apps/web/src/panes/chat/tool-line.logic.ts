@@ -9,7 +9,7 @@ import {
 } from '@chirality/core'
 import type { IconName } from '../../ui/marks/Icon.tsx'
 import { plural } from '../../ui/text/format.ts'
-import { argumentOf, toolSummary } from './tool-summary.logic.ts'
+import { argumentOf, toolSummary } from '../../words/tool-summary.logic.ts'
 
 /** A call as one line: what was done, to what, and what came of it. */
 export interface ToolLine extends CallWords {

@@ -1,8 +1,8 @@
 import { Button } from '../../ui/controls/Button.tsx'
 import { Field } from '../../ui/controls/Field.tsx'
 import { leave } from '../../ui/keys/leave.ts'
+import { parseInput } from '../../words/decision.logic.ts'
 import type { DecisionProps } from './DecisionFrame.tsx'
-import { parseInput } from './decision.logic.ts'
 import { useDecisionDraft } from './decision-drafts.ts'
 
 /** Allow something else than was asked for: a command as it is, any other input as JSON. */

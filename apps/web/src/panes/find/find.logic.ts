@@ -3,8 +3,8 @@ import Anser from 'anser'
 import type { Token, Tokens } from 'marked'
 import { parseBlocks } from '../../markdown/blocks.logic.ts'
 import { own } from '../../ui/own.ts'
+import { argumentOf, askedText, inputText, isSaidByHead, planOf } from '../../words/tool-summary.logic.ts'
 import type { ChatRow, ItemNode } from '../chat/rows.logic.ts'
-import { argumentOf, askedText, inputText, isSaidByHead, planOf } from '../chat/tool-summary.logic.ts'
 import type { Found } from './found.tsx'
 
 /** Where a text occurs: in one item, so many times. */

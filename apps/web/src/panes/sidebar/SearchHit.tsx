@@ -1,6 +1,6 @@
 import type { CallOutputs } from '@chirality/client'
 import type { SearchHit, SessionStatus } from '../../state/server/answers.ts'
-import { sessionTitle } from './session-title.ts'
+import { sessionTitle } from '../../words/session-title.ts'
 import { foundParts, type SnippetPart, snippetParts } from './snippet.logic.ts'
 
 export function hitsIn({ hits }: CallOutputs['sessions']['search']): SearchHit[] {

@@ -8,7 +8,7 @@ import { IconButton } from '../../ui/controls/IconButton.tsx'
 import { Menu, type MenuItem } from '../../ui/controls/Menu.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
 import { late } from '../../ui/overlay/late.tsx'
-import { sessionTitle } from './session-title.ts'
+import { sessionTitle } from '../../words/session-title.ts'
 import { useListActions } from './use-list-actions.ts'
 
 const ForkDialog = late(() => import('../session/ForkDialog.tsx'))

@@ -6,9 +6,9 @@ import type { SessionStatus } from '../../state/server/answers.ts'
 import { Cost } from '../../ui/marks/Cost.tsx'
 import { Dot } from '../../ui/marks/Dot.tsx'
 import { useNow } from '../../ui/text/use-now.ts'
+import { sessionTitle } from '../../words/session-title.ts'
 import { dangerousRequest, isNews, statusLine, toneOf } from './groups.logic.ts'
 import { RenameField, SessionMenu } from './SessionMenu.tsx'
-import { sessionTitle } from './session-title.ts'
 import { useListActions } from './use-list-actions.ts'
 
 export const SessionRow = memo(function SessionRow({

@@ -7,8 +7,8 @@ import {
 import type { LoopTaskState, SessionStatus } from '../../state/server/answers.ts'
 import type { DotTone } from '../../ui/marks/Dot.tsx'
 import { formatAge } from '../../ui/text/format.ts'
-import { requestArgument } from '../chat/tool-summary.logic.ts'
-import { decisionLine } from '../decisions/decision.logic.ts'
+import { decisionLine } from '../../words/decision.logic.ts'
+import { requestArgument } from '../../words/tool-summary.logic.ts'
 
 export type GroupName = 'Needs you' | 'Pinned' | 'Working' | 'Stopped' | 'At rest' | 'Done'
 

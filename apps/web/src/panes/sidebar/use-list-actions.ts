@@ -7,7 +7,7 @@ import { useClient, useDownload } from '../../state/server/use-client.ts'
 import { toasts } from '../../ui/overlay/toast-store.ts'
 import { messageOf } from '../../ui/text/error-message.ts'
 import { plural } from '../../ui/text/format.ts'
-import { sessionTitle } from './session-title.ts'
+import { sessionTitle } from '../../words/session-title.ts'
 
 type SeveralDone = Pick<CallOutputs['sessions']['discard'], 'done' | 'failed'>
 

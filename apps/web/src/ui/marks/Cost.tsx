@@ -1,7 +1,10 @@
-import type { SessionStatus } from '../../state/server/answers.ts'
 import { formatCost, formatUsd } from '../text/format.ts'
 
-type Priced = Pick<SessionStatus, 'costUsd' | 'costIsEstimate' | 'tokens'>
+interface Priced {
+  costUsd: number | null
+  costIsEstimate: boolean
+  tokens: number
+}
 
 /** Cost of a session, with its rate where that is known; nothing where the price is unknown. */
 export function Cost({ status, burn = 0 }: { status: Priced; burn?: number }) {

@@ -1,4 +1,4 @@
-import type { SessionStatus } from '../../state/server/answers.ts'
+import type { SessionStatus } from '../state/server/answers.ts'
 
 const MAX_CHARS = 120
 

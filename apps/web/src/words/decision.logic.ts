@@ -5,7 +5,7 @@ import {
   riskTitle,
   type ToolFacts,
 } from '@chirality/core'
-import { own } from '../../ui/own.ts'
+import { own } from '../ui/own.ts'
 
 /** Title of a request in plain words. */
 export function decisionTitle(request: PermissionRequestEvent): string {
