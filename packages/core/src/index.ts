@@ -8,7 +8,7 @@ export {
   withDeltaText,
 } from './events/deltas.ts'
 export { type Check, checkOf, described, optional, type Shape } from './events/shape.ts'
-export { TEXT_REF, type TextRef, TextsOnce } from './events/text-once.ts'
+export { TextsOnce } from './events/text-once.ts'
 export type {
   DiffHunk,
   FileEdit,
@@ -55,7 +55,14 @@ export type {
   UsageEvent,
   UsageInfo,
 } from './events/ui-event.ts'
-export { SESSION_ERROR_CODE, TURN_END_REASON, UI_EVENTS, USAGE_INFO } from './events/ui-event.ts'
+export {
+  SESSION_ERROR_CODE,
+  TEXT_REF,
+  type TextRef,
+  TURN_END_REASON,
+  UI_EVENTS,
+  USAGE_INFO,
+} from './events/ui-event.ts'
 export { unreachable } from './events/unreachable.ts'
 export { CAGE_LEVELS, type CageLevel, strictestCage } from './harness/cage-level.ts'
 export { type ChoiceWords, MODE_WORDS, PERMISSION_WORDS, permissionLabel } from './harness/choices.ts'

@@ -1,16 +1,4 @@
-import { number, object, optional, text, type ValueOf } from './shape.ts'
-import type { ChatCompleteEvent, ChatMessageEvent, Envelope, UIEvent } from './ui-event.ts'
-
-/** Stands for a text that the reader has already received in pieces. */
-export const TEXT_REF = object({
-  messageId: text,
-  parentToolUseId: optional(text),
-  /** The `seq` of the event that the text began with, and of the one that its last piece is in. */
-  from: number,
-  to: number,
-  chars: number,
-})
-export type TextRef = ValueOf<typeof TEXT_REF>
+import type { ChatCompleteEvent, ChatMessageEvent, Envelope, TextRef, UIEvent } from './ui-event.ts'
 
 /** A whole text that is sent without its content: `text` is empty, and `textOf` says where it was. */
 export type SentOnce = (ChatMessageEvent | ChatCompleteEvent) & { textOf: TextRef }

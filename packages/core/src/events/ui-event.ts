@@ -382,6 +382,17 @@ export type RiskKind = CallRisk['kind']
 /** A limit of a plan for a period of time. */
 export type PlanWindow = ValueOf<typeof planWindow>
 
+/** Stands for a text that the reader has already received in pieces. */
+export const TEXT_REF = object({
+  messageId: text,
+  parentToolUseId: optional(text),
+  /** The `seq` of the event that the text began with, and of the one that its last piece is in. */
+  from: number,
+  to: number,
+  chars: number,
+})
+export type TextRef = ValueOf<typeof TEXT_REF>
+
 /** One line of a session's log: an event with its number, time and turn. */
 export interface Envelope {
   /** Consecutive numbers from 1 within a session. They define the order, because clocks can jump. */
