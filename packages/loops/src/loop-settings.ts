@@ -61,7 +61,7 @@ const SETTINGS = z.strictObject({
   wait_for_limits: z.int().min(0).max(50).default(0),
   /** True if another agent may continue a task when its agent reaches a limit of its plan. */
   hand_over: z.boolean().optional(),
-  /** Those agents, in order. A task that names its own has only those; without both, the persona's list counts. */
+  /** Agents that may continue it, in order. A task that names its own has only those; without both, the persona's list counts. */
   next_harnesses: HARNESS_NAMES.optional(),
   /** States whether tasks are expected to change existing tests. Such changes are shown either way. */
   tests: z.enum(TESTS).optional(),

@@ -19,7 +19,11 @@ export async function flagsAnew(
   const { before, after } = proof?.counts ?? { before: null, after: null }
   const inBase = await tree.filesIn(base)
   const matter = await findMatter({
-    ...{ files, commands: [...setup, ...task.checks], prefix: tree.prefix, read: null, inBase },
+    files,
+    commands: [...setup, ...task.checks],
+    prefix: tree.prefix,
+    read: null,
+    inBase,
     listed: [...(before?.files ?? []), ...(after?.files ?? [])],
     show: async (at, file) => {
       const name = `${at === 'base' ? base : commit}:${file}`
@@ -31,7 +35,10 @@ export async function flagsAnew(
   const lines = patch === null ? null : patch === '' ? [] : linesOf(files, patch)
   const there = new Set(await tree.filesIn(commit))
   const flags = flagsOfDiff({
-    ...{ files, matter, lines, diff: await tree.diffStat(base, commit) },
+    files,
+    matter,
+    lines,
+    diff: await tree.diffStat(base, commit),
     isThere: file => there.has(file),
   })
   return { flags: flags.filter(({ kind }) => kind !== 'unknown-matter'), matter }

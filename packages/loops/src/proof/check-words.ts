@@ -36,8 +36,11 @@ export function wordsOf(checks: readonly string[], scripts: Scripts): CheckWords
   }
   const list = (words: Set<string>) => [...words].filter(Boolean)
   return {
-    ...{ named: list(named), looked: list(looked), loaded: list(loaded) },
-    ...{ scripts: [...run].sort(), runs: named.size > 0 },
+    named: list(named),
+    looked: list(looked),
+    loaded: list(loaded),
+    scripts: [...run].sort(),
+    runs: named.size > 0,
   }
 }
 

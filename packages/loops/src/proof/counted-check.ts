@@ -15,7 +15,9 @@ export async function runCounted(
   shown: { id: string; running: Map<string, RunningCommand> },
 ): Promise<CheckRun> {
   const counted = await countTests({
-    ...{ check, folder: options.cwd, env: options.env },
+    check,
+    folder: options.cwd,
+    env: options.env,
     run: (command, { env, onOutput }) =>
       runShown(command, { ...options, env: { ...options.env, ...env }, onOutput }, shown),
   })

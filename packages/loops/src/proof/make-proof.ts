@@ -67,11 +67,19 @@ export async function makeProof(loop: LoopContext, { tree, task, commit }: Proof
   const counts = countsOf(base, counted)
   const { tree: branch } = await LoopBranch.open(loop.host, loop.state)
   const hidden = await flagsOfHiddenChanges({
-    ...{ tree, branch, checks, since: Date.parse(task.startedAt), branchTimes: branchTimes(loop.state) },
+    tree,
+    branch,
+    checks,
+    since: Date.parse(task.startedAt),
+    branchTimes: branchTimes(loop.state),
     checkedIn: [tree.folder, branch.folder, judgingFolder(loop.host.home)],
   })
   return {
-    ...{ base, own, counts, judged: runs.judged, fresh: runs.fresh },
+    base,
+    own,
+    counts,
+    judged: runs.judged,
+    fresh: runs.fresh,
     ...(runs.mutants === undefined ? {} : { mutants: runs.mutants }),
     flags: unique([
       ...baseFlags(base, own),
@@ -87,9 +95,7 @@ export async function makeProof(loop: LoopContext, { tree, task, commit }: Proof
       ...flagsOfEmptyTests(lines?.filter(({ path: file }) => matter.tests.includes(file)) ?? []),
       ...flagsOfUnawaited(lines?.filter(({ path: file }) => matter.tests.includes(file)) ?? []),
       ...(await flagsOfTampering(files, matter, show)),
-      ...flagsOfDiff({
-        ...{ files, matter, lines, diff, isThere },
-      }),
+      ...flagsOfDiff({ files, matter, lines, diff, isThere }),
     ]),
   }
 }
@@ -184,7 +190,11 @@ async function judgedRuns(
     } else await checkout.setUp()
     if (mutation > 0 && runs.judged.kind !== 'unreadable')
       runs.mutants = await tryMutants(checkout, {
-        ...{ ...facts, lines, wanted: mutation, limitMs: mutation_minutes * 60_000, signal: loop.signal },
+        ...facts,
+        lines,
+        wanted: mutation,
+        limitMs: mutation_minutes * 60_000,
+        signal: loop.signal,
       })
     if (isDoubted) runs.flags.push(...(await flagsOfDoubted(checkout, loop, { tree, task, doubted, facts })))
   }

@@ -25,7 +25,11 @@ export async function matterOf(
 ): Promise<Matter> {
   const listed = [...base, ...counted].flatMap(one => one.counted?.counts.files ?? [])
   return findMatter({
-    ...{ ...facts, commands: [...setup, ...task.checks], prefix: tree.prefix, read, listed },
+    ...facts,
+    commands: [...setup, ...task.checks],
+    prefix: tree.prefix,
+    read,
+    listed,
     notWatched: notWatched(tree.top, facts.files),
     testTexts: testTextsAt(tree, from, facts.inBase),
   })

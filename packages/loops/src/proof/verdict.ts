@@ -162,7 +162,11 @@ export function doneWords({ look, noCheck }: VerdictCounts): string {
 }
 
 const COUNTED_AS: Record<VerdictWord, keyof VerdictCounts> = {
-  ...{ proved: 'proved', look: 'look', 'no-check': 'noCheck', 'not-proved': 'failed', parked: 'parked' },
+  proved: 'proved',
+  look: 'look',
+  'no-check': 'noCheck',
+  'not-proved': 'failed',
+  parked: 'parked',
 }
 
 /** True if a check passed: one that was red before and still is says nothing. */

@@ -11,7 +11,7 @@ export async function findTestFiles(folder: string): Promise<string[]> {
       const name = path.posix.join(at, entry.name)
       if (entry.isDirectory() && depth < MAX_DEPTH && !NO_SOURCES.test(entry.name))
         await walk(name, depth + 1)
-      if (entry.isFile() && isTestFile(name)) found.push(name)
+      if (entry.isFile() && isNamedAsTest(name)) found.push(name)
     }
   }
   await walk('', 0)
@@ -19,7 +19,7 @@ export async function findTestFiles(folder: string): Promise<string[]> {
 }
 
 /** Recognizes a test by its name or folder alone. */
-export function isTestFile(file: string): boolean {
+export function isNamedAsTest(file: string): boolean {
   return TEST.test(file)
 }
 
