@@ -90,7 +90,7 @@ export function personaFileNames(realRoot: string): string[] {
   return names.filter(name => PERSONA_FILE.test(name)).sort()
 }
 
-/** What stands between `AGENT_` and `.md`. */
+/** The part between `AGENT_` and `.md`. */
 export function idInFileName(name: string): string {
   return name.slice('AGENT_'.length, -'.md'.length)
 }

@@ -50,7 +50,7 @@ export interface PromptChoices {
   agentsFile?: 'none' | 'head' | 'whole' | undefined
 }
 
-/** What a text would be as a persona's file. `persona` is null where the problems keep it from being used. */
+/** A text read as if it were a persona's file. `persona` is null where the problems keep it from being used. */
 export interface PersonaDraft {
   persona: PersonaConfig | null
   problems: PersonaProblem[]
@@ -112,7 +112,7 @@ export class PersonaManager {
     return readSource(realProjectRoot(projectRoot), id)
   }
 
-  /** What a text would be in the place of the persona's file: by the same parser, and nothing is written. */
+  /** Reads a text as if it were the persona's file, by the same parser. Nothing is written. */
   async check(projectRoot: string, id: string, text: string, mode: SessionMode): Promise<PersonaDraft> {
     const { parsePersona } = await import('./parse/parse-persona.ts')
     refuseUnsafeId(id)
@@ -138,7 +138,7 @@ export class PersonaManager {
     return removeSource(realProjectRoot(projectRoot), id, expected)
   }
 
-  /** What is appended to the agent's own system prompt, at most 16,000 tokens. */
+  /** The text that is appended to the agent's own system prompt, at most 16,000 tokens. */
   async buildSystemPrompt(
     projectRoot: string,
     persona: PersonaConfig | null,
@@ -229,7 +229,7 @@ function refuseUnsafeId(id: string): void {
   })
 }
 
-/** Who the agent works for and where. Never cut. */
+/** The first part of the prompt: for whom and where the agent works. Never cut. */
 function baseText(projectRoot: string, mode: SessionMode): string {
   return [
     'You are working inside the Chirality command centre.',
@@ -295,7 +295,7 @@ async function readProjectContext(
 /** In the order of the prompt. README.md is cut before AGENTS.md, which was written for agents. */
 const CONTEXT_FILES = ['README.md', 'AGENTS.md'] as const
 const MAX_CONTEXT_BYTES = 4 * 1024
-/** As much as Codex reads of it by default. */
+/** Codex reads this much of the file by default. */
 const MAX_AGENTS_BYTES = 32 * 1024
 const AGENTS_BYTES = { none: 0, head: MAX_CONTEXT_BYTES, whole: MAX_AGENTS_BYTES } as const
 const LONGEST_CHARACTER_BYTES = 4

@@ -1,9 +1,9 @@
 import type { CageLevel, HarnessId, PermissionMode } from '@chirality/core'
 import type { PolicyRule } from './parse/policy-rule.ts'
 
-/** What a persona's file says. Absent: the file does not say it. */
+/** The content of a persona's file. Absent fields: the file does not have them. */
 export interface PersonaConfig {
-  /** What stands between `AGENT_` and `.md` in the file's name. */
+  /** The part between `AGENT_` and `.md` of the file's name. */
   id: string
   /** `agents/AGENT_<id>.md`, in the project. For display: the file is always found by the id. */
   sourceFile: string

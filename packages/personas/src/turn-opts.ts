@@ -11,11 +11,11 @@ import type { PersonaConfig } from './persona.ts'
 export interface PersonaTurnOpts {
   /** To be spread before the turn's own options, which win. */
   opts: Partial<HarnessTurnOpts>
-  /** What the persona asks for and this harness cannot do. To be shown. */
+  /** Wishes of the persona that this harness cannot fulfil. To be shown. */
   warnings: string[]
 }
 
-/** What a persona's limits depend on; `harness.capabilities()` has it. */
+/** Capabilities that a persona's limits depend on; `harness.capabilities()` has them. */
 export type ScopeCapabilities = Pick<
   HarnessCapabilities,
   | 'supportsAppendSystemPrompt'

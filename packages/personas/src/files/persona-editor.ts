@@ -12,7 +12,7 @@ import { notWritable } from './save-prompt.ts'
 /** The text of a persona's file, whatever is wrong with it, and the revision that a change of it has to name. */
 export interface PersonaSource {
   text: string
-  /** Of all bytes of the file. */
+  /** Hash of all bytes of the file. */
   revision: string
 }
 

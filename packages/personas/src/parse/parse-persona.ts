@@ -103,7 +103,7 @@ function byLine(left: PersonaProblem, right: PersonaProblem): number {
   return (left.line ?? 0) - (right.line ?? 0)
 }
 
-/** What to say about a key that a persona does not have. */
+/** The problem of a key that a persona does not have. */
 function unknownKey(name: string): string {
   const shown = name.length > 60 ? `${name.slice(0, 60)}…` : name
   return `${JSON.stringify(shown)} is not a key of a persona.${hint(name)}`

@@ -5,11 +5,11 @@ export interface PolicyRule {
   effect: PolicyEffect
   /** A tool's name; `*` in it stands for anything. */
   tool: string
-  /** What stands between the parentheses. Absent: every call of the tool. */
+  /** The text between the parentheses. Absent: every call of the tool. */
   pattern?: string
   /** Line of the file, from 1. */
   line: number
-  /** As it was written. */
+  /** The rule as it was written. */
   text: string
 }
 

@@ -16,7 +16,7 @@ export function splitToolList(text: string): string[] {
   return tools.map(tool => tool.trim()).filter(tool => tool !== '')
 }
 
-/** What is wrong with one tool of a list, in words that end the sentence "tools: …". */
+/** The problem of one tool of a list, in words that end the sentence "tools: …". */
 export function toolProblem(tool: string): string | undefined {
   const name = toolName(tool)
   if (!isBalanced(tool)) return `${quote(tool)} has unequal parentheses. Put quotes around the whole pattern.`

@@ -17,14 +17,14 @@ export interface PromptParts {
   context: PromptPart[]
   persona?: PromptPart
   mode: string
-  /** What the caller adds for this turn. Last, and kept before all that comes from files. */
+  /** Text that the caller adds for this turn. Last, and kept before all that comes from files. */
   append?: string
 }
 
 export interface Truncation {
   part: string
   keptChars: number
-  /** What lies beyond the first 4 KB of a project file is not read: it counts in bytes. */
+  /** Includes the bytes of a project file beyond its first 4 KB, which are not read. */
   droppedChars: number
 }
 
