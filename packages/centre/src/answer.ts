@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Answered, AnyCall, Caller, CallPlace, StreamCall, StreamCaller, Yielded } from './call.ts'
+import type { Answered, AnyCall, Caller, CallPlace, StreamCall, StreamCaller } from './call.ts'
 import { EVERY_CALL } from './calls.ts'
 import type { Centre } from './centre.ts'
 import { checked } from './checked.ts'
@@ -37,7 +37,10 @@ async function answerHere(centre: Centre, call: Answered, input: unknown, caller
   return pass({ ...outcome, ...call.adds })
 }
 
-/** Begins a stream. An input that does not fit its schema is an error before the stream begins. */
+/**
+ * Begins a stream. An input that does not fit its schema is an error before the stream begins. Errors of the stream itself
+ * come as they are, for `toCallError`: another generator around it would cost each batch a turn.
+ */
 export function follow<S extends StreamCall>(
   centre: Centre,
   call: S,
@@ -45,15 +48,7 @@ export function follow<S extends StreamCall>(
   follower: StreamCaller,
 ): ReturnType<S['run']> {
   try {
-    return told(call.run(centre, call.input?.parse(input), follower)) as ReturnType<S['run']>
-  } catch (error) {
-    throw toCallError(error)
-  }
-}
-
-async function* told(stream: AsyncIterable<Yielded<unknown>>): AsyncGenerator<Yielded<unknown>> {
-  try {
-    yield* stream
+    return call.run(centre, call.input?.parse(input), follower) as ReturnType<S['run']>
   } catch (error) {
     throw toCallError(error)
   }

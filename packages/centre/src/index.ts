@@ -9,6 +9,7 @@ export {
   isCall,
   type StreamCall,
   type StreamCaller,
+  type Yielded,
 } from './call.ts'
 export type { FleetEvent } from './calls/fleet.ts'
 export type { ProjectInfo } from './calls/projects.ts'
