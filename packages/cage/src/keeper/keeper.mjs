@@ -23,6 +23,8 @@ let cage
 /** @type {number | undefined} The monitor of the cage on the host; the agent is its child. */
 let monitor
 let isReady = false
+/** @type {Promise<unknown>} */
+let cageGone = Promise.resolve()
 
 // A server that was killed before the cage was ready has no record of the agent, so nobody would end it.
 server.once('close', () => {
@@ -52,6 +54,7 @@ async function main() {
     started.once('error', error => resolve(`bubblewrap could not be started: ${error.message}`))
     started.once('exit', (code, signal) => resolve({ code, signal }))
   })
+  cageGone = exited
   const [, , , report, info] = /** @type {any} */ (started.stdio)
   for (const stream of [report, info]) stream?.on('error', () => {})
   readLine(info, '}').then(text => {
@@ -106,14 +109,16 @@ function proxyVariables(port) {
 /** @param {string | { code: number | null, signal: string | null }} how */
 function failureOf(how) {
   if (typeof how === 'string') return how
-  return `bubblewrap could not make the cage (${how.signal ?? `exit code ${how.code}`}). The lines before say why.`
+  return `bubblewrap could not make the cage (${how.signal ?? `exit code ${how.code}`}). The system may forbid user namespaces, as many containers do, and Ubuntu with kernel.apparmor_restrict_unprivileged_userns. \`bwrap --unshare-user --ro-bind / / true\` says why; or turn the cage off.`
 }
 
 /**
  * @param {string} reason
  * @param {import('../cage-plan.ts').CageTry[]} [tries]
  */
-function refuse(reason, tries = []) {
+async function refuse(reason, tries = []) {
+  killCage()
+  await cageGone
   answer({ kind: 'refused', reason, tries })
   server.end(() => end(1))
 }
@@ -150,15 +155,16 @@ function endLike({ code, signal }) {
 
 /** @param {number} code */
 function end(code) {
-  if (cage?.pid !== undefined) killGroup(cage.pid)
+  killCage()
   removeFolder()
   process.exit(code)
 }
 
-/** @param {number} leader */
-function killGroup(leader) {
+/** The first process inside takes all others with it, and bubblewrap ends when they are gone. */
+function killCage() {
+  if (cage?.pid === undefined || cage.exitCode !== null || cage.signalCode !== null) return
   try {
-    process.kill(-leader, 'SIGKILL')
+    process.kill(monitor ?? -cage.pid, 'SIGKILL')
   } catch {
     // Nothing of the cage runs.
   }

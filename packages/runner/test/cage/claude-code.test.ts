@@ -86,7 +86,7 @@ describe.each(claudeVersions())('Claude Code $version in a cage', ({ path: binar
       const harness = world.harness(binary, { model, environment: { ...here.environment, ...environment } })
       return collect(harness.startTurn(world.session(), 'Hi', { cage }))
     }
-    const refusal = (text: string) => here.refusal ?? new RegExp(text)
+    const refusal = (text: string) => new RegExp(`${here.refusal?.source ?? text}|${text}`)
     writeFileSync(settings(), JSON.stringify({ apiKeyHelper: 'echo a-key' }))
     await expect(turn('on')).rejects.toThrow(/apiKeyHelper/)
     writeFileSync(settings(), JSON.stringify({ env: { MY_TOKEN: 'a-token' } }))

@@ -22,10 +22,18 @@ export async function startCaged(
     if (answer.kind === 'refused') throw new CageError('not-held', answer.reason)
     return { ...program, tries: answer.tries }
   } catch (error) {
-    // Everything in the cage ends with its keeper.
-    sendSignal(program.pid, 'SIGKILL')
+    await endKeeper(program)
     throw error
   }
+}
+
+/** A keeper that refuses ends its cage and itself. One that does neither is killed, and its cage with it. */
+async function endKeeper({ child, pid }: StartedProgram): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = new Promise(resolve => child.once('exit', resolve))
+  const timer = setTimeout(() => sendSignal(pid, 'SIGKILL'), END_MS)
+  await exited
+  clearTimeout(timer)
 }
 
 function exchange({ child }: StartedProgram, plan: CagePlan): Promise<KeeperAnswer> {
@@ -53,3 +61,4 @@ function exchange({ child }: StartedProgram, plan: CagePlan): Promise<KeeperAnsw
 
 /** The probe takes a tenth of a second; a machine under load gets a minute, and then the turn fails instead of hanging. */
 const LIMIT_MS = 60_000
+const END_MS = 5_000
