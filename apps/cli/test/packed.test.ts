@@ -198,7 +198,10 @@ test('in the repository the dashboard is the one that was built last', () => {
   expect(dashboardFolder()).toBe(path.join(root, 'apps', 'web', 'dist'))
 })
 
-/** `ts` examples are programs; `typescript` ones need an agent or a server of the reader's, and only compile. */
+/**
+ * `ts` examples are programs; `typescript` ones need an agent or a server of the reader's, and only compile. Those marked
+ * `ts in-repository` are parts of files of this repository.
+ */
 function examples(): { file: string; code: string }[] {
   return documents().flatMap(document =>
     [

@@ -15,7 +15,7 @@ export type CallErrorCode =
   | OwnErrorCode
 
 /** The codes that no package below has. */
-type OwnErrorCode =
+export type OwnErrorCode =
   | 'invalid-input'
   | 'internal'
   | 'no-project'
@@ -28,7 +28,7 @@ type OwnErrorCode =
   | 'move-failed'
   | 'fleet-refused'
 
-type CallStatus = 400 | 403 | 404 | 409 | 412 | 413 | 422 | 429 | 500 | 502 | 503 | 504
+export type CallStatus = 400 | 403 | 404 | 409 | 412 | 413 | 422 | 429 | 500 | 502 | 503 | 504
 
 /** The status of each code, as HTTP numbers it. A code that is not here is told to no caller: it hears `internal`. */
 export const CALL_STATUS: Record<CallErrorCode, CallStatus> = {

@@ -10,9 +10,12 @@ const ROOT = path.join(PACKAGE, '..', '..')
 const PAGE = readFileSync(path.join(ROOT, 'docs', 'adding-a-call.md'), 'utf8')
 const run = promisify(execFile)
 
-/** The `ts` blocks of the page, by the file that their first line names. */
+/** The blocks of the page that are whole files, by the file that their first line names. */
 const blocks = new Map(
-  [...PAGE.matchAll(/^```ts\n\/\/ (\S+)\n([\s\S]*?)^```/gm)].map(([, file = '', code = '']) => [file, code]),
+  [...PAGE.matchAll(/^```ts in-repository\n\/\/ (\S+)\n([\s\S]*?)^```/gm)].map(([, file = '', code = '']) => [
+    file,
+    code,
+  ]),
 )
 
 test('a call with a page touches at most six files, and those of them that exist are where the page says', () => {

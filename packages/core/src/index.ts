@@ -7,7 +7,16 @@ export {
   joinDeltas,
   withDeltaText,
 } from './events/deltas.ts'
-export { type Check, checkOf, described, optional, type Shape } from './events/shape.ts'
+export {
+  type Check,
+  checkOf,
+  described,
+  type Kind,
+  type Optional,
+  optional,
+  type Shape,
+  type ValueOf,
+} from './events/shape.ts'
 export { TextsOnce } from './events/text-once.ts'
 export type {
   DiffHunk,

@@ -40,7 +40,7 @@ export interface ProjectLoopsOptions {
   onFault: (error: unknown) => void
 }
 
-interface OwnRun {
+export interface OwnRun {
   loopId?: string
   /** The commands that a person allowed for it. */
   allowed?: readonly string[]

@@ -3,7 +3,7 @@ import { KeptNumbers } from '../system/kept-numbers.ts'
 /** Long enough to see that it was the wrong one. */
 export const UNDO_SECONDS = 60
 
-interface DiscardedOptions {
+export interface DiscardedOptions {
   /** The user's data folder. */
   home: string
   /** Deletes all files of a session. */

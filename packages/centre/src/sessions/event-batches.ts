@@ -100,7 +100,7 @@ const MAX_BATCH_EVENTS = 512
 /** The limit of the data that waits beyond the buffer of a full connection. */
 const MAX_BATCH_CHARS = 128 * 1024
 
-interface TurnStream {
+export interface TurnStream {
   host: Pick<SessionHost, 'onStatus'>
   session: LiveSession
   turnId: string

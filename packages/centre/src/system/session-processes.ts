@@ -143,7 +143,7 @@ const PROCESSES = z.array(z.object({ pid: z.number(), startTime: z.string(), mar
 const RECORD = z.object({ turnId: z.string(), harness: z.string(), processes: PROCESSES })
 const KEPT = z.object({ processes: PROCESSES })
 
-type TracedTurn = z.infer<typeof RECORD>
+export type TracedTurn = z.infer<typeof RECORD>
 export type TracedProcess = TracedTurn['processes'][number]
 
 /** A pid alone can be reused. */

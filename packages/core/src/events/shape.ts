@@ -12,7 +12,7 @@ export type Shape<T = unknown> = Kind & {
   readonly value?: T
 }
 
-type Kind =
+export type Kind =
   | { is: 'text' | 'number' | 'flag' | 'record' | 'anything' | 'absent' }
   | { is: 'name'; names: readonly string[] }
   | { is: 'list'; of: Shape }
@@ -21,7 +21,7 @@ type Kind =
 
 export type ValueOf<S> = S extends { readonly value?: infer T } ? T : never
 
-type Optional<T> = Shape<T> & { isOptional: true }
+export type Optional<T> = Shape<T> & { isOptional: true }
 
 type ObjectOf<F> = Flat<
   { [K in keyof F as F[K] extends { isOptional: true } ? never : K]: ValueOf<F[K]> } & {
