@@ -50,6 +50,8 @@ export interface TurnChangesOptions extends Partial<SnapshotLimits> {
 export class TurnChanges {
   readonly #trees = new TurnTrees()
   readonly #pending = new Set<Promise<void>>()
+  /** Snapshots that took too long or whose turn was stopped: their git is ended, and only `close` waits for them. */
+  readonly #givenUp = new Set<Promise<unknown>>()
   readonly #limits: SnapshotLimits
   readonly #holdMs: number
   readonly #records: boolean
@@ -69,7 +71,7 @@ export class TurnChanges {
 
   /** Waits for work in the background. */
   async close(): Promise<void> {
-    await Promise.allSettled(this.#pending)
+    await Promise.allSettled([...this.#pending, ...this.#givenUp])
   }
 
   /** Changes in the project's folder, or in a worktree of it. Null without a git repository. */
@@ -163,11 +165,11 @@ export class TurnChanges {
     ready: () => Promise<void> = async () => {},
   ): Promise<string | undefined> {
     await this.#held.free(folder, signal)
-    const take = async () => {
+    const take = async (reading: AbortSignal) => {
       await ready()
-      return this.#records ? this.#snapshot({ root, folder }) : undefined
+      return this.#records ? this.#snapshot({ root, folder }, reading) : undefined
     }
-    const waited = await within(take(), { ms: this.#holdMs, signal })
+    const waited = await this.#inTime(take, signal)
     if (waited === 'late') return `Reading the files took too long, ${NOT_KEPT}`
     if (waited === 'failed') return `Reading the files failed, ${NOT_KEPT}`
     if (waited === undefined || waited === 'stopped') return undefined
@@ -189,8 +191,7 @@ export class TurnChanges {
     // The state after a turn is useless without the one before. It exists already if a host was killed right after
     // recording it.
     if (known === undefined || known.after !== undefined) return undefined
-    const taken = this.#snapshot({ root, folder: workFolder })
-    const waited = await within(taken, { ms: this.#holdMs })
+    const waited = await this.#inTime(reading => this.#snapshot({ root, folder: workFolder }, reading))
     this.#trimSometimes(root, workFolder)
     if (waited === 'late') return `Reading the files took too long, ${END_NOT_KEPT}`
     if (waited === undefined || typeof waited === 'string') return `Reading the files failed, ${END_NOT_KEPT}`
@@ -217,9 +218,26 @@ export class TurnChanges {
     this.#pending.add(work)
   }
 
-  async #snapshot({ root, folder }: ProjectFolder): Promise<Recorded | undefined> {
-    const repository: GitRepository | undefined = await findRepository(folder)
-    if (repository === undefined) return undefined
+  /** Waits for a snapshot at most `holdMs`, and ends its git when nobody waits for it any more. */
+  async #inTime(
+    take: (reading: AbortSignal) => Promise<Recorded | undefined>,
+    signal?: AbortSignal,
+  ): ReturnType<typeof within<Recorded | undefined>> {
+    const reading = new AbortController()
+    const taken = take(reading.signal)
+    const waited = await within(taken, { ms: this.#holdMs, signal })
+    if (waited === 'late' || waited === 'stopped') {
+      reading.abort()
+      const over = taken.catch(() => {}).finally(() => this.#givenUp.delete(over))
+      this.#givenUp.add(over)
+    }
+    return waited
+  }
+
+  async #snapshot({ root, folder }: ProjectFolder, signal?: AbortSignal): Promise<Recorded | undefined> {
+    const found = await findRepository(folder)
+    if (found === undefined || signal?.aborted) return undefined
+    const repository: GitRepository = { ...found, signal: signal ?? found.signal }
     const take = async (stateFolder: string): Promise<Recorded> => {
       const { tree } = await takeSnapshot(repository, stateFolder, this.#limits)
       // The snapshot is kept even if the submodules cannot be read.
