@@ -185,7 +185,7 @@ describe('exports', () => {
   )
 
   test('no path leads into another package, not even from a test', () => {
-    write({ 'packages/runner/test/bad.test.ts': `import '../src/index.ts'\n` })
+    write({ 'packages/runner/test/bad.test.ts': `import '../../core/src/index.ts'\n` })
     expect(check().lines).toEqual([
       'packages/runner/test/bad.test.ts:1 reaches into @chirality/core by path: import its name',
     ])
@@ -200,7 +200,7 @@ test('an absolute import path is refused', () => {
 })
 
 test('only a benchmark may reach the benchmark report', () => {
-  const source = `import '../bench/report.ts'\n`
+  const source = `import '../../core/bench/report.ts'\n`
   write({ 'packages/runner/bench/index.ts': source, 'packages/runner/src/bad.ts': source })
   expect(check().lines).toEqual([
     'packages/runner/src/bad.ts:1 reaches into @chirality/core by path: import its name',
