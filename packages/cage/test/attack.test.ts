@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type ListenOptions, type Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { ATTACK_SECRET, type Attack, attackScript, DAEMONS, layAttacks } from '@chirality/fixtures'
+import { ATTACK_SECRET, type Attack, attackScript, layAttacks } from '@chirality/fixtures'
 import { afterEach, expect, test } from 'vitest'
 import { expectRefusal, here, keep, usePlace } from './support.ts'
 
@@ -42,15 +42,19 @@ test('the same attacks get through without a cage', async () => {
     stdout += chunk
   })
   await once(child, 'close')
+  // The shell that becomes a daemon may not have done so yet.
+  await expect.poll(daemons).toHaveLength(SLEEPS.length)
   const left = daemons()
   for (const pid of left) process.kill(pid, 'SIGKILL')
-  expect(left).toHaveLength(2)
   expect(planted.filter(file => !existsSync(file))).toEqual([])
   const byFile = tried.filter(({ name }) => /^(plant |leave )/.test(name)).map(({ name }) => name)
   const held = tried.map(({ name }) => name).filter(name => !through(stdout, tried).includes(name))
   // A machine may have no IPv6.
   expect(held.filter(name => !byFile.includes(name) && name !== 'connect by IPv6')).toEqual([])
 })
+
+/** Longer than a day, and different in each process of tests. */
+const SLEEPS = [100_000 + process.pid * 2, 100_001 + process.pid * 2] as const
 
 /** Connections to what only the host has. */
 const reached: string[] = []
@@ -73,6 +77,7 @@ async function lay() {
     data: at('data'),
     other: at('other'),
     ...{ port, port6, udpPort: udp.address().port, abstract, socket: at('socket'), address: ownAddress() },
+    sleeps: SLEEPS,
     victim: (await startVictim()).pid ?? 0,
   })
 }
@@ -95,8 +100,10 @@ async function startVictim(): Promise<ChildProcess> {
     cwd: at('other'),
     env: { SECRET: ATTACK_SECRET, PATH: process.env.PATH ?? '' },
     stdio: ['ignore', 'pipe', 'ignore'],
+    detached: true,
   })
-  endings.push(() => child.kill('SIGKILL'))
+  // With the `sleep` of its loop.
+  endings.push(() => child.pid && process.kill(-child.pid, 'SIGKILL'))
   if (child.stdout) await once(child.stdout, 'data')
   return child
 }
@@ -110,7 +117,7 @@ function daemons(): number[] {
   return readdirSync('/proc')
     .filter(name => /^\d+$/.test(name))
     .map(Number)
-    .filter(pid => DAEMONS.some(seconds => commandOf(pid) === `sleep\0${seconds}\0`))
+    .filter(pid => SLEEPS.some(seconds => commandOf(pid) === `sleep\0${seconds}\0`))
 }
 
 function commandOf(pid: number): string {
