@@ -227,6 +227,8 @@ test('by keyboard alone: review, discard and undo, comment, commit, merge, push;
   await merge.getByRole('button', { name: 'Hand to the agent' }).focus()
   await keys.press('Enter')
   await talk.getByText('Run this command?').waitFor({ timeout: 60_000 })
+  // While it closes, the dialog would take Escape, and give the focus back to the field.
+  await merge.waitFor({ state: 'detached' })
   await keys.press('Escape')
   await cardWithKeys(page).waitFor()
   await keys.press('a')
