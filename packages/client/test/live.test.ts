@@ -5,8 +5,8 @@ import { connect, notice, startTestServer } from './support/test-server.ts'
 
 test('a session is followed after an event, across a server that stops and starts again, without a gap or a repetition', async () => {
   const server = await startTestServer()
-  let { token } = server
-  const client = connect(server, { token: async () => token })
+  let token = Promise.resolve(server.token)
+  const client = connect(server, { token: () => token })
   const states: ConnectionState[] = []
   client.watchConnection(state => states.push(state))
   const { id } = await server.host.createSession(server.project)
@@ -19,10 +19,15 @@ test('a session is followed after an event, across a server that stops and start
     onError: problem => problems.push(problem),
   })
   await expect.poll(() => seen.map(({ seq }) => seq)).toEqual([2, 3])
+  // The next server has another token, and takes no other from the moment that it listens.
+  let tell = (_token: string) => {}
+  token = new Promise(resolve => {
+    tell = resolve
+  })
   await server.close()
   await expect.poll(() => states.at(-1)).toBe('offline')
   const next = await server.again()
-  token = next.token
+  tell(next.token)
   const again = await next.host.session(id)
   again.log.append(notice(id, 'four'), { turnId: null })
   await expect.poll(() => seen.map(({ seq }) => seq)).toEqual([2, 3, 4])
