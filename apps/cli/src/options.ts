@@ -52,12 +52,21 @@ export function oneOf<T extends string>(
   given: string | undefined,
   allowed: readonly T[],
 ): T | undefined {
+  return oneWordOf(`--${name}`, given, allowed)
+}
+
+/** `oneOf` for an argument without dashes, which the message calls `label`. */
+export function oneWordOf<T extends string>(
+  label: string,
+  given: string | undefined,
+  allowed: readonly T[],
+): T | undefined {
   if (given === undefined) return undefined
   const found = allowed.find(value => value === given)
   if (found !== undefined) return found
   const near = didYouMean(given, allowed)
   throw new UsageError(
-    `--${name} must be ${choice(allowed)}, not "${given}".${near ? ` Did you mean ${near}?` : ''}`,
+    `${label} must be ${choice(allowed)}, not "${given}".${near ? ` Did you mean ${near}?` : ''}`,
   )
 }
 

@@ -41,6 +41,13 @@ describe.each(claudeVersions())('chirality run --cage with Claude Code $version'
   })
 })
 
+test('a level that does not exist is refused by the name that the help gives it', async () => {
+  const { run } = await createWorld({ answers: [] })
+  const { code, stderr } = await run(['cage', 'sometimes'])
+  expect(code).toBe(2)
+  expect(stderr).toContain('chirality: LEVEL must be one of off, on, required, not "sometimes".')
+})
+
 test('an agent that cannot be caged does not start, and a damaged setting starts no agent', async () => {
   const world = await createWorld({ answers: [], otherwise: 'Hello.' })
   const codex = await world.run(['run', 'Hi', '--harness', 'codex', '--cage', 'on'])

@@ -1,7 +1,7 @@
 import { CAGE_LEVELS, type CageLevel } from '@chirality/core'
 import { CageSettings } from '@chirality/sessions'
 import { EXIT } from '../exit-code.ts'
-import { noArgument, oneOf, projectFolder, readOptions } from '../options.ts'
+import { noArgument, oneWordOf, projectFolder, readOptions } from '../options.ts'
 import type { Output } from '../output.ts'
 
 /** Shows or sets whether the agents of a project run in a cage. */
@@ -12,7 +12,7 @@ export async function cage(args: string[], output: Output): Promise<number> {
   })
   const [given, ...more] = positionals
   noArgument(more)
-  const level = oneOf('cage', given, CAGE_LEVELS)
+  const level = oneWordOf('LEVEL', given, CAGE_LEVELS)
   const project = await projectFolder(values.project)
   const settings = new CageSettings()
   if (level !== undefined) await settings.set(project, level)
